@@ -14,6 +14,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   └── WorkKept          an agent's work could not become a plan yet
 │   ├── ExecutionAborted      an execution stopped before its end
 │   ├── CommitFailed          the files are written, but not committed
+│   ├── StepNotCommitted      a step of a run that could not become a commit, and was taken back
 │   ├── RevertFailed          the files are restored, but the plan's commit is not reverted
 │   ├── SigningFailed         no signature could be made
 │   ├── SignatureUnchecked    whether a signature counts could not be found out
@@ -98,6 +99,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── StateInWorkspace      an agent's own folder that leads into the workspace
 │   ├── ModelOutside          a model that an agent would start outside its sandbox
 │   ├── NoCommit              nothing can be committed here
+│   ├── StepElsewhere         a step of a run, which is carried out on the run's branch
 │   ├── BranchRefused         a run cannot have its branch
 │   │   ├── NoGit             there is no repository
 │   │   ├── UnbornBranch      a branch without a commit
@@ -235,6 +237,12 @@ class CommitFailed(Failed):
     code = "commit_failed"
     message = "The files of {plan} are written, but there is no commit: {why}"
     hint = "Commit them yourself, or undo the plan: ringi undo {plan}"
+
+
+class StepNotCommitted(Failed):
+    code = "step_not_committed"
+    message = "{plan} is not committed ({why}); {became}"
+    hint = "Fix the hook or the change, then go on with the run: ringi continue {run}"
 
 
 class RevertFailed(Failed):
@@ -755,6 +763,12 @@ class NoCommit(Refused):
     code = "no_commit"
     message = "It cannot be committed: {why}"
     hint = "Fix that, or leave out --commit: the files change and nothing is staged."
+
+
+class StepElsewhere(Refused):
+    code = "step_elsewhere"
+    message = "{plan} cannot be decided or carried out here: {why}"
+    hint = "Steps of a run belong on its branch. Go on with: ringi review {plan}"
 
 
 class BranchRefused(Refused):

@@ -125,12 +125,12 @@ class CommitChange(NamedTuple):
 
 class CommitOrder(NamedTuple):
     parent: str
-    message: str
-    """The whole message."""
+    message: str  # the whole
     marks: tuple[str, ...]
     """Lines of the message that are unique to this commit."""
     files: Mapping[str, bytes | Committed | None]
     """The bytes of each as it is in the workspace, or what is committed whatever is there; None: deleted."""
+    exact: bool = False  # it does not stay if a hook does more than to add trailers
 
 
 class Commits(Protocol):
@@ -142,8 +142,8 @@ class Commits(Protocol):
     def make(self, order: CommitOrder) -> CommitOutcome:
         """Uses the person's own settings and hooks; leaves everything else that is staged or changed."""
 
-    def find(self, parent: str, marks: Sequence[str]) -> str:
-        """The commit that was made on the parent and has these lines; empty if there is none."""
+    def find(self, order: CommitOrder) -> CommitOutcome | None:
+        """The commit that was made to this order before a crash; None if there is none."""
 
     def settle(self, commit: str) -> None:
         """Updates the index to the commit, if a crash prevented that and nobody staged anything since."""

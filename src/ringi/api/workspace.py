@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ringi.ports import Clock, EventSink, PersonChannel
-from ringi.usecases.workspace import OpenWorkspace
+from ringi.usecases.workspace import OpenWorkspace, adopt_proof, recover_if_needed
 from ringi.wiring.assemble import Assembly, Progress, assemble, settings_of
 from ringi.wiring.commands import supervisors_in
 from ringi.wiring.config import Loaded
@@ -89,8 +89,8 @@ def open_workspace(
     )
     workspace = Workspace(assembly)
     try:
-        workspace.recover_if_needed()
-        workspace.adopt_proof()
+        recover_if_needed(workspace)
+        adopt_proof(workspace)
     except BaseException:
         workspace.close()
         raise

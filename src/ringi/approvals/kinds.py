@@ -150,6 +150,7 @@ def of_plan(
         sandboxed=sandboxed,
         commit=commit,
         requester=document.state.requester,
+        step=document.step,
     )
 
 

@@ -32,6 +32,7 @@ class App:
         self.start = start
         self.ui = ui
         self._opened: Workspace | None = None
+        self._turned: Workspace | None = None
         self._reader: PlanReader | None = None
 
     @cached_property
@@ -55,7 +56,17 @@ class App:
 
     @property
     def workspace(self) -> "Workspace":
-        return self._open()
+        """With the files that the command is about: those of a run's branch after `find_plan`."""
+        return self._turned or self._open()
+
+    def find_plan(self, name: str) -> str:
+        """The id of the plan. From here on the workspace is where that plan is carried out."""
+        plan_id = self.workspace.plan.find(name)
+        self.turn_to(plan_id)
+        return plan_id
+
+    def turn_to(self, plan_id: str) -> None:
+        self._turned = self._open().of_plan(plan_id)
 
     @property
     def actor(self) -> "Actor":

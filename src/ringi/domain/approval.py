@@ -20,7 +20,7 @@ from ringi.domain.plan import (
     folder_of,
 )
 from ringi.domain.run_plan import RunPlan
-from ringi.domain.subject import Subject, SubjectKind
+from ringi.domain.subject import StepOf, Subject, SubjectKind
 
 NAMESPACE: Final = "ringi-approval"
 """The namespace of every SSH signature; one made for another purpose is not an approval."""
@@ -70,6 +70,8 @@ class SubjectSpec(Document, frozen=True):
 
 
 COMMIT_TRAILERS: Final = ("Ringi-Plan", "Ringi-Approval", "Ringi-Approved-By")
+STEP_TRAILERS: Final = ("Ringi-Request", "Ringi-Run", "Ringi-Step")
+"""Of a commit that a step of a run became."""
 
 
 class CommitSubject(Document, frozen=True):
@@ -106,6 +108,8 @@ class ApprovalSubject(Versioned, frozen=True, kw_only=True):
     commit: CommitSubject | UnsetType = UNSET
     requester: str | UnsetType = UNSET
     """Who set these specs, if not whoever proposed the plan."""
+    step: StepOf | UnsetType = UNSET
+    """The step of a run that it is, and so where it is carried out."""
 
 
 class SessionSubject(Versioned, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ class EventKind(StrEnum):
     COMMENTED = "commented"
     COMMITTED = "committed"
     COMMIT_FAILED = "commit_failed"
+    COMMIT_REWRITTEN = "commit_rewritten"
     APPROVAL_REQUESTED = "approval_requested"
     APPROVED = "approved"
     DECLINED = "declined"

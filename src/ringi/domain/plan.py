@@ -343,8 +343,8 @@ class PlanRef(Document, frozen=True):
     removed: int
     risk: Risk
     undone: bool = False
-    superseded: bool | UnsetType = UNSET
-    """A change plan of an earlier project state."""
+    superseded: bool | UnsetType = UNSET  # a change plan of an earlier project state
+    step: StepOf | UnsetType = UNSET
 
     @property
     def name(self) -> str:

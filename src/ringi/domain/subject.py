@@ -24,11 +24,19 @@ class Subject(NamedTuple):
     id: str
 
 
-class StepOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StepOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A step of a run."""
 
     run_id: str
     step_id: str
+    request_id: str = ""
+    in_place: bool = False
+    """The run's branch is checked out in the workspace itself."""
+
+
+def elsewhere(step: StepOf | msgspec.UnsetType) -> bool:
+    """Whether a plan that is this step, or none, is carried out outside the workspace."""
+    return isinstance(step, StepOf) and not step.in_place
 
 
 def plan(plan_id: str) -> Subject:

@@ -6,10 +6,7 @@ identity and their signing key: because the person asked for a commit.
 
 import contextlib
 import os
-import shutil
-import signal
-import subprocess
-import sys
+import re
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -18,37 +15,20 @@ from typing import Final, NamedTuple
 
 from ringi.domain.codec import blob_id
 from ringi.domain.execution import CommitOutcome
-from ringi.errors import Interrupted, NoCommit
+from ringi.errors import NoCommit
 from ringi.fs import read_bounded
+from ringi.integrations.personal_git import GitFailed, PersonalGit
 from ringi.ports import CommitChange, CommitOrder, CommitPlace, Committed
 from ringi.process.git import (
     ABSENT,
-    NO_FETCH,
     index_entries,
-    last_line,
     listed,
     names_in,
-    search_path,
     tree_changes,
     tree_files,
 )
 from ringi.text import Text
 
-# Who the person is and where their settings are; any other variable could steer git elsewhere.
-_PERSONAL: Final = frozenset(
-    [
-        *(f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL", "DATE")),
-        *(f"GIT_CONFIG_{name}" for name in ("GLOBAL", "SYSTEM", "NOSYSTEM")),
-    ]
-)
-_LOOKING: Final = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", **NO_FETCH}
-_PLAIN: Final = ("--no-pager", "-c", "core.fsmonitor=false", "-c", "core.splitIndex=false")
-_TIME_LIMIT: Final = 300.0
-_HOOKS_SEC: Final = 3600.0
-_GRACE: Final = 10.0
-_KEPT_OUTPUT: Final = 8192
-_LARGEST: Final = 1 << 30
-_PARENT_DEATH: Final = 1
 # In the order in which they run; the last two run at any change of a ref, and of the index.
 _HOOKS: Final = (
     "pre-commit",
@@ -67,6 +47,8 @@ _UNDER_WAY: Final = {
     "rebase-apply": Text("a rebase is under way"),
     "sequencer": Text("a cherry-pick is under way"),
 }
+_LARGEST: Final = 1 << 30
+_TRAILER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*: ?\S")
 _SEARCHED: Final = 1000
 _SHOWN: Final = 5
 _ID_SHOWN: Final = 12
@@ -82,7 +64,7 @@ class GitCommits:
         on_progress: Callable[[Text], None] = lambda _: None,
     ) -> None:
         self._root = Path(os.path.realpath(root))
-        self._git = _PersonalGit(self._root, environment)
+        self._git = PersonalGit(self._root, environment)
         self._on_progress = on_progress
 
     def place(self, paths: Sequence[str], *, unstaged: bool = False) -> CommitPlace:
@@ -92,7 +74,7 @@ class GitCommits:
                 raise NoCommit(why=why)
         try:
             self._require_fit({os.fsencode(path): path for path in paths}, unstaged=unstaged)
-        except _GitFailed as error:
+        except GitFailed as error:
             raise NoCommit(why=str(error)) from None
         branch = self._git.line("symbolic-ref", "-q", "--short", "HEAD")
         return CommitPlace(branch, self._head(), hooks)
@@ -106,7 +88,7 @@ class GitCommits:
             raise NoCommit(why=Text("there is no git repository in {folder}", folder=str(self._root)))
         try:
             out = self._git.look("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-path", "hooks")
-        except _GitFailed as error:
+        except GitFailed as error:
             raise NoCommit(why=str(error)) from None
         top, git_dir, hooks, *_ = [*os.fsdecode(out).split("\n"), "", ""]
         if Path(os.path.realpath(top)) != self._root:
@@ -158,20 +140,32 @@ class GitCommits:
         with tempfile.TemporaryDirectory(prefix="ringi-commit-") as folder:
             try:
                 tree = self._stage(Path(folder, "index"), order)
-            except _GitFailed as error:
+            except GitFailed as error:
                 return CommitOutcome("", str(error))
             self._on_progress(Text("committing …"))
             said = self._git.commit(Path(folder), order.message)
         found = self._made(order.parent, order.marks)
         if found is None and said is None:
-            found = self._newest(order.parent)
+            found = _newest(self._git, order.parent)
         if found is None:
             return CommitOutcome("", said or str(Text("git made no commit")))
         if found.parents != _parents(order.parent):
             # Somebody committed between our check and git's: our commit would revert theirs.
-            return _withdrawn(self._git, found)
+            why = Text("somebody else committed at the same moment")
+            return _withdrawn(self._git, found, str(why))
+        if order.exact and (taken_back := self._unlike(found, tree, order)):
+            return taken_back
         notes = [*self._differences(found, tree, order), *self._follow(found.commit, order.files)]
         return CommitOutcome(found.commit, "; ".join(map(str, notes)))
+
+    def _unlike(self, found: "_Made", tree: str, order: CommitOrder) -> CommitOutcome | None:
+        """Takes the commit back if a hook did more than to add trailers."""
+        notes = list(self._differences(found, tree, order))
+        same = self._git.line("rev-parse", f"{found.commit}^{{tree}}") == tree
+        if same and _adds_trailers(order.message, found.message):
+            return None
+        taken_back = _withdrawn(self._git, found, "; ".join(map(str, notes)))
+        return CommitOutcome(taken_back.commit, taken_back.why, rewritten=not taken_back.commit)
 
     def _stage(self, index: Path, order: CommitOrder) -> str:
         """An index with only the parent and the plan's files; the person's own stays as it is."""
@@ -194,13 +188,25 @@ class GitCommits:
         for name, data in there.items():
             oid = staged.get(name, "")
             if oid != blob_id(data, like=oid) and oid != _converted(self._git, name, data):
-                raise _GitFailed(str(Text("{path} was changed meanwhile", path=os.fsdecode(name))))
+                raise GitFailed(str(Text("{path} was changed meanwhile", path=os.fsdecode(name))))
         return git("write-tree").decode().strip()
 
-    def find(self, parent: str, marks: Sequence[str]) -> str:
+    def find(self, order: CommitOrder) -> CommitOutcome | None:
         # On any branch: the person may have switched since.
-        found = self._made(parent, marks, "--branches")
-        return found.commit if found and found.parents == _parents(parent) else ""
+        found = self._made(order.parent, order.marks, "--branches")
+        if found is None and order.exact and self._head() != order.parent:
+            found = _newest(self._git, order.parent)
+        if found is None or found.parents != _parents(order.parent):
+            return None
+        if order.exact:
+            with tempfile.TemporaryDirectory(prefix="ringi-commit-") as folder:
+                try:
+                    tree = self._stage(Path(folder, "index"), order)
+                except GitFailed:  # a hook changed a file
+                    tree = ""
+            if taken_back := self._unlike(found, tree, order):
+                return taken_back
+        return CommitOutcome(found.commit)
 
     def _made(self, parent: str, marks: Sequence[str], *where: str) -> "_Made | None":
         marked = [
@@ -208,11 +214,6 @@ class GitCommits:
         ]
         # An amended one comes later.
         return marked[-1] if marked else None
-
-    def _newest(self, parent: str) -> "_Made | None":
-        """If a hook removed the trailers, its position identifies it."""
-        found = _since(self._git, parent)
-        return found[0] if found and found[0].parents == _parents(parent) else None
 
     def _differences(self, found: "_Made", tree: str, order: CommitOrder) -> Iterator[Text]:
         if self._git.line("rev-parse", f"{found.commit}^{{tree}}") != tree:
@@ -224,14 +225,14 @@ class GitCommits:
             yield Text("a hook changed the message")
 
     def settle(self, commit: str) -> None:
-        with contextlib.suppress(_GitFailed):
+        with contextlib.suppress(GitFailed):
             if self._head() == commit:
                 _bring_index(self._git, commit, ())
 
     def _follow(self, commit: str, paths: Collection[str]) -> Iterator[Text]:
         try:
             _bring_index(self._git, commit, {os.fsencode(path) for path in paths})
-        except _GitFailed as error:
+        except GitFailed as error:
             yield Text("the index still has the files as before: {why}", why=str(error))
 
     def files(self, commit: str, paths: Sequence[str]) -> dict[str, Committed | None]:
@@ -241,7 +242,7 @@ class GitCommits:
             found = {path: known.get(os.fsencode(path)) for path in paths}
             asked = "".join(f"{file.oid}\n" for file in found.values() if file)
             data = _blobs(self._git.look("cat-file", "--batch", stdin=asked.encode()))
-        except _GitFailed as error:
+        except GitFailed as error:
             raise NoCommit(why=str(error)) from None
         return {
             path: Committed(file.mode, data[file.oid]) if file and file.oid in data else None
@@ -258,7 +259,7 @@ class GitCommits:
         words = ("diff-tree", "--root", "--no-commit-id", "-r", "-z", "--no-renames", commit)
         try:
             found = tree_changes(self._git.look(*words))
-        except _GitFailed as error:
+        except GitFailed as error:
             raise NoCommit(why=str(error)) from None
         return CommitChange("".join(parents), tuple(os.fsdecode(one.path) for one in found))
 
@@ -286,31 +287,48 @@ def _parents(parent: str) -> list[str]:
     return [parent] if parent else []
 
 
-def _withdrawn(git: "_PersonalGit", found: "_Made") -> CommitOutcome:
-    why = str(Text("somebody else committed at the same moment"))
+def _adds_trailers(ours: str, theirs: str) -> bool:
+    """Whether theirs is ours, or ours with trailers that are not of our own names."""
+    left = [line for line in ours.split("\n") if line]
+    for line in filter(None, theirs.split("\n")):
+        if left and line == left[0]:
+            del left[0]
+        elif not _TRAILER.match(line) or line.lower().startswith("ringi-"):
+            return False
+    return not left
+
+
+def _withdrawn(git: PersonalGit, found: "_Made", why: str) -> CommitOutcome:
     try:
-        git.work("update-ref", "HEAD", *found.parents[:1], found.commit)
-    except _GitFailed as error:  # it is in the branch, so report it
+        # Without a hook: it would see a commit go that nobody was told of.
+        git.work("-c", f"core.hooksPath={os.devnull}", "update-ref", "HEAD", *found.parents[:1], found.commit)
+    except GitFailed as error:  # it is in the branch, so report it
         return CommitOutcome(found.commit, f"{why}; {error}")
     return CommitOutcome("", why)
 
 
-def _since(git: "_PersonalGit", parent: str, *where: str) -> list["_Made"]:
+def _newest(git: PersonalGit, parent: str) -> "_Made | None":
+    """If a hook removed the trailers, its position identifies it."""
+    found = _since(git, parent)
+    return found[0] if found and found[0].parents == _parents(parent) else None
+
+
+def _since(git: PersonalGit, parent: str, *where: str) -> list["_Made"]:
     without = [f"^{parent}"] if parent else []
     words = ("rev-list", "-n", str(_SEARCHED), "--encoding=UTF-8", "--format=%P%n%B%x00")
     try:
         return _commits(git.look(*words, *where, "HEAD", *without))
-    except _GitFailed:
+    except GitFailed:
         return []
 
 
-def _converted(git: "_PersonalGit", name: bytes, data: bytes) -> str:
+def _converted(git: PersonalGit, name: bytes, data: bytes) -> str:
     """These bytes as git would store them at this path: line ends, encodings, filters."""
     words = ("hash-object", "--stdin", f"--path={os.fsdecode(name)}")
     return git.work(*words, stdin=data).decode().strip()
 
 
-def _bring_index(git: "_PersonalGit", commit: str, always: Collection[bytes]) -> None:
+def _bring_index(git: PersonalGit, commit: str, always: Collection[bytes]) -> None:
     """Updates the index to the commit: paths in `always`, and others only if nothing else is staged there."""
     words = ("diff-tree", "--root", "--no-commit-id", "-r", "-z", "--no-renames", commit)
     listing = index_entries(git.look("ls-files", "-s", "-z"))
@@ -327,145 +345,21 @@ def _bring_index(git: "_PersonalGit", commit: str, always: Collection[bytes]) ->
     _patiently(git, "update-index", "-z", "--index-info", stdin=listed(lines))
     there = [change.path for change in chosen if change.after != ABSENT]
     # Without it git would have to read these files again to see that they are unchanged.
-    with contextlib.suppress(_GitFailed):
+    with contextlib.suppress(GitFailed):
         git.work(
             "--literal-pathspecs", "add", "--refresh", "--pathspec-from-file=-", "--pathspec-file-nul",
             stdin=listed(there),
         )  # fmt: skip
 
 
-def _patiently(git: "_PersonalGit", *words: str, stdin: bytes) -> None:
+def _patiently(git: PersonalGit, *words: str, stdin: bytes) -> None:
     """The person's own git may hold the index for a moment."""
     for _ in range(_TRIES):
-        with contextlib.suppress(_GitFailed):
+        with contextlib.suppress(GitFailed):
             git.work(*words, stdin=stdin)
             return
         time.sleep(_PAUSE)
     git.work(*words, stdin=stdin)
-
-
-# Git in the person's own repository: to inspect, which runs nothing of theirs, or to work as they would.
-
-
-class _GitFailed(Exception):
-    """What git said."""
-
-
-class _PersonalGit:
-    def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
-        self.root = root
-        kept = {
-            name: value
-            for name, value in environment.items()
-            if not name.startswith("GIT_") or name in _PERSONAL
-        }
-        kept["PATH"] = search_path(kept)
-        kept["GIT_TERMINAL_PROMPT"] = "0"
-        self._environment = kept
-        # A search path that cannot lead into the repository; hooks may need a program from there.
-        self._outside = os.pathsep.join(
-            folder
-            for folder in kept["PATH"].split(os.pathsep)
-            if not Path(os.path.realpath(folder)).is_relative_to(root)
-        )
-
-    def look(self, *words: str, stdin: bytes = b"", fine: Sequence[int] = (0,)) -> bytes:
-        # Do not use a repository above the workspace.
-        above = {"GIT_CEILING_DIRECTORIES": str(self.root.parent)}
-        return self._run(words, {**_LOOKING, **above, "PATH": self._outside}, stdin, fine)
-
-    def line(self, *words: str) -> str:
-        """Empty if git has no answer."""
-        return os.fsdecode(self.look(*words, fine=(0, 1, 128))).strip()
-
-    def work(self, *words: str, stdin: bytes = b"", **variables: str) -> bytes:
-        """Uses the person's own settings and runs the filters they name."""
-        return self._run(words, variables, stdin, (0,))
-
-    def _run(
-        self, words: Sequence[str], variables: Mapping[str, str], stdin: bytes, fine: Sequence[int]
-    ) -> bytes:
-        try:
-            done = subprocess.run(
-                [self._program(), *_PLAIN, *words],
-                cwd=self.root,
-                env={**self._environment, **variables},
-                input=stdin,
-                capture_output=True,
-                timeout=_TIME_LIMIT,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise _GitFailed(str(error)) from None
-        if done.returncode not in fine:
-            raise _GitFailed(last_line(done.stderr) or f"git {words[0]}: exit {done.returncode}")
-        return done.stdout
-
-    def commit(self, folder: Path, message: str) -> str | None:
-        """Commits the `index` in the folder. None if it went well, otherwise what git and the hooks said."""
-        text, said = folder / "message", folder / "output"
-        text.write_bytes(message.encode())
-        # Verbatim, because this text was approved; a hook may still change it.
-        words = ["-c", "i18n.commitEncoding=UTF-8", "commit", "-q", "--cleanup=verbatim", "-F", str(text)]
-        # Into a file: a process that a hook leaves running would keep a pipe open.
-        with said.open("wb") as output:
-            process = subprocess.Popen(
-                [self._program(), *words],
-                cwd=self.root,
-                env={**self._environment, "GIT_INDEX_FILE": str(folder / "index")},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                preexec_fn=_bound_to_us(),  # noqa: PLW1509  # one system call, which takes no locks
-            )
-        code = _ended(process)
-        return None if code == 0 else _end_of(said) or str(Text("it ended with exit code {code}", code=code))
-
-    def _program(self) -> str:
-        found = shutil.which("git", path=self._outside)
-        if found is None:
-            raise NoCommit(why=Text("the program git is missing"))
-        return found
-
-
-def _ended(process: subprocess.Popen[bytes]) -> int:
-    """Ctrl-C reaches git too; either way it has ended before we look at the result."""
-    try:
-        return process.wait(_HOOKS_SEC)
-    except subprocess.TimeoutExpired:
-        return _stopped(process)
-    except KeyboardInterrupt:
-        _stopped(process)
-        raise Interrupted from None
-
-
-def _stopped(process: subprocess.Popen[bytes]) -> int:
-    process.terminate()
-    try:
-        return process.wait(_GRACE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return process.wait()
-
-
-def _end_of(output: Path) -> str:
-    with output.open("rb") as file:
-        file.seek(max(output.stat().st_size - _KEPT_OUTPUT, 0))
-        return file.read().decode("utf-8", "backslashreplace").strip()
-
-
-def _bound_to_us() -> Callable[[], None] | None:
-    """If this process dies, git dies too and makes no commit."""
-    if sys.platform != "linux":
-        return None
-    import ctypes  # noqa: PLC0415  # 5 ms that only a commit needs
-
-    prctl = ctypes.CDLL(None).prctl
-
-    def bind() -> None:
-        prctl(_PARENT_DEATH, int(signal.SIGTERM), 0, 0, 0)
-
-    return bind
 
 
 class _Made(NamedTuple):

@@ -54,6 +54,7 @@ from ringi.errors import (
 from ringi.plans.change import require_valid
 from ringi.plans.commit import commit_subject
 from ringi.plans.effects import content_of
+from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected, require_as_seen
 from ringi.plans.services import Services
 from ringi.plans.validate import misfits
@@ -79,6 +80,7 @@ def request(
     stored, document = record.plan, record.plan.document
     if seen:
         require_as_seen(stored, seen)
+    require_here(services, stored)
     require_own(services.person, stored)
     refuse_rejected(stored)
     PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
@@ -171,6 +173,7 @@ def approve(
     stored = record.plan
     document, name = stored.document, f"p{stored.number}"
     proof = require_answer(services, proof, f"ringi review {name}", f"ringi approve {name} --sign KEY")
+    require_here(services, stored)
     refuse_rejected(stored)
     status = PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
     asked = open_request(services, record, selection)

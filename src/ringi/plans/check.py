@@ -13,6 +13,7 @@ from msgspec import UNSET
 
 from ringi.domain.approval import Act, Approval, FileChange, files_of
 from ringi.domain.events import Actor, EventKind
+from ringi.domain.execution import ExecutionResult
 from ringi.domain.plan import (
     OPEN,
     PLAN_MACHINE,
@@ -35,10 +36,11 @@ from ringi.errors import (
     NothingToUndo,
     Refused,
     Stale,
+    StepNotCommitted,
     UndoStale,
     Usage,
 )
-from ringi.plans import undo
+from ringi.plans import commit, undo
 from ringi.plans.effects import Invalid
 from ringi.plans.preview import effects_now
 from ringi.plans.propose import refuse_superseded, require_as_seen
@@ -167,15 +169,13 @@ def check_after(services: Services, plan_id: str, approval: Approval) -> None:
     try:
         results = run_after(services, planned)
     except Interrupted:
-        _deal_with(services, services.store.plan(plan_id), planned, approval)
-        _over(services)
+        _dealt_with(services, plan_id, planned, approval)
         raise
     add_checks(services, plan_id, results)
     failed = next((result for result in results if result.exit_code != 0), None)
     if failed is None:
         return
-    became = _deal_with(services, services.store.plan(plan_id), planned, approval)
-    _over(services)
+    became = _dealt_with(services, plan_id, planned, approval)
     raise _failure(stored, failed, became)
 
 
@@ -189,8 +189,17 @@ def _failure(stored: StoredPlan, result: CheckResult, became: Text) -> CheckFail
     )
 
 
-def _deal_with(services: Services, stored: StoredPlan, planned: PlannedChecks, approval: Approval) -> Text:
-    if planned.on_failure is CheckFailure.KEEP:
+def _dealt_with(services: Services, plan_id: str, planned: PlannedChecks, approval: Approval) -> Text:
+    stored = services.store.plan(plan_id)
+    if stored.document.step:
+        return _take_back_step(services, plan_id, approval)
+    became = _deal_with(services, stored, planned.on_failure, approval)
+    _over(services)
+    return became
+
+
+def _deal_with(services: Services, stored: StoredPlan, wanted: CheckFailure, approval: Approval) -> Text:
+    if wanted is CheckFailure.KEEP:
         return Text("what it wrote was kept, as approved")
     try:
         taken_back = undo.take_back(services, stored, approval)
@@ -211,9 +220,38 @@ def finish(services: Services) -> None:
     stored = services.store.plan(plan_id)
     planned = stored.document.state.planned_checks
     approval = _approval(services, plan_id)
-    if stored.document.state.status is PlanStatus.COMPLETED and planned and approval:
-        _deal_with(services, stored, planned, approval)
+    if stored.document.state.status is not PlanStatus.COMPLETED or not approval:
+        _over(services)
+    elif stored.document.step:
+        _take_back_step(services, plan_id, approval)
+    else:
+        if planned:
+            _deal_with(services, stored, planned.on_failure, approval)
+        _over(services)
+
+
+def require_committed(services: Services, approval: Approval, result: ExecutionResult) -> None:
+    """What a step of a run wrote goes if it did not become a commit. Raises StepNotCommitted then."""
+    stored = services.store.plan(result.plan_id)
+    step, outcome = stored.document.step, result.commit
+    if step and outcome and not outcome.commit:
+        became = _take_back_step(services, result.plan_id, approval)
+        raise StepNotCommitted(
+            plan=f"p{stored.number}",
+            why=outcome.last_line,
+            became=became,
+            run=step.run_id,
+            rewritten=outcome.rewritten,
+        )
+
+
+def _take_back_step(services: Services, plan_id: str, approval: Approval) -> Text:
+    # A hook may have changed in the files what only the approved bytes tell.
+    services.tidy(commit.bytes_written(services, approval))
+    became = _deal_with(services, services.store.plan(plan_id), CheckFailure.UNDO, approval)
+    services.tidy({})
     _over(services)
+    return became
 
 
 def _over(services: Services) -> None:

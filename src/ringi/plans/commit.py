@@ -6,8 +6,6 @@ After a crash the repository itself says whether the commit was made; it is neve
 """
 
 import contextlib
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -16,7 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.approvals.who import actor_at
 from ringi.domain import codec
-from ringi.domain.approval import COMMIT_TRAILERS, Act, Approval, ApprovalSubject, CommitSubject, FileChange
+from ringi.domain.approval import Act, Approval, ApprovalSubject, CommitSubject, FileChange
 from ringi.domain.events import Actor, EventKind, LoggedEvent
 from ringi.domain.execution import CommitOutcome, ExecutionResult, OpStatus
 from ringi.domain.plan import (
@@ -35,22 +33,18 @@ from ringi.domain.plan import (
     title_of,
     with_state,
 )
-from ringi.errors import NoCommit, PathRefused, StorageFailed
+from ringi.errors import BranchRefused, CopyFailed, NoCommit, PathRefused, StorageFailed
+from ringi.plans.commit_message import proper_message, trailers, with_trailers
 from ringi.plans.commit_revert import reverted
+from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected
 from ringi.plans.services import Services
 from ringi.ports import CommitOrder, CommitPlace, Commits, Committed, NewEvent, StoredIntent
-from ringi.text import Text, visible
+from ringi.text import Text
 from ringi.workspace.tree import differing
 
-LONGEST: Final = 16384
-"""Bytes of a message without its trailers."""
-_OURS: Final = re.compile(r"\s*ringi-", re.IGNORECASE)
-_TRAILER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*\s*:\s|\s+\S")
-_DIRECTING: Final = frozenset(["LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
-_LONGEST_NAME: Final = 100
 _ID_SHOWN: Final = 12
-_ENDED: Final = frozenset([EventKind.COMMITTED, EventKind.COMMIT_FAILED])
+_ENDED: Final = frozenset([EventKind.COMMITTED, EventKind.COMMIT_FAILED, EventKind.COMMIT_REWRITTEN])
 _CUT_OFF: Final = Text("it was cut off before the commit")
 _CHECK_FAILED: Final = Text("a check failed")
 
@@ -67,10 +61,13 @@ def wish(services: Services, plan_id: str, message: str | None) -> PlanState:
     """Sets, changes or (None) withdraws the wish for a commit; earlier approvals no longer cover the plan."""
     stored = services.store.plan(plan_id)
     document, status = stored.document, stored.document.state.status
+    require_here(services, stored)
     refuse_rejected(stored)
+    if message is None and document.step:
+        raise NoCommit(why=Text("every step of a run is committed"))
     if status not in OPEN:
         PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)  # refused in its own words
-    wanted = UNSET if message is None else PlannedCommit(_proper(message))
+    wanted = UNSET if message is None else PlannedCommit(proper_message(message))
     if wanted:
         _place(services, _changes(document.state.action_specs), document.state.action_specs)
     if wanted == document.state.commit:
@@ -83,31 +80,6 @@ def wish(services: Services, plan_id: str, message: str | None) -> PlanState:
     with services.store.transaction() as transaction:
         saved = transaction.save_plan(stored, with_state(document, status=status, commit=wanted), event)
     return saved.document.state
-
-
-def _proper(message: str) -> str:
-    """Normalises line ends and strips blank lines; refuses what could pass for our own trailers."""
-    lines = [line.rstrip(" \t\r") for line in message.split("\n")]
-    text = "\n".join(lines).strip("\n")
-    if not text.strip():
-        raise NoCommit(why=Text("its message is empty"))
-    # Git prints it without filtering.
-    if any(map(_controls, text)):
-        raise NoCommit(why=Text("its message holds control characters"))
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise NoCommit(why=Text("its message holds half a character"))
-    if len(text.encode()) > LONGEST:
-        raise NoCommit(why=Text("its message is longer than {limit} bytes", limit=LONGEST))
-    if any(map(_OURS.match, lines)):
-        raise NoCommit(why=Text("a line of its message begins with Ringi-, as only ringi's own do"))
-    return text
-
-
-def _controls(character: str) -> bool:
-    """Whether it controls the terminal or the direction of text."""
-    if character in "\n\t":
-        return False
-    return unicodedata.category(character) == "Cc" or unicodedata.bidirectional(character) in _DIRECTING
 
 
 def _changes(specs: Iterable[ActionSpecExt]) -> list[FileChange]:
@@ -195,7 +167,21 @@ def commit(services: Services, approval: Approval, result: ExecutionResult) -> E
         outcome = _made(services, approval, subject, subject.commit)
     except NoCommit as error:
         outcome = CommitOutcome("", str(error.details["why"]))
-    return _recorded(services, result, outcome)
+    return _ended(services, result, outcome, subject)
+
+
+def _ended(
+    services: Services, result: ExecutionResult, outcome: CommitOutcome, subject: ApprovalSubject
+) -> ExecutionResult:
+    """What a step of a run wrote does not stay without its commit, so that is not the end of it."""
+    taken_back = bool(subject.step) and subject.kind is Act.EXECUTE and not outcome.commit
+    result = _recorded(services, result, outcome, over=not taken_back)
+    if subject.step and outcome.commit:
+        # The run tries again before it goes on, and then says what is in the way.
+        with contextlib.suppress(BranchRefused, CopyFailed):
+            services.publish()
+        services.tidy({})  # what a hook left
+    return result
 
 
 def _made(
@@ -203,17 +189,43 @@ def _made(
 ) -> CommitOutcome:
     files = written(services.store.executions(subject.plan_id), approval.id, subject)
     commits = commits_of(services)
-    data = reverted(commits, wanted.reverts) if wanted.reverts else _bytes_of(services, files)
-    now = commits.place(list(data), unstaged=bool(wanted.reverts))
+    order = _order(services, approval, subject, wanted)
+    now = commits.place(list(order.files), unstaged=bool(wanted.reverts))
     if moved := difference(wanted, CommitSubject(now.branch, now.parent, wanted.message, now.hooks)):
         raise NoCommit(why=Text("this changed since it was approved: {what}", what=moved))
-    marks = trailers(approval)
-    outcome = commits.make(CommitOrder(wanted.parent, with_trailers(wanted.message, marks), marks[:2], data))
+    outcome = commits.make(order)
     wrong = differing(services.tree, [FileChange("", path, state, None) for path, state in files.items()])
     if not (outcome.commit and wrong):
         return outcome
     note = str(Text("a hook changed in your files: {paths}", paths=", ".join(wrong)))
     return CommitOutcome(outcome.commit, "; ".join(filter(None, [outcome.why, note])))
+
+
+def _order(
+    services: Services, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
+) -> CommitOrder:
+    data: Mapping[str, bytes | Committed | None]
+    if wanted.reverts:
+        data = reverted(commits_of(services), wanted.reverts)
+    else:
+        files = written(services.store.executions(subject.plan_id), approval.id, subject)
+        data = _bytes_of(services, files)
+    marks = trailers(approval, subject.step or None)
+    message = with_trailers(wanted.message, marks)
+    return CommitOrder(wanted.parent, message, marks[:2], data, exact=bool(subject.step))
+
+
+def bytes_written(services: Services, approval: Approval) -> dict[str, tuple[bytes, int] | None]:
+    """The files after all executions under the approval, with their permission bits, as far as they are
+    kept.
+    """
+    files = written(services.store.executions(approval.subject_id), approval.id, _approved(approval))
+    found: dict[str, tuple[bytes, int] | None] = {}
+    for path, state in files.items():
+        data = services.store.get_bytes(state.sha256) if state else b""
+        if data is not None:
+            found[path] = (data, int(state.mode, 8)) if state else None
+    return found
 
 
 def _bytes_of(services: Services, files: Mapping[str, FileState | None]) -> Mapping[str, bytes | None]:
@@ -241,21 +253,6 @@ def written(
         for change in subject.changes
         if (change.spec_id, change.path) in done and not change.folder
     }
-
-
-def trailers(approval: Approval) -> tuple[str, ...]:
-    """The trailers of the commit; names are escaped so that they cannot add lines."""
-    who = visible(approval.approver, keep="")[:_LONGEST_NAME]
-    values = (approval.subject_id, approval.digest, who)
-    return tuple(f"{name}: {value}" for name, value in zip(COMMIT_TRAILERS, values, strict=True))
-
-
-def with_trailers(message: str, lines: Sequence[str]) -> str:
-    """After the message's own trailers, or as a paragraph of their own."""
-    first, *paragraphs = re.split(r"\n{2,}", message)
-    last = paragraphs[-1].split("\n") if paragraphs else [first, ""]
-    own = all(map(_TRAILER.match, last)) and not last[0][:1].isspace()
-    return message + ("\n" if own else "\n\n") + "\n".join(lines) + "\n"
 
 
 def follows_undo(approval: Approval) -> bool:
@@ -288,13 +285,27 @@ def finish(services: Services, recovered: Sequence[ExecutionResult]) -> list[Exe
         _recorded(services, last.result, outcome, over=False)
         return list(recovered)
     if last.intent.kind is subject.kind and services.commits is not None:
-        commits = services.commits()
-        if found := commits.find(subject.commit.parent, trailers(approval)[:2]):
-            commits.settle(found)
-            outcome = CommitOutcome(found)
-    result = _recorded(services, last.result, outcome)
+        outcome = _found(services, approval, subject, subject.commit) or outcome
+    result = _ended(services, last.result, outcome, subject)
     others = [one for one in recovered if one.execution_id != result.execution_id]
     return [*others, msgspec.structs.replace(result, recovered=True)]
+
+
+def _found(
+    services: Services, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
+) -> CommitOutcome | None:
+    """The commit that was made before the crash."""
+    order = CommitOrder(wanted.parent, "", trailers(approval)[:2], {})
+    if subject.step:
+        try:
+            order = _order(services, approval, subject, wanted)
+        except NoCommit as error:
+            return CommitOutcome("", str(error.details["why"]))
+    commits = commits_of(services)
+    found = commits.find(order)
+    if found and found.commit:
+        commits.settle(found.commit)
+    return found
 
 
 def _was_checked(document: PlanDocument) -> bool:
@@ -321,7 +332,8 @@ def _event(outcome: CommitOutcome) -> NewEvent:
     if outcome.commit:
         reason = f"{outcome.commit}: {outcome.why}" if outcome.why else outcome.commit
         return NewEvent(EventKind.COMMITTED, Actor.SYSTEM, reason)
-    return NewEvent(EventKind.COMMIT_FAILED, Actor.SYSTEM, outcome.last_line)
+    kind = EventKind.COMMIT_REWRITTEN if outcome.rewritten else EventKind.COMMIT_FAILED
+    return NewEvent(kind, Actor.SYSTEM, outcome.last_line)
 
 
 def outcome_of(events: Iterable[LoggedEvent]) -> CommitOutcome | None:
@@ -338,8 +350,8 @@ def outcome_of(events: Iterable[LoggedEvent]) -> CommitOutcome | None:
             last = event
     if last is None:
         return None
-    if last.event is EventKind.COMMIT_FAILED:
-        return CommitOutcome("", last.reason)
+    if last.event is not EventKind.COMMITTED:
+        return CommitOutcome("", last.reason, last.event is EventKind.COMMIT_REWRITTEN)
     made, _, why = last.reason.partition(": ")
     note = str(Text("commit {id} reverts it", id=reverted_by[:_ID_SHOWN])) if reverted_by else ""
     return CommitOutcome(made, "; ".join(filter(None, [why, note])))

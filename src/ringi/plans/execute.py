@@ -40,6 +40,7 @@ from ringi.plans.approve import covering, subject_now
 from ringi.plans.change import require_valid
 from ringi.plans.effects import Invalid
 from ringi.plans.executor import Executor, Stages, storage_errors
+from ringi.plans.place import is_checking, require_here, to_recover
 from ringi.plans.preview import after_bytes
 from ringi.plans.propose import refuse_rejected
 from ringi.plans.reading import require_free
@@ -62,6 +63,7 @@ def execute(services: Services, plan_id: str, *, leaves: bool = False) -> Execut
     with services.lock("execute"):
         record = _recovered_record(services, plan_id)
         stored = record.plan
+        require_here(services, stored)
         refuse_rejected(stored)
         approval = _approval(services, record)
         if approval is None:
@@ -103,7 +105,9 @@ def _afterwards(
         except (CheckFailed, Interrupted):
             commit.not_made(services, approval, result)
             raise
-    return commit.commit(services, approval, result)
+    result = commit.commit(services, approval, result)
+    check.require_committed(services, approval, result)
+    return result
 
 
 def _approval(services: Services, record: PlanRecord) -> Approval | None:
@@ -293,11 +297,13 @@ def recover(services: Services) -> list[ExecutionResult]:
 
 
 def _recover(services: Services) -> list[ExecutionResult]:
-    results = Recovery(services).run()
-    if services.store.checking() is None:
-        return results
-    results = commit.finish(services, results)
-    check.finish(services)
+    results: list[ExecutionResult] = []
+    for here in to_recover(services):
+        found = Recovery(here).run()
+        if is_checking(here):
+            found = commit.finish(here, found)
+            check.finish(here)
+        results += found
     return results
 
 
@@ -307,6 +313,7 @@ def settle(services: Services, plan_id: str, spec_id: str, *, done: bool) -> Non
     with services.lock("recover"):
         _recover(services)
         stored = services.store.plan(plan_id)
+        require_here(services, stored)
         name = f"p{stored.number}"
         if refusal := services.person.refusal():
             raise NoChannel(why=refusal, command=f"ringi recover {name}")

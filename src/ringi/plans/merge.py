@@ -191,7 +191,12 @@ def _source(spec: ActionSpecExt) -> Touched | None:
 
 
 def changed_files(services: Services, document: PlanDocument) -> tuple[str, ...]:
-    """Those that differ from what the proposer saw."""
+    """Those that differ from what the proposer saw.
+
+    None for a step of a run: the steps before it change them, and it is stale only when its turn comes.
+    """
+    if document.step:
+        return ()
     specs = [spec for spec in document.state.action_specs if spec.validated]
     return tuple(differing(services.tree, files_of(specs)))
 

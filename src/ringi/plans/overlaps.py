@@ -17,10 +17,13 @@ class Shared(NamedTuple):
 
 
 def shared_files(changed: Iterable[tuple[PlanRef, Collection[str]]]) -> list[Shared]:
-    """Given what each plan changes; a superseded change plan is never carried out and shares nothing."""
+    """Given what each plan changes.
+
+    A superseded change plan is never carried out, and a step of a run not in these files: they share nothing.
+    """
     plans_of: dict[str, list[PlanRef]] = {}
     for ref, paths in changed:
-        if not ref.superseded:
+        if not (ref.superseded or ref.step):
             for path in paths:
                 plans_of.setdefault(path, []).append(ref)
     together: dict[tuple[str, ...], tuple[list[PlanRef], list[str]]] = {}

@@ -28,6 +28,7 @@ from ringi.plans.effects import (
     Effect,
     Invalid,
     Known,
+    Look,
     content_of,
     difference,
     effects_of,
@@ -37,6 +38,7 @@ from ringi.plans.effects import (
 )
 from ringi.plans.merge import changed_files, file_merge, is_changed, seen_before
 from ringi.plans.overlaps import overlaps
+from ringi.plans.place import to_show
 from ringi.plans.services import Services
 from ringi.policy.risk import score
 from ringi.policy.risk import your_lines as your_lines_reason
@@ -52,6 +54,7 @@ class _Shown(NamedTuple):
 
 def preview(services: Services, document: PlanDocument) -> PlanPreview:
     """The plan against the current workspace; if it was carried out, against the workspace as it was then."""
+    services = to_show(services, document)
     specs = document.state.action_specs
     done = document.state.status is PlanStatus.COMPLETED
     stale = () if done else changed_files(services, document)
@@ -154,7 +157,18 @@ def _render_done(services: Services, spec: ActionSpecExt) -> Rendered:
 
 
 def effects_now(services: Services, spec: ActionSpecExt) -> tuple[Effect, ...]:
-    return effects_of(spec.base, looking(services.tree, spec.base.kind), services.rules, based=True)
+    look = _seen(services, spec) if services.run_id else looking(services.tree, spec.base.kind)
+    return effects_of(spec.base, look, services.rules, based=True)
+
+
+def _seen(services: Services, spec: ActionSpecExt) -> Look:
+    """The files as the step of a run found them: the steps before it may not be on the branch yet."""
+    known = {}
+    for file in spec.touched:
+        data = services.store.get_bytes(file.before.sha256) if file.before else None
+        if file.before and data is not None:
+            known[file.path] = Known(file.before, data)
+    return known.get
 
 
 def effects(services: Services, stored: StoredPlan) -> list[tuple[Effect, ...]]:

@@ -14,29 +14,36 @@ from ringi.domain.plan import (
     PLAN_MACHINE,
     ActionSpec,
     ActionSpecExt,
+    CheckFailure,
     DiffTotals,
+    FileState,
     MessageRef,
     Plan,
     PlanDocument,
     PlannedChecks,
+    PlannedCommit,
     PlanState,
     PlanStatus,
     ValidationReport,
     title_of,
     with_state,
 )
+from ringi.domain.subject import StepOf
 from ringi.errors import (
     ChangeFixed,
     ChangeRejected,
     EmptyPlan,
+    NotFound,
     PathRefused,
     PlanChanged,
     StorageFailed,
     Superseded,
     UnfitSpecs,
 )
+from ringi.plans.commit_message import proper_message
 from ringi.plans.effects import MERGEABLE
 from ringi.plans.merge import MergedSpecs
+from ringi.plans.place import require_here
 from ringi.plans.preview import paths_of, render_now
 from ringi.plans.reading import without_lines
 from ringi.plans.renames import with_renames
@@ -44,6 +51,7 @@ from ringi.plans.services import Services
 from ringi.plans.validate import Basis, SeenBefore, Since, Validated, validate
 from ringi.policy.risk import score
 from ringi.ports import NewEvent, StoredPlan
+from ringi.workspace.tree import Tree, TreeAsSeen
 
 
 def propose(
@@ -57,7 +65,14 @@ def propose(
     left_out: Sequence[str],
     requester: str,
     actor: Actor,
+    plan_id: str = "",
+    step: StepOf | UnsetType = UNSET,
+    commit: str = "",
 ) -> str:
+    """A given id makes it the same plan if the call is repeated."""
+    if plan_id:
+        with suppress(NotFound):
+            return services.store.plan(plan_id).document.plan.id
     document = new_plan(
         services,
         content,
@@ -67,9 +82,15 @@ def propose(
         proposer=proposer,
         left_out=left_out,
         requester=requester,
+        plan_id=plan_id,
     )
+    document = msgspec.structs.replace(document, step=step)
+    if commit:
+        document = with_state(document, commit=PlannedCommit(proper_message(commit)))
     with services.store.transaction() as transaction:
-        transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, actor, proposer))
+        event = NewEvent(EventKind.PLAN_PROPOSED, actor, proposer)
+        # A step is decided with its run, not as the plan at hand.
+        transaction.add_plan(document, event, current=not step)
     return document.plan.id
 
 
@@ -83,12 +104,13 @@ def new_plan(
     proposer: str = "",
     left_out: Sequence[str] = (),
     requester: str = "",
+    plan_id: str = "",
 ) -> PlanDocument:
     title = title_of(content)
     if not title:
         raise EmptyPlan
     plan = Plan(
-        id=services.ids(),
+        id=plan_id or services.ids(),
         title=title,
         content=content,
         sources=tuple(sources),
@@ -188,11 +210,13 @@ def set_specs(
     `merged` says what they were merged with. Raises PlanChanged if the plan is no longer `only_if`.
     `requester` is set by whoever started the proposer; else it is whoever is here.
     """
+    require_here(services, services.store.plan(plan_id))
     since = merged.since if merged else {}
+    tree = as_seen(services.tree, basis, seen) if services.run_id else services.tree
     if not from_model:  # which counts them
-        specs = with_renames(specs, services.tree, services.rules, basis)
+        specs = with_renames(specs, tree, services.rules, basis)
     author = author_of(services, plan_id, actor)
-    validated = validate(specs, services.tree, services.rules, basis, since, actor=author)
+    validated = validate(specs, tree, services.rules, basis, since, actor=author)
     validated = without_lines(services, validated)
     if keep_good and not validated.report.ok and services.store.plan(plan_id).document.state.action_specs:
         return validated
@@ -220,6 +244,17 @@ def set_specs(
         for data in bases:
             transaction.put_bytes(data, kept_until)
     return validated
+
+
+def as_seen(tree: Tree, basis: Basis, seen: Mapping[str, bytes]) -> Tree:
+    """What a step of a run began with, which may not be on its branch yet."""
+    known: dict[str, tuple[FileState, bytes] | None] = {}
+    for path, state in basis.items():
+        if state is None:
+            known[path] = None
+        elif state.sha256 in seen:
+            known[path] = state, seen[state.sha256]
+    return TreeAsSeen(tree, known)
 
 
 def _asking(services: Services, stored: StoredPlan) -> str:
@@ -394,21 +429,26 @@ def with_specs(services: Services, document: PlanDocument, validated: Validated)
         document,
         action_specs=validated.report.normalized,
         previews=totals_of(validated),
-        planned_checks=_planned_checks(services),
+        planned_checks=_planned_checks(services, document),
     )
 
 
 def save_version(
     services: Services, stored: StoredPlan, document: PlanDocument, validated: Validated, *events: NewEvent
 ) -> None:
+    require_here(services, stored)
     with services.store.transaction() as transaction:
         transaction.show_diffs(document.plan.id, diff_files(validated))
         transaction.save_plan(stored, with_specs(services, document, validated), *events)
 
 
-def _planned_checks(services: Services) -> PlannedChecks | UnsetType:
+def _planned_checks(services: Services, document: PlanDocument) -> PlannedChecks | UnsetType:
     """The checks in the current configuration: from here on they are part of what is approved."""
-    checks = services.rules.checks
+    checks, own = services.rules.checks, document.state.planned_checks
+    if document.step:
+        # Its own stay; and no step stays on the branch without a commit.
+        after = tuple(dict.fromkeys([*checks.after, *(own.after if own else ())]))
+        checks = PlannedChecks(checks.before, after, CheckFailure.UNDO)
     return checks if checks.before or checks.after else UNSET
 
 

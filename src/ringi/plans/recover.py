@@ -9,6 +9,7 @@ from ringi.domain.approval import FileChange
 from ringi.domain.execution import ExecutionIntent, ExecutionResult, OpStatus, Step
 from ringi.domain.plan import FileState, SpecKind
 from ringi.plans.executor import Progress, Stages, record, settle
+from ringi.plans.place import run_of
 from ringi.plans.services import Services
 from ringi.plans.steps import outcome_of, read
 from ringi.plans.units import Unit, segments, stops, units_of
@@ -27,8 +28,15 @@ class Recovery:
         self._stages = Stages(services)
 
     def run(self) -> list[ExecutionResult]:
-        """Finishes or rolls back every execution that has no result. A second call finds nothing to do."""
-        results = [self._one(intent) for intent in self._services.store.unfinished()]
+        """Finishes or rolls back every execution here that has no result. A second call finds none."""
+        store = self._services.store
+        here = [
+            intent
+            for intent in store.unfinished()
+            # Elsewhere the same paths are other files.
+            if run_of(store.plan(intent.plan_id).document) == self._services.run_id
+        ]
+        results = [self._one(intent) for intent in here]
         self._stages.sweep()
         return results
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:  # only names of types
@@ -72,6 +72,18 @@ class Services(NamedTuple):
     model: Callable[[], LanguageModel] | None = None
     """For text that the parser cannot place. Raises UnknownModel, NoModelKey, NoExtra."""
     model_budget: Budget | None = None
+    run_id: str = ""
+    """Set if the tree is that of a run's branch: its steps are carried out there, and nothing else."""
+    prepare: Callable[[], None] = lambda: None
+    """Makes the tree if it is not there. Raises BranchRefused."""
+    publish: Callable[[], str] = str
+    """Brings what was committed on a run's branch into the person's repository. Raises BranchRefused."""
+    tidy: Callable[[Mapping[str, tuple[bytes, int] | None]], None] = lambda _: None
+    """Makes the tree of a run's branch what is committed, with these files (bytes, permission bits) on top;
+    not if it is the person's own.
+    """
+    on_branch: Callable[[str], Services] | None = None
+    """The services of a run's branch, whether its tree is there or not."""
 
 
 def plan_id_of(services: Services, name: str) -> str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import UNSET, UnsetType
+
 from ringi.approvals.request import outcome
 from ringi.domain import codec
 from ringi.domain.answer import Amendment, PlanAnswer
@@ -31,6 +33,7 @@ from ringi.domain.plan import (
     SpecSelection,
     ValidationReport,
 )
+from ringi.domain.subject import StepOf
 from ringi.plans import (
     amend,
     answer,
@@ -45,6 +48,7 @@ from ringi.plans import (
     undo,
 )
 from ringi.plans.merge import MergedSpecs
+from ringi.plans.place import require_here
 from ringi.plans.propose import NO_REMARKS, Remarks
 from ringi.plans.services import Services, plan_id_of
 from ringi.plans.undo import Undoable
@@ -71,10 +75,14 @@ class PlanTool:
         left_out: Sequence[str] = (),
         requester: str = "",
         actor: Actor = Actor.AI,
+        plan_id: str = "",
+        step: StepOf | UnsetType = UNSET,
+        commit: str = "",
     ) -> str:
         """`proposer` is a label for people; `requester` is set only by whoever started the proposer.
 
-        `actor` is who proposes: an agent, unless the caller knows that a person does.
+        `actor` is who proposes: an agent, unless the caller knows that a person does. A `plan_id` that was
+        given before is the same plan again. `step` makes it a step of a run, `commit` is its message.
         """
         for source in sources:
             codec.require(source, MessageRef, "source")
@@ -88,6 +96,9 @@ class PlanTool:
             left_out=left_out,
             requester=requester,
             actor=actor,
+            plan_id=plan_id,
+            step=step,
+            commit=commit,
         )
 
     def propose_specs(
@@ -285,6 +296,7 @@ class PlanTool:
         Raises NoCommit if it cannot be made.
         """
         stored = self._services.store.plan(self._id(plan_id))
+        require_here(self._services, stored)
         return undo.revert_commit(self._services, stored, undo.undoable(self._services, stored))
 
     def ask_undo(

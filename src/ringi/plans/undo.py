@@ -34,6 +34,7 @@ from ringi.plans import commit
 from ringi.plans.commit_revert import revert_subject, standing
 from ringi.plans.executor import WRITTEN_SINCE, Executor, storage_errors
 from ringi.plans.later_edits import Back, LeftAlone, merged_back, since, together
+from ringi.plans.place import is_checking, require_here, to_recover
 from ringi.plans.recover import Recovery
 from ringi.plans.services import Services
 from ringi.plans.units import units_of
@@ -179,6 +180,8 @@ def newest(services: Services) -> str:
     for ref in sorted(services.store.refs(discarded=True), key=attrgetter("updated_at"), reverse=True):
         if ref.updated_at < best:
             break  # the rest was carried out earlier
+        if ref.step:
+            continue  # the run is undone as a whole
         if ref.status in _UNDOABLE and not ref.undone and (at := _carried_out_at(services, ref.id)) > best:
             found, best = ref.id, at
     if not found:
@@ -300,6 +303,7 @@ def _subject(
         expires_at=expires_at,
         undoes=found.execution_id,
         commit=made or UNSET,
+        step=stored.document.step,
     )
 
 
@@ -307,8 +311,12 @@ def _subject(
 def request(services: Services, plan_id: str, *, commit: bool = False) -> tuple[ApprovalRequest, Undoable]:
     """Fixes what an undo would restore and, if wanted, the commit that follows; the digest identifies it."""
     stored = services.store.plan(plan_id)
+    require_here(services, stored)
+    if (step := stored.document.step) and not step.in_place:
+        why = Text("it is a step of run {run}, which is undone as a whole: ringi undo {run}", run=step.run_id)
+        raise NothingToUndo(why=why)
     found = undoable(services, stored)
-    made = revert_commit(services, stored, found) if commit else None
+    made = revert_commit(services, stored, found) if commit or step else None
     expires_at = services.clock.after(services.rules.expires_sec)
     asked = request_of(
         subjects.plan(plan_id),
@@ -330,8 +338,12 @@ def request(services: Services, plan_id: str, *, commit: bool = False) -> tuple[
 @storage_errors()
 def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -> ExecutionResult:
     with services.lock("undo"):
-        commit.finish(services, Recovery(services).run())
+        for here in to_recover(services):
+            found = Recovery(here).run()
+            if is_checking(here):
+                commit.finish(here, found)
         stored = services.store.plan(plan_id)
+        require_here(services, stored)
         name = f"p{stored.number}"
         proof = require_answer(services, proof, f"ringi undo {name}", f"ringi undo {name} --sign KEY")
         digest = claimed(proof)
@@ -339,8 +351,8 @@ def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -
         if asked is None:
             raise NotRequested(plan=name)
         require_time(services, asked, name)
-        found = undoable(services, stored)
-        data = _as_asked(services, stored, found, asked)
+        undone = undoable(services, stored)
+        data = _as_asked(services, stored, undone, asked)
         made_at = stored.document.plan.created_at
         record = prove(services, asked, data, proof, act=SignedAct.UNDO, approver=approver, made_at=made_at)
         with services.store.transaction() as transaction:
@@ -349,7 +361,7 @@ def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -
             transaction.add_approval(approval)
             event = NewEvent(EventKind.UNDO_APPROVED, Actor.USER, "", approval)
             stored = transaction.save_plan(stored, stored.document, event)
-        result = _carry_out(services, stored, found, approval, "")
+        result = _carry_out(services, stored, undone, approval, "")
         return commit.commit(services, approval, result) if result.overall_success else result
 
 

@@ -117,6 +117,7 @@ def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:
         risk=risk_of(document),
         undone=undone_at(document) is not None,
         superseded=True if document.change and document.change.superseded_at else UNSET,
+        step=document.step,
     )
 
 

@@ -11,7 +11,7 @@ from ringi.domain.events import Actor
 from ringi.domain.plan import ActionSpec, CheckResult, FileState, Overlap, PlanRef, SpecKind
 from ringi.errors import BadTransition, ChangeFixed, PathRefused, StorageFailed
 from ringi.plans.effects import mode_after, packed
-from ringi.plans.propose import set_specs
+from ringi.plans.propose import as_seen, set_specs
 from ringi.plans.renames import with_renames
 from ringi.plans.services import Rules
 from ringi.plans.validate import Basis
@@ -77,9 +77,7 @@ def propose_difference(
     `on_plan` is told the id before the plan has specs, so that after a crash the same plan goes on.
     """
     specs, basis = specs_of(difference, workspace.services.tree, workspace.services.rules)
-    seen = {
-        digest(change.before): change.before for change in difference.changes if change.before is not None
-    }
+    seen = seen_in(difference)
 
     def proposed(plan_id: str) -> tuple[Text, ...]:
         return set_specs(
@@ -112,16 +110,28 @@ def propose_difference(
     return plan_id, False, proposed(plan_id)
 
 
-def specs_of(difference: Difference, tree: Tree, rules: Rules) -> tuple[list[ActionSpec], Basis]:
+def specs_of(
+    difference: Difference, tree: Tree, rules: Rules, *, step: bool = False
+) -> tuple[list[ActionSpec], Basis]:
+    """`step`: a step of a run, whose files are on its branch only when its turn comes."""
     specs = []
     basis: dict[str, FileState | None] = {}
     for change in difference.changes:
-        basis[change.path] = seen = _as_seen(change, tree)
+        basis[change.path] = seen = _as_seen(change, tree, rules)
         specs.append(_spec(change, seen))
+    if step:
+        tree = as_seen(tree, basis, seen_in(difference))
     return with_renames(specs, tree, rules, basis), basis
 
 
-def _as_seen(change: CopyChange, tree: Tree) -> FileState | None:
+def seen_in(difference: Difference) -> dict[str, bytes]:
+    """The bytes before, by their hash."""
+    return {
+        digest(change.before): change.before for change in difference.changes if change.before is not None
+    }
+
+
+def _as_seen(change: CopyChange, tree: Tree, rules: Rules) -> FileState | None:
     """The file as the proposer saw it. Git stores one permission bit; the others come from the file now."""
     if change.before is None:
         return None
@@ -132,7 +142,8 @@ def _as_seen(change: CopyChange, tree: Tree) -> FileState | None:
         found = None
     if found and bool(int(found.state.mode, 8) & 0o100) == executable:
         return FileState(digest(change.before), found.state.mode)
-    return FileState(digest(change.before), "0755" if executable else "0644")
+    new = rules.new_file_mode | (rules.new_file_mode & 0o444) >> 2 if executable else rules.new_file_mode
+    return FileState(digest(change.before), f"{new:04o}")
 
 
 def _spec(change: CopyChange, seen: FileState | None) -> ActionSpec:

@@ -21,7 +21,7 @@ from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, Se
 from ringi.domain.events import EventKind, LoggedEvent
 from ringi.domain.execution import ExecutionIntent, OpStatus
 from ringi.domain.plan import ONLY_READING, ActionSpec, CheckFailure, FileState, PlanRef, SpecKind
-from ringi.domain.subject import Subject
+from ringi.domain.subject import Subject, elsewhere
 from ringi.domain.verdict import (
     FileStanding,
     GivenApproval,
@@ -126,13 +126,13 @@ class Examination:
         history, commit = _History(self._store), CommitStanding()
         try:
             approvals, executions = self._store.approvals(plan_id), self._store.executions(plan_id)
-            requester = self._store.plan(plan_id).document.plan.requester
-            facts = self._facts(subjects.plan(plan_id), requester or "")
+            plan = self._store.plan(plan_id).document
+            facts = self._facts(subjects.plan(plan_id), plan.plan.requester or "")
             for approval in approvals:
                 problems += doubts(facts, approval)
             problems += _Held(facts, approvals).doubts(executions)
             history = self._history(plan_id)
-            files = self._files(history)
+            files = self._files(history, on_branch=elsewhere(plan.step))
             commit = _commit(self._store.events(plan_id), approvals, executions, self._commits)
             problems += commit.doubts
         except _UNREADABLE as error:
@@ -206,8 +206,9 @@ class Examination:
             self._histories[plan_id] = _History(self._store, self._store.executions(plan_id))
         return self._histories[plan_id]
 
-    def _files(self, history: "_History") -> list[ProvenFile]:
-        standing = {path: one for path, one in history.files.items() if not one.undone}
+    def _files(self, history: "_History", *, on_branch: bool) -> list[ProvenFile]:
+        """What is on the branch of a run is proven by its commit."""
+        standing = {path: one for path, one in history.files.items() if not (one.undone or on_branch)}
         changed = set(self._differing({path: one.after for path, one in standing.items()}))
         since = self._since({path: standing[path].at for path in changed}) if changed else {}
         found = []
@@ -255,7 +256,7 @@ class _Writes:
     def after(self, times: Mapping[str, str]) -> dict[str, tuple[str, _Written]]:
         """By path, the name of the plan and what it wrote, if that was later than the given time."""
         if self._left is None:
-            refs = self._store.refs(discarded=True)
+            refs = [ref for ref in self._store.refs(discarded=True) if not elsewhere(ref.step)]
             among = refs if self._among is None else [ref for ref in refs if ref.id in self._among]
             self._left = sorted(among, key=attrgetter("updated_at"))
         while self._left and self._left[-1].updated_at > min(times.values()):
@@ -414,7 +415,8 @@ def _plain(change: FileChange) -> tuple[str, str, FileState | None, FileState | 
 def _may_be_taken_back(intent: ExecutionIntent, subject: ApprovalSubject) -> bool:
     """The plan's approval covers the rollback after a failed check."""
     wanted = subject.checks.on_failure if subject.checks else None
-    return intent.kind is Act.UNDO and wanted is CheckFailure.UNDO
+    # No step of a run stays without its commit.
+    return intent.kind is Act.UNDO and (wanted is CheckFailure.UNDO or bool(subject.step))
 
 
 def _execution(stored: StoredIntent, given: Mapping[str, GivenApproval]) -> ProvenExecution:

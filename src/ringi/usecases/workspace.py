@@ -2,15 +2,18 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from ringi.approvals.grant import Grants
 from ringi.approvals.signers import Signers
 from ringi.domain.events import LoggedEvent
 from ringi.domain.execution import ExecutionResult
+from ringi.domain.plan import OPEN
 from ringi.domain.session import is_session
-from ringi.errors import Busy, LedgerOlder, NotFound, SignersForged, StorageFailed, WrongAnswer
+from ringi.errors import BranchRefused, Busy, LedgerOlder, NotFound, SignersForged, StorageFailed, WrongAnswer
+from ringi.plans.place import run_of
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
@@ -26,6 +29,7 @@ if TYPE_CHECKING:  # most commands do not need them
     from ringi.planning.tool import PlanningTool
     from ringi.plans.extract.extractor import Extractor
     from ringi.runner.services import Roles
+    from ringi.workspace.run_branch import RunBranch
 
 
 class OpenWorkspace:
@@ -46,15 +50,16 @@ class OpenWorkspace:
     ) -> None:
         self.services = services
         """For use cases only; others use the tools."""
+        self.plan = PlanTool(services)
+        self.versions = Versions(services)
+        self.grants = Grants(services)
         self.upkeep = upkeep
         self.places = places
+        self._own_places = places
         self.environment = environment
         self.settings = settings
         self.sessions = sessions
         """For use cases only, like the services."""
-        self.plan = PlanTool(services)
-        self.versions = Versions(services)
-        self.grants = Grants(services)
         self.signers = signers
         """Whose signatures count."""
         self._planning = planning
@@ -63,6 +68,31 @@ class OpenWorkspace:
         """Who works on the steps of a run; commands given here replace what is configured."""
         self.recovered: tuple[ExecutionResult, ...] = ()
         """Interrupted executions that opening the workspace finished or rolled back."""
+
+    def on_branch(self, run_id: str) -> Self:
+        """The same workspace with the files of the run's branch, where its steps are carried out."""
+        services = self.services
+        if run_id == services.run_id or services.on_branch is None:
+            return self
+        there = copy(self)
+        there.services = found = services.on_branch(run_id)
+        there.plan, there.versions, there.grants = PlanTool(found), Versions(found), Grants(found)
+        there.places = self.branch(run_id).places if run_id else self._own_places
+        return there
+
+    def branch(self, run_id: str) -> "RunBranch":
+        from ringi.workspace.run_branch import BranchOf, RunBranch  # noqa: PLC0415  # most commands have no run
+
+        return RunBranch(self._own_places, BranchOf.run(self.sessions.run(run_id)))
+
+    def of_plan(self, plan_id: str) -> Self:
+        """Where the plan is carried out: here, or on the branch of the run that it is a step of."""
+        document = self.plan.get(plan_id)
+        there = self.on_branch(run_of(document))
+        if there is not self and document.state.status in OPEN:
+            with contextlib.suppress(BranchRefused):  # whatever needs the files says so again
+                there.services.prepare()
+        return there
 
     @cached_property
     def planning(self) -> "PlanningTool":
@@ -101,18 +131,7 @@ class OpenWorkspace:
 
     def log(self, name: str | None = None) -> Iterator[LoggedEvent]:
         """The events of everything, or of one plan, planning session or run."""
-        return self.services.store.events(None if name is None else self._named(name))
-
-    def _named(self, name: str) -> str:
-        if is_session(name):
-            return self.planning.find(name)
-        try:
-            return self.plan.find(name)
-        except NotFound:
-            for find in (self.planning.find, self.planning.find_run):
-                with contextlib.suppress(NotFound):
-                    return find(name)
-            raise
+        return self.services.store.events(None if name is None else _named(self, name))
 
     def one_moment(self) -> contextlib.AbstractContextManager[None]:
         """What is read from the ledger inside is of one moment, whatever other processes commit."""
@@ -126,16 +145,30 @@ class OpenWorkspace:
         """Writes pending files to `.agent/` now instead of in a moment."""
         self.upkeep.flush()
 
-    def adopt_proof(self) -> None:
-        """What the person's own configuration demands holds from here on, whatever another one says."""
-        # Only if it can be written now: until then the configuration demands it.
-        with contextlib.suppress(Busy, LedgerOlder, SignersForged, StorageFailed, WrongAnswer):
-            self.signers.adopt()
 
-    def recover_if_needed(self) -> None:
-        if self.services.store.unfinished() or self.services.store.checking():
-            if self.services.lock.is_held() or self.upkeep.is_read_only():
-                return  # somebody is carrying it out right now, or nobody can
-            # An older ledger is only read.
-            with contextlib.suppress(Busy, LedgerOlder):
-                self.recovered = tuple(self.plan.recover())
+def _named(workspace: OpenWorkspace, name: str) -> str:
+    if is_session(name):
+        return workspace.planning.find(name)
+    try:
+        return workspace.plan.find(name)
+    except NotFound:
+        for find in (workspace.planning.find, workspace.planning.find_run):
+            with contextlib.suppress(NotFound):
+                return find(name)
+        raise
+
+
+def adopt_proof(workspace: OpenWorkspace) -> None:
+    """What the person's own configuration demands holds from here on, whatever another one says."""
+    # Only if it can be written now: until then the configuration demands it.
+    with contextlib.suppress(Busy, LedgerOlder, SignersForged, StorageFailed, WrongAnswer):
+        workspace.signers.adopt()
+
+
+def recover_if_needed(workspace: OpenWorkspace) -> None:
+    if workspace.services.store.unfinished() or workspace.services.store.checking():
+        if workspace.services.lock.is_held() or workspace.upkeep.is_read_only():
+            return  # somebody is carrying it out right now, or nobody can
+        # An older ledger is only read.
+        with contextlib.suppress(Busy, LedgerOlder):
+            workspace.recovered = tuple(workspace.plan.recover())

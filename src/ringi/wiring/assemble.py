@@ -151,7 +151,7 @@ def _services(
 ) -> Services:
     config = loaded.config
     tree = Tree(OsFileSystem(), places.root)
-    return Services(
+    own = Services(
         store=ledger,
         tree=tree,
         clock=clock,
@@ -170,6 +170,44 @@ def _services(
         model=lambda: _model(places, loaded, environment),
         model_budget=budget_of(config),
         code=cache(lambda: code_of(places, tree, config, environment)),
+    )
+
+    def on_branch(run_id: str) -> Services:
+        if not run_id:
+            return services
+        return _on_branch(services, places, ledger, config, environment, on_progress, run_id)
+
+    services = own._replace(on_branch=on_branch)
+    return services
+
+
+def _on_branch(
+    own: Services,
+    places: Places,
+    ledger: Ledger,
+    config: Config,
+    environment: Mapping[str, str],
+    on_progress: Progress,
+    run_id: str,
+) -> Services:
+    """As the workspace's, but with the files and the commits of the run's branch."""
+    from ringi.workspace.run_branch import BranchOf, RunBranch
+
+    branch = RunBranch(places, BranchOf.run(ledger.run(run_id)))
+    there = branch.places
+    tree = Tree(OsFileSystem(), there.root)
+    return own._replace(
+        tree=tree,
+        snapshot_id=lambda: snapshots(there).take().id,
+        snapshots=lambda: snapshots(there),
+        commands=PlanCommands(there, config, environment),
+        check=PlanChecks(there, config, environment, on_progress),
+        analyse=lambda path: _analyse(there, tree, path, config),
+        commits=lambda: commits_of(there, environment, on_progress),
+        run_id=run_id,
+        prepare=branch.make,
+        publish=branch.publish,
+        tidy=branch.reset,
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ringi.domain.run import Run
 from ringi.errors import (
     BaseBranchMissing,
     BranchMoved,
@@ -74,6 +75,12 @@ class BranchOf(NamedTuple):
     def start(self) -> str:
         return self.tip or self.base_commit
 
+    @classmethod
+    def run(cls, run: Run) -> "BranchOf":
+        made = [step.commit for step in run.steps if step.commit]
+        tip = made[-1] if made else ""
+        return cls(run.run_id, run.base_branch, run.base_commit, run.work_branch, run.in_place, tip)
+
 
 def base_of(root: Path, base_branch: str) -> str:
     """The commit that a run begins with: the base branch's, which is checked out.
@@ -123,13 +130,21 @@ class RunBranch:
         self.folder = places.copies.with_name(f"{places.copies.name}.runs") / of.run_id
         self.root = places.root if of.in_place else self.folder / "tree"
         """Where its steps are carried out."""
+        self._places = places
         self._person = places.root
         self._ref = _ref(of.work_branch)
 
     @property
+    def places(self) -> Places:
+        """As if the folder were a workspace; the ledger is the person's."""
+        if self.of.in_place:
+            return self._places
+        return self._places._replace(root=self.root, state=self.folder / "state")
+
+    @property
     def is_made(self) -> bool:
         if self.of.in_place:
-            return _line(self._theirs(), "symbolic-ref", "-q", "HEAD") == self._ref
+            return _line(_looking(self._person), "symbolic-ref", "-q", "HEAD") == self._ref
         return (self.folder / _MADE).is_file() and (self.root / ".git" / "HEAD").is_file()
 
     def make(self) -> None:
@@ -160,16 +175,19 @@ class RunBranch:
         new = self.tip()
         if self.of.in_place or new == self.of.base_commit:
             return new
-        theirs, now = self._theirs(), _commit(self._theirs(), self._ref)
+        theirs, now = _looking(self._person), _commit(_looking(self._person), self._ref)
         if now != new:
             self._require_ours(now, new)
             self._bring(theirs, now, new)
         self._git().run("update-ref", _PUBLISHED, new)
         return new
 
-    def reset(self) -> None:
-        """The folder as its newest commit says; never in place, where the files are the person's."""
-        if self.of.in_place:
+    def reset(self, files: Mapping[str, tuple[bytes, int] | None] = {}) -> None:
+        """The folder as its newest commit says, with these files (bytes, permission bits) on top.
+
+        Never in place, where the files are the person's.
+        """
+        if self.of.in_place or not self.is_made:
             return
         git = self._git()
         git.run("symbolic-ref", "HEAD", self._ref)
@@ -177,6 +195,13 @@ class RunBranch:
             git.run("read-tree", "--reset", "-u", "HEAD")
         git.run("clean", "-ffdxq", "-e", f"/{OWN}")
         self._take_filtered()
+        for name, new in files.items():
+            path = self.root / name
+            path.unlink(missing_ok=True)
+            if new is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(new[0])
+                path.chmod(new[1])
 
     def remove(self) -> None:
         """The folder only; what was published stays."""
@@ -186,7 +211,7 @@ class RunBranch:
     # ------------------------------------------------------------------ making it
 
     def _require_start(self) -> None:
-        theirs, of = self._theirs(), self.of
+        theirs, of = _looking(self._person), self.of
         if not of.tip:
             require_free(self._person, of.work_branch)
         elif (now := _commit(theirs, self._ref)) and now != of.tip:
@@ -229,7 +254,7 @@ class RunBranch:
 
     def _switch(self) -> None:
         """The person's checkout to the work branch: the same commit, so no file changes."""
-        theirs, of = self._theirs(), self.of
+        theirs, of = _looking(self._person), self.of
         if self.is_made:
             return
         now = _commit(theirs, self._ref)
@@ -261,7 +286,7 @@ class RunBranch:
                 if not last:
                     raise WorkBranchExists(branch=self.of.work_branch)
                 raise self._moved(Text("it has commits that the run did not make"))
-        if place := checked_out(self._theirs(), self._ref):
+        if place := checked_out(_looking(self._person), self._ref):
             raise self._moved(Text("it is checked out in {folder}", folder=place))
 
     def _bring(self, theirs: Git, now: str, new: str) -> None:
@@ -277,9 +302,6 @@ class RunBranch:
 
     def _moved(self, why: Text) -> BranchMoved:
         return BranchMoved(branch=self.of.work_branch, why=why, run=self.of.run_id)
-
-    def _theirs(self) -> Git:
-        return Git(_repository(self._person).git_dir)
 
     def _git(self, *, personal: bool = False) -> Git:
         git_dir = _repository(self._person).git_dir if self.of.in_place else self.root / ".git"
@@ -326,6 +348,11 @@ def _repository(root: Path) -> Repository:
     if found is None:
         raise NoGit(folder=str(root))
     return found
+
+
+def _looking(root: Path) -> Git:
+    """Git in the person's repository."""
+    return Git(_repository(root).git_dir)
 
 
 def _ref(branch: str) -> str:

@@ -2,7 +2,7 @@
 
 import contextlib
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
@@ -187,6 +187,26 @@ class Tree:
             return False
         except PathRefused:  # a link or a file is in the way; whoever writes there will find it
             return True
+
+
+class TreeAsSeen(Tree):
+    """The files as somebody saw them: those named here have these bytes, or are not there."""
+
+    def __init__(self, tree: Tree, seen: Mapping[str, tuple[FileState, bytes] | None]) -> None:
+        super().__init__(tree.fs, tree.root)
+        self._seen = seen
+
+    def look(self, path: str) -> Found | None:
+        return self._found(path) if path in self._seen else super().look(path)
+
+    def look_folder(self, path: str) -> Found | None:
+        return self._found(path) if path in self._seen else super().look_folder(path)
+
+    def _found(self, path: str) -> Found | None:
+        if (known := self._seen[path]) is None:
+            return None
+        state, data = known
+        return Found(state, data, Entry(Kind.FILE, int(state.mode, 8), len(data), 0, 0, 0, 0))
 
 
 def found_at(tree: Tree, root: int, change: "FileChange | Touched") -> tuple[FileState | None, Found | None]:

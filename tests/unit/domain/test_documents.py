@@ -72,7 +72,7 @@ FIELDS: dict[type[Document], str] = {
     plan.ExecutionLink: "id kind finished_at overall_success",
     plan.PlanDocument: "schema_version plan state approval result specs_sha256 change step",
     plan.PlanRef: "id number title status version proposer created_at updated_at files"
-    " added removed risk undone superseded",
+    " added removed risk undone superseded step",
     plan.PlanIndex: "schema_version recent count page_size pages",
     plan.PlanPage: "schema_version page plans",
     plan.ValidationReport: "ok issues normalized",
@@ -81,7 +81,7 @@ FIELDS: dict[type[Document], str] = {
     approval.FileChange: "spec_id path before after unit optional later_lines",
     approval.SubjectSpec: "id order spec",
     approval.ApprovalSubject: "schema_version kind workspace plan_id plan_version specs changes"
-    " expires_at undoes snapshot_id checks sandboxed commit requester",
+    " expires_at undoes snapshot_id checks sandboxed commit requester step",
     approval.TypedAnswer: "digest answer",
     approval.ProofRecord: "kind strength user channel answer fresh_since statement signature principal key"
     " grant grant_subject used_files used_lines",
@@ -159,7 +159,7 @@ FIELDS: dict[type[Document], str] = {
     feedback.LineComment: "timestamp path line side text quote version",
     plan.PlannedCommit: "message",
     approval.CommitSubject: "branch parent message hooks reverts",
-    execution.CommitOutcome: "commit why",
+    execution.CommitOutcome: "commit why rewritten",
     answer.PlanAnswer: "plan_id name version status outcome note feedback comments changed",
     verdict.ProvenCommit: "id as_approved notes",
     feedback.Amended: "version files hunks lines contents",
@@ -258,7 +258,7 @@ VALUES = {
     change_plan.Trigger: "error user_request refactor",
     change_plan.ChangeApproval: "pending approved rejected",
     events.EventKind: "plan_proposed specs_set marked_pending checked commented committed"
-    " commit_failed approval_requested approved declined discarded sent_back found_stale"
+    " commit_failed commit_rewritten approval_requested approved declined discarded sent_back found_stale"
     " superseded approval_expired executed completed aborted undo_approved"
     " undo_started undone undo_aborted taken_in command_started command_ended"
     " forked reverted amended granted grant_revoked session_started"

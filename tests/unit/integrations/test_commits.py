@@ -57,6 +57,11 @@ def commits_in(root: Path) -> GitCommits:
     return GitCommits(root, dict(os.environ))
 
 
+def found_by(commits: GitCommits, parent: str, *marks: str) -> str:
+    found = commits.find(CommitOrder(parent, "", marks or MARKS, {}))
+    return found.commit if found else ""
+
+
 def head(root: Path) -> str:
     return commits_in(root).place([]).parent
 
@@ -220,7 +225,7 @@ def test_looking_runs_nothing_of_the_repository(repo: Path):
     parent = commits.place(["README.md", "new.txt"]).parent
     found = commits.files(parent, ["README.md", "none"])
     assert found == {"README.md": Committed("100644", b"# Sample\n"), "none": None}
-    assert commits.find(parent, MARKS) == ""
+    assert found_by(commits, parent) == ""
     assert not (repo / "ran").exists()
     assert (repo / ".git/index").read_bytes() == index
 
@@ -441,11 +446,11 @@ def test_what_a_crash_left_is_found_and_finished(repo: Path):
     commit = made(repo, {"README.md": "# other\n", "new.txt": "new\n", "app/hello.py": None})
     (repo / ".git/index").write_bytes(index)
     commits = commits_in(repo)
-    assert commits.find(parent, MARKS) == commit
-    assert commits.find(parent, ("Ringi-Plan: other",)) == ""
+    assert found_by(commits, parent) == commit
+    assert found_by(commits, parent, "Ringi-Plan: other") == ""
     git(repo, "branch", "made")
     git(repo, "checkout", "-q", "-f", "-b", "elsewhere", parent)
-    assert commits.find(parent, MARKS) == commit, "on another branch by now"
+    assert found_by(commits, parent) == commit, "on another branch by now"
     git(repo, "checkout", "-q", "-f", "main")
     (repo / "staged.txt").write_text("staged\n")
     (repo / ".git/index").write_bytes(index)

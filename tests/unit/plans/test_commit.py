@@ -30,7 +30,8 @@ from ringi.errors import (
 )
 from ringi.fs import OsFileSystem
 from ringi.plans import commit as committing
-from ringi.plans.commit import LONGEST, announced, outcome_of, with_trailers
+from ringi.plans.commit import announced, outcome_of
+from ringi.plans.commit_message import LONGEST, proper_message, with_trailers
 from ringi.plans.tool import PlanTool
 from ringi.ports import NewEvent
 from ringi.usecases.verify import Examination
@@ -563,7 +564,7 @@ def test_our_lines_are_trailers_whatever_the_message(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str]
 ):
     try:
-        message = committing._proper("\n".join(lines))
+        message = proper_message("\n".join(lines))
     except NoCommit:
         return
     ours = ["Ringi-Plan: 1", "Ringi-Approval: 2", "Ringi-Approved-By: x"]

@@ -18,4 +18,4 @@ def apply(ctx: click.Context, plan: str, commit: bool) -> None:
     The same questions as in ringi review. The answer has to be typed by a person at a terminal.
     """
     app: App = ctx.obj
-    decide(ctx, app.workspace.plan.find(plan), full=False, prompter=ApplyPrompter, commit=commit)
+    decide(ctx, app.find_plan(plan), full=False, prompter=ApplyPrompter, commit=commit)

@@ -73,8 +73,8 @@ def approve(
     if len(plans) > 1 and not selection.all:
         raise click.UsageError(_("--only belongs to a single plan"))
     require_text(note)
+    ids = [app.find_plan(plan) for plan in plans]
     tool = app.workspace.plan
-    ids = [tool.find(plan) for plan in plans]
     if len(set(ids)) != len(ids):
         raise click.UsageError(_("A plan is named twice"))
     if not selection.all:

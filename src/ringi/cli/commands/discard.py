@@ -19,8 +19,8 @@ def discard(app: App, plan: str, reason: str) -> None:
     The log and `ringi show` keep it. Files that it has changed already stay as they are.
     """
     require_text(reason)
+    plan_id = app.find_plan(plan)
     tool = app.workspace.plan
-    plan_id = tool.find(plan)
     tool.discard(plan_id, reason.strip())
     remove_settled(app.workspace)
     ref = tool.ref(plan_id)

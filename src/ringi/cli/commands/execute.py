@@ -40,7 +40,7 @@ def execute(app: App, plan: str | None, dry_run: bool) -> None:
 
     Without PLAN, it takes the current one: ringi current.
     """
-    plan_id = app.workspace.plan.find(plan) if plan is not None else _current(app)
+    plan_id = app.find_plan(plan) if plan is not None else _current(app)
     name = app.workspace.plan_name(plan_id)
     for note in app.workspace.configuration.notes:
         app.ui.line(Text("! {note}", note=note), style="yellow")

@@ -22,7 +22,7 @@ def reject(app: App, plan: str, feedback: str) -> None:
     if not feedback:
         raise click.UsageError(_("To reject it, say what should change"))
     require_text(feedback)
-    plan_id = app.workspace.plan.find(plan)
+    plan_id = app.find_plan(plan)
     declined = app.workspace.plan.reject(plan_id, feedback)
     if app.ui.as_json:
         app.ui.document(declined)

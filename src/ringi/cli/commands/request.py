@@ -17,8 +17,9 @@ from ringi.views import words
 @pass_app
 def request(app: App, plan: str, selection: SpecSelection) -> None:
     """Ask for an approval of a plan as it is now."""
-    ui, tool = app.ui, app.workspace.plan
-    plan_id, selection = ask_later(app, tool.find(plan), selection)
+    ui = app.ui
+    plan_id, selection = ask_later(app, app.find_plan(plan), selection)
+    tool = app.workspace.plan
     asked = tool.ask(plan_id, selection)
     name, outcome = app.workspace.plan_name(asked.subject_id), tool.outcome(asked.subject_id)
     standing = outcome if isinstance(outcome, ApprovedPlan) else None

@@ -17,8 +17,8 @@ def revert(app: App, plan: str, version: int) -> None:
 
     That makes a new version of it; the others stay.
     """
+    plan_id = app.find_plan(plan)
     tool = app.workspace.plan
-    plan_id = tool.find(plan)
     report = app.workspace.versions.revert(plan_id, version, actor=app.actor)
     ref = tool.ref(plan_id)
     if app.ui.as_json:

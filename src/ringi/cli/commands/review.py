@@ -61,7 +61,7 @@ def review(ctx: click.Context, plan: str | None, plain: bool, commit: bool) -> N
             app.ui.document({"waiting": []})
         return
     try:
-        plan_id = app.workspace.plan.find(plan)
+        plan_id = app.find_plan(plan)
     except NotFound as error:
         from ringi.cli.revision import review_revision  # noqa: PLC0415  # most reviews are of plans
 
@@ -82,6 +82,7 @@ def decide(
 ) -> None:
     """Shows the plan, on a full screen or to the prompter, and does what the person decides."""
     app: App = ctx.obj
+    app.turn_to(plan_id)
     ref = app.workspace.plan.ref(plan_id)
     looks = (full or ref.undone) and app.workspace.person.refusal() is None
     if ref.status is PlanStatus.COMPLETED and not looks:
@@ -142,8 +143,13 @@ def _tell_namesake(app: App, name: str) -> None:
 
 
 def _newest_waiting(app: App) -> str | None:
-    waiting = app.workspace.plan.list(limit=1, waiting=True)
-    return waiting[0].id if waiting else None
+    """Of the steps of a run, the first: those after it build on it."""
+    waiting = app.workspace.plan.list(waiting=True)
+    newest = waiting[0] if waiting else None
+    if newest and newest.step:
+        run_id = newest.step.run_id
+        return [ref.id for ref in waiting if ref.step and ref.step.run_id == run_id][-1]
+    return newest.id if newest else None
 
 
 def _tell_done(app: App, name: str, *, undone: bool) -> None:

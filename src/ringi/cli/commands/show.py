@@ -37,6 +37,8 @@ def show(app: App, plan: str | None, diff: bool, delta: bool, since: bool, form:
         tell_no_plans(app)
         return
     plan_id = tool.find(plan) if plan is not None else refs[0].id
+    app.turn_to(plan_id)
+    tool = app.workspace.plan
     if form:
         _show_as(app, plan_id, form)
     elif delta:

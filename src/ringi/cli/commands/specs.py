@@ -40,7 +40,7 @@ def specs(app: App, plan: str, source: str | None, extract: bool, with_model: bo
     if source is not None and extract:
         raise click.UsageError(_("Only one of --file and --extract can be given"))
     require_extract(extract=extract, with_model=with_model)
-    plan_id = app.workspace.plan.find(plan)
+    plan_id = app.find_plan(plan)
     if source is not None:
         _set(app, plan_id, read_specs(source), None)
     elif extract:

@@ -40,6 +40,8 @@ def undo(app: App, plan: str | None, commit: bool | None, sign: Path | None) -> 
     Lines written to its files since stay. If they conflict with the undo, the file is left alone and named.
     If the plan was committed, a new commit can revert that.
     """
+    if plan:
+        app.find_plan(plan)
     tool = app.workspace.plan
     if sign is None:
         name = app.workspace.plan_name(plan) if plan else ""
