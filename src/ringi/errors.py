@@ -82,6 +82,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NotAsked              an answer to another question
 │   ├── SessionOver           a planning session that has ended
 │   ├── RunOver               a run that has ended, or that another one replaced
+│   ├── CannotReplan          a run that planning again would not help
 │   ├── InvalidSpecs          a plan's specs cannot be carried out
 │   ├── UnfitSpecs            specs that did not become a plan
 │   ├── WrongAnswer           typed for something else, or not what was asked
@@ -666,6 +667,12 @@ class RunOver(Refused):
     code = "run_over"
     message = "Run {run} cannot go on: {why}"
     hint = "Go on with: {command}"
+
+
+class CannotReplan(Refused):
+    code = "cannot_replan"
+    message = "Run {run} cannot be planned again: {why}"
+    hint = "See what can be done: ringi status {run}"
 
 
 class WrongAnswer(Refused):

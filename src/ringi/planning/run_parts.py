@@ -170,13 +170,13 @@ def within(parts: Sequence[Part], wishes: RunWishes, numbered: str) -> Sequence[
 
 
 def _split(part: Part, wishes: RunWishes, numbered: str) -> Iterator[Part]:
-    together = list(_together(part.paths))
+    groups = list(together(part.paths))
     files = min(_FILES_PER_STEP, wishes.max_files_changed)
     wanted = max(
         math.ceil(LINES[part.complexity] / wishes.max_diff_lines), math.ceil(len(part.paths) / files)
     )
-    size = max(1, math.ceil(len(together) / max(1, min(wanted, len(together)))))
-    pieces = [together[at : at + size] for at in range(0, len(together), size)]
+    size = max(1, math.ceil(len(groups) / max(1, min(wanted, len(groups)))))
+    pieces = [groups[at : at + size] for at in range(0, len(groups), size)]
     if len(pieces) < 2:  # noqa: PLR2004
         yield part
         return
@@ -187,7 +187,7 @@ def _split(part: Part, wishes: RunWishes, numbered: str) -> Iterator[Part]:
         yield part._replace(title=title, paths=paths, complexity=easier)
 
 
-def _together(paths: Sequence[str]) -> Iterator[list[str]]:
+def together(paths: Sequence[str]) -> Iterator[list[str]]:
     """Each file with the tests that are called after it."""
     kinds = kinds_of(paths)
     groups = {path: [path] for path in paths if kinds[path] is not FileKind.TEST}

@@ -60,7 +60,15 @@ def _names(services: SessionServices, state: State, branch: str) -> RunNames:
     run = run_id(now, services.ids())
     if request := state.facts.request:
         return RunNames(request.request_id, run, now, branch, request.path)
-    return RunNames(free_request_id(services, run[:8]), run, now, branch)
+    return RunNames(_replaced(services, state) or free_request_id(services, run[:8]), run, now, branch)
+
+
+def _replaced(services: SessionServices, state: State) -> str:
+    """The request id of the run that is planned anew."""
+    try:
+        return services.store.run(state.facts.replaces).request_id if state.facts.replaces else ""
+    except NotFound:
+        return ""
 
 
 def free_request_id(services: SessionServices, day: str) -> str:

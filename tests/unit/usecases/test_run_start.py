@@ -163,6 +163,22 @@ def test_everything_that_is_wrong_with_it_is_said_at_once(ws: Workspace):
     assert ws.sessions.runs() == []
 
 
+@pytest.mark.req("RN-16")
+def test_the_sample_of_the_specification_is_a_run(ws: Workspace):
+    """One criterion has no step, `unit` is a text, and the branch has the run's id without its end."""
+    sample = (Path(__file__).parents[1] / "domain" / "planning-sample.json").read_bytes()
+    run = start_from_file(ws, sample, "planning.json")
+    assert run.work_branch == "aiflow/RQ-20251214-008/20251214-210501"
+    assert [step.step_id for step in run.steps] == ["S01"]
+    plan = ws.sessions.run_plan(run.run_id)
+    assert plan is not None
+    assert plan.context.test_instructions["unit"] == "php artisan test"
+    assert "AC-01" not in plan.steps[0].links_to_ac
+    waiting = ReviewedRun(ws, run.run_id)
+    waiting.approve(typed(waiting))
+    assert covering(ws, run.run_id) is not None
+
+
 @pytest.mark.req("RN-3")
 def test_the_same_file_again_is_another_run(ws: Workspace):
     first, second = start_from_file(ws, PLAN, "a"), start_from_file(ws, PLAN, "a")

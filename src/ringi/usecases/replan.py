@@ -1,0 +1,128 @@
+"""Planning again (RN-14): only for the named reasons, always as a new run that a person approves."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from ringi.approvals.who import actor_at
+from ringi.domain.run import Run, StepState, StopCode, run_id
+from ringi.domain.run_plan import RunPlan
+from ringi.domain.session import FromRequest, Language, SessionView
+from ringi.errors import CannotReplan, CopyFailed, NotFound, RunOver
+from ringi.planning.operations import LONGEST_INSTRUCTION
+from ringi.planning.prompts import language_of
+from ringi.planning.split import split
+from ringi.text import Text
+from ringi.usecases.run_start import add_run, renamed
+from ringi.usecases.workspace import OpenWorkspace
+from ringi.workspace.copy import WorkCopy
+from ringi.workspace.copy_steps import line_counts, since
+
+ANEW: Final = frozenset(
+    [StopCode.INPUT_CONTRADICTION, StopCode.NO_CHANGES, StopCode.UNIT_TEST_FAILED, StopCode.E2E_FAILED]
+)
+"""Another design is needed."""
+_HAPPENED: Final[Mapping[Language, tuple[str, str]]] = {
+    "en": ("## What happened before", "Run {run} stopped at step {step} ({title}): {code}: {message}"),
+    "ja": ("## これまでの経緯", "実行 {run} はステップ {step} ({title}) で止まりました: {code}: {message}"),
+}
+_LONGEST_DETAIL: Final = 4_000
+
+
+def replan(workspace: OpenWorkspace, name: str, because: StopCode | None = None) -> Run | SessionView:
+    """A new run with smaller steps, to be approved; or a planning session about another design.
+
+    `because` is why it stopped, unless given. Raises CannotReplan, RunOver, NotFound.
+    """
+    run = workspace.sessions.run(workspace.sessions.find_run(name))
+    if run.replaced_by:
+        command = f"ringi run {run.replaced_by}"
+        raise RunOver(run=run.run_id, why=Text("it was planned anew"), command=command)
+    plan = workspace.sessions.run_plan(run.run_id)
+    if run.stop is None or plan is None or because not in {None, run.stop.reason_code}:
+        raise CannotReplan(run=run.run_id, why=Text("it did not stop for a reason that planning could mend"))
+    step = next((one for one in run.steps if one.step_id == run.stop.step_id), run.step)
+    code = run.stop.reason_code
+    if code is StopCode.STEP_TOO_LARGE and step is not None:
+        return _smaller(workspace, run, plan, step)
+    targets = next((one.scope.target_paths for one in plan.steps if step and one.step_id == step.step_id), ())
+    if code not in ANEW or (code is StopCode.NO_CHANGES and targets):
+        why = Text("{code} is no reason to plan again", code=str(code))
+        raise CannotReplan(run=run.run_id, why=why)
+    return _designed_anew(workspace, run, plan)
+
+
+def _smaller(workspace: OpenWorkspace, run: Run, plan: RunPlan, step: StepState) -> Run:
+    tried = _tried(workspace, run)
+    if tried >= plan.gates.max_step_too_large_retries:
+        why = Text("its steps were split {count} times already; plan it with smaller steps", count=tried)
+        raise CannotReplan(run=run.run_id, why=why)
+    made = renamed(plan, run_id(workspace.clock.now(), workspace.services.ids()))
+    smaller = split(made, step.step_id, _changed(workspace, run, step), language_of(plan.context.summary))
+    if smaller is None:
+        raise CannotReplan(run=run.run_id, why=Text("it would have too many steps"))
+    reason = f"{StopCode.STEP_TOO_LARGE} {step.step_id}"
+    return add_run(
+        workspace,
+        smaller,
+        run.planning_session_id,
+        run.instruction,
+        reason=reason,
+        replaces=run.run_id,
+    )
+
+
+def _tried(workspace: OpenWorkspace, run: Run) -> int:
+    """How often steps were split on the way to this run."""
+    count, seen = 0, {run.run_id}
+    while run.replaces and run.replaces not in seen:
+        try:
+            run = workspace.sessions.run(run.replaces)
+        except NotFound:
+            break
+        seen.add(run.run_id)
+        count += run.stop is not None and run.stop.reason_code is StopCode.STEP_TOO_LARGE
+    return count
+
+
+def _changed(workspace: OpenWorkspace, run: Run, step: StepState) -> dict[str, int]:
+    """Lines by file, as the role left them; empty if its copy is gone or was changed since."""
+    if not (run.copy_id and step.base_tree):
+        return {}
+    try:
+        copy = WorkCopy.open(workspace.places.copies / run.copy_id)
+        found = since(copy, step.base_tree).difference()
+        return line_counts(copy, found) if step.tree in {"", found.tree} else {}
+    except CopyFailed:
+        return {}
+
+
+def _designed_anew(workspace: OpenWorkspace, run: Run, plan: RunPlan) -> SessionView:
+    instruction, request = run.instruction, None
+    if run.planning_session_id:
+        try:
+            stored = workspace.sessions.session(run.planning_session_id)
+        except NotFound:
+            pass
+        else:
+            instruction, request = stored.session.instruction, stored.facts.request
+    return _started(workspace, run, plan, instruction, request)
+
+
+def _started(
+    workspace: OpenWorkspace, run: Run, plan: RunPlan, instruction: str, request: FromRequest | None
+) -> SessionView:
+    stop = run.stop
+    assert stop is not None  # noqa: S101  # replan looked
+    heading, told = _HAPPENED[language_of(instruction)]
+    title = next((one.title for one in plan.steps if one.step_id == stop.step_id), "")
+    happened = told.format(
+        run=run.run_id, step=stop.step_id, title=title, code=stop.reason_code, message=stop.message
+    )
+    more = f"{heading}\n\n{happened}\n\n{stop.detail[-_LONGEST_DETAIL:]}".rstrip()
+    room = LONGEST_INSTRUCTION - len(more) - 2
+    return workspace.planning.start(
+        f"{instruction[:room]}\n\n{more}",
+        actor=actor_at(workspace.person),
+        request=request,
+        replaces=run.run_id,
+    )
