@@ -1,5 +1,6 @@
 """What every transition of a run shares: saving it, stopping it, giving a role its turn."""
 
+from pathlib import PurePosixPath
 from typing import Final
 
 from msgspec.structs import replace
@@ -122,6 +123,7 @@ class Carrier:
                 timeout_sec=self.plan.limits.timeout_sec,
                 diff=diff,
                 log=heard,
+                keep=self._keep,
             )
             judging = role is not RunRole.IMPLEMENTER
             work = self.services.roles.judge(task) if judging else self.services.roles.work(task)
@@ -137,6 +139,10 @@ class Carrier:
             spent=work.spent,
         )
         return attempt, work
+
+    def _keep(self, name: str, text: str) -> None:
+        folder = PurePosixPath(self.plan.outputs.report_md).parent
+        self.services.files.write(str(folder / name), text.encode("utf-8", "backslashreplace"))
 
     def tree_before(self, index: int) -> str:
         trees = [step.tree for step in self.run.steps[:index] if step.tree]
