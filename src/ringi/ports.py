@@ -218,17 +218,17 @@ class Gathered(NamedTuple):
     context: Context
     project: ProjectFacts
     snapshot: str  # what it was read from
-    why: tuple[tuple[Text, ...], ...] = ()
-    """Why each file of the context is in it, for people."""
+    why: tuple[tuple[Text, ...], ...] = ()  # for each file of the context, for people
     whole: bool = False
     """The context shows the whole project: nothing is left to ask for."""
+    restless: tuple[str, ...] = ()  # what could not be read, or changed meanwhile
 
 
 class CodeContext(Protocol):
     """What a good engineer would open first, read from a snapshot of the workspace."""
 
     def snapshot(self) -> str:
-        """The id of the workspace as it is now."""
+        """The id of the workspace as it is now; empty if somebody keeps writing to it."""
 
     def gather(self, request: str, *, tokens: int | None = None, limit: int | None = None) -> Gathered:
         """At most so many tokens of text, and files; None stands for the configured number."""

@@ -245,6 +245,8 @@ class SessionFacts(CamelDocument, frozen=True, kw_only=True):
     context: str = ""
     """What the model is shown of the project, as it was when the snapshot was taken."""
     snapshot: str = ""
+    restless: tuple[str, ...] = ()
+    """What could not be read, or changed while the context was gathered."""
     design: Design | None = None
     """Of the newest summary."""
     files: tuple[str, ...] = ()

@@ -91,7 +91,8 @@ def _saved(services: SessionServices, stored: StoredSession, state: State) -> St
 def with_context(services: SessionServices, state: State) -> State:
     """Shows the project as it is now; what was gathered from the same snapshot stays."""
     code, facts = services.code, state.facts
-    if facts.snapshot and facts.snapshot == code.snapshot():
+    # While somebody keeps writing, nothing is newer than what was gathered.
+    if facts.snapshot and code.snapshot() in {facts.snapshot, ""}:
         return state
     gathered = code.gather(state.session.instruction)
     # Nothing is left to ask for.
@@ -100,6 +101,7 @@ def with_context(services: SessionServices, state: State) -> State:
         context=gathered.context.text,
         project=gathered.project,
         snapshot=gathered.snapshot,
+        restless=gathered.restless,
         code=code.read(facts.files) if facts.files else "",
         read_in=read_in,
     )

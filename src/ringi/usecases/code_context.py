@@ -40,6 +40,7 @@ _DECLARED: Final = re.compile(rb"coding[:=][ \t]*[\"']?([-\w.]+)|encoding=[\"'](
 _BOMS: Final = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _DECLARED_WITHIN: Final = 400
 _LISTED: Final = 20
+_NAMED: Final = 3
 _PART: Final = re.compile(r"(.+?)(?::|#L?)(\d{1,7})(?:-L?(\d{1,7}))?")
 _EVERYTHING: Final = Text("the project is small")
 
@@ -68,7 +69,8 @@ class SnapshotContext:
         self._view: _View | None = None
 
     def snapshot(self) -> str:
-        return self._now().id
+        view = self._now()
+        return view.id if view.settled else ""
 
     def gather(self, request: str, *, tokens: int | None = None, limit: int | None = None) -> Gathered:
         view, budget = self._now(), self._tokens if tokens is None else tokens
@@ -80,7 +82,9 @@ class SnapshotContext:
             ranked = [*ranked, *view.rest(ranked, budget)]
         context = context_of(view.source, view.facts, request, ranked, budget)
         why = tuple(one.why for one in ranked)
-        return Gathered(context, facts, view.id, why, whole=view.is_shown(ranked, context.text))
+        whole = view.is_shown(ranked, context.text)
+        known = view.id if view.settled else ""
+        return Gathered(context, facts, known, why, whole=whole, restless=view.restless)
 
     def read(self, paths: Sequence[str], tokens: int | None = None) -> str:
         view = self._now()
@@ -101,9 +105,12 @@ class SnapshotContext:
 
     def _now(self) -> "_View":
         snapshots = self._snapshots()
-        snapshot = snapshots.take()
+        # To plan by, a mixture of several moments is better than nothing.
+        snapshot, restless = snapshots.look()
         if self._view is None or self._view.id != snapshot.id:
             self._view = _View(snapshots, snapshot, self._tree, self._may_send, self._mask, self._index)
+        self._view.settled = not restless
+        self._view.restless = (*restless, *snapshot.unreadable)[:_NAMED]
         return self._view
 
     def _may_send(self, path: str) -> bool:
@@ -127,6 +134,8 @@ class _View:
         self._tree = tree
         self._mask = mask
         self.id = snapshot.id
+        self.settled = True
+        self.restless: tuple[str, ...] = ()
         self.files = {file.path: file for file in snapshots.files(snapshot).files}
         sent = [file for path, file in self.files.items() if file.mode in _FILES and may_send(path)]
         self.corpus = corpus_of(sent, self._contents, index)

@@ -25,6 +25,7 @@ from ringi.planning.prompts import language_of
 from ringi.ports import Gathered
 from ringi.text import Text
 from ringi.usecases.workspace import OpenWorkspace
+from ringi.views.session import restless_words
 from ringi.workspace.copy_layout import branch_of
 
 _NAMES: Final[dict[type, OutlineOutcome]] = {
@@ -67,6 +68,8 @@ def outline(workspace: OpenWorkspace, request: str, on_progress: OnProgress = la
     engine = engine_of(workspace, on_progress)
     outcome = engine.plan(words, gathered)
     notes = outcome.notes if isinstance(outcome, Planned | Unclear) else ()
+    if gathered and gathered.restless:
+        notes = (restless_words(gathered.restless), *notes)
     run_plan = _run_plan(workspace, words, gathered, outcome) if isinstance(outcome, Planned) else None
     return Outlined(_document(words, gathered, engine, outcome, notes, run_plan), outcome, notes)
 

@@ -227,6 +227,8 @@ def work_lines(before: "StoredSession", after: "StoredSession") -> Iterator[Line
         words = Text("The session goes on with {model}; before, it was {before}.", model=now.model,
                      before=was.model)  # fmt: skip
         yield prose(words, Style.WARNING)
+    if now.restless and now.restless != was.restless:
+        yield prose(restless_words(now.restless), Style.WARNING, mark="! ")
     if now.files != was.files:
         yield prose(Text("Read for this: {files}", files=", ".join(now.files)), Style.FAINT)
     if now.missing != was.missing and now.missing:
@@ -237,6 +239,12 @@ def work_lines(before: "StoredSession", after: "StoredSession") -> Iterator[Line
         yield prose(Text("Your answers raise further questions: {count}", count=asked), Style.FAINT)
     if was.feedback and not was.designed and now.designed:
         yield from _revision_lines(before.session, after.session)
+
+
+def restless_words(paths: Iterable[str]) -> Text:
+    """Of a context that lacks files, or is a mixture of several moments."""
+    words = "Could not be read, or changed meanwhile: {files}. Planning goes on with the rest."
+    return Text(words, files=", ".join(paths))
 
 
 def _revision_lines(before: PlanningSession, after: PlanningSession) -> Iterator[Line]:

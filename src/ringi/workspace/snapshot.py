@@ -17,7 +17,8 @@ from ringi.process.git import Git, TreeFile, keep, names_in, read_blobs, read_sm
 from ringi.text import Text
 from ringi.workspace.shadow import Shadow, is_nested
 
-_LOOKS: Final = 4
+_LOOKS: Final = 3
+"""After the first."""
 _NAMED: Final = 3
 _FORM: Final = b"ringi snapshot 1"
 
@@ -31,6 +32,12 @@ class Snapshot(NamedTuple):
     """The path and the git tree of every repository inside, and of those inside them."""
     unreadable: tuple[str, ...]
     """Files and folders that are in no tree because they could not be read."""
+
+
+class Look(NamedTuple):
+    snapshot: Snapshot
+    restless: tuple[str, ...] = ()
+    """What somebody kept writing to: then it may be a mixture of several moments."""
 
 
 class Listing(NamedTuple):
@@ -51,28 +58,35 @@ class Snapshots:
         """They keep what was captured."""
 
     def take(self) -> Snapshot:
-        """The workspace as it was at one moment; Unreadable if somebody keeps writing to it.
+        """The workspace as it was at one moment; Unreadable if somebody keeps writing to it."""
+        found, restless = self.look()
+        if restless:
+            raise Unreadable(what=", ".join(restless), why=Text("somebody keeps writing to it"))
+        return found
+
+    def look(self) -> Look:
+        """The workspace as it was at one moment, if there is one.
 
         Files are read one after another, so a changing workspace could give a mixture. A known id is no
         mixture; a new one counts only if a second look gives the same.
         """
         with _in_words(self._root):
             known = read_small(self._settled).decode("ascii", "replace")
-            last: Snapshot | None = None
+            last = self._look()
             restless: tuple[str, ...] = ()
+            if last.id == known:
+                return Look(last)
             for _ in range(_LOOKS):
                 found = self._look()
                 if found.id == known:
-                    return found
+                    return Look(found)
                 if found == last:
                     # If it cannot be saved, the next call looks twice again.
                     with contextlib.suppress(OSError):
                         keep(self._settled, found.id.encode())
-                    return found
-                restless = self.differing(last, found) if last else ()
-                last = found
-        what = ", ".join(restless[:_NAMED]) or str(self._root)
-        raise Unreadable(what=what, why=Text("somebody keeps writing to it"))
+                    return Look(found)
+                restless, last = self.differing(last, found), found
+        return Look(last, restless[:_NAMED] or (str(self._root),))
 
     def files(self, snapshot: Snapshot) -> Listing:
         files: dict[str, StateFile] = {}

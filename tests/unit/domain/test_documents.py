@@ -181,8 +181,8 @@ FIELDS: dict[type[Document], str] = {
     session.Criterion: "given when then",
     session.TargetPath: "path new",
     session.Design: "acceptanceCriteria targetPaths testCommands assumptions outOfScope openPoints",
-    session.SessionFacts: "language model usage failedIn designed feedback project context snapshot design"
-    " files missing code readIn rejected draft wrong runPlan request replaces",
+    session.SessionFacts: "language model usage failedIn designed feedback project context snapshot restless"
+    " design files missing code readIn rejected draft wrong runPlan request replaces",
     session.FromRequest: "requestId path request",
     session.OpenCall: "purpose model counted usage",
     session.Brief: "instruction language project questions decisions feedback",

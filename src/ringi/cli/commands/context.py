@@ -11,6 +11,8 @@ from ringi.cli.ui import translated
 from ringi.domain.context import FileKind
 from ringi.ports import Gathered
 from ringi.text import Text, visible
+from ringi.views.lines import Style
+from ringi.views.session import restless_words
 
 _KINDS: Final = {
     FileKind.SOURCE: Text("source"),
@@ -41,6 +43,8 @@ def context(app: App, request: str, tokens: int | None, limit: int | None) -> No
 
 def _tell(app: App, gathered: Gathered) -> None:
     ui, found = app.ui, gathered.context
+    if gathered.restless:
+        ui.prose(restless_words(gathered.restless), Style.WARNING, mark="! ")
     if not found.files:
         ui.line(
             Text("No file fits this request; a model would see only what the project is."), style="yellow"
