@@ -74,6 +74,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── PathRefused
 │   ├── BadDocument
 │   │   ├── BadAnswers        a file of answers that cannot be read
+│   │   ├── BadBrought        an agent brought what a session cannot use
 │   │   └── UnfitForRun       a planning.json or a request that no run can begin with
 │   ├── BadTransition
 │   ├── EmptyPlan             a plan without text
@@ -607,6 +608,12 @@ class BadAnswers(BadDocument):
     code = "bad_answers"
     message = "Cannot use the answers in {what}: {why}"
     hint = "It has answers: and decisions:, each as a list in order or by id; see: ringi plan --help"
+
+
+class BadBrought(BadDocument):
+    code = "bad_brought"
+    message = "{what} cannot be used: {why}"
+    hint = "Nothing was saved. Correct all of it and bring it again."
 
 
 class UnfitForRun(BadDocument):

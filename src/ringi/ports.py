@@ -236,8 +236,8 @@ class CodeContext(Protocol):
     def read(self, paths: Sequence[str], tokens: int | None = None) -> str:
         """These files, or some lines (app.py:10-40), masked, within the budget; says which there are not."""
 
-    def has(self, path: str) -> bool:
-        """Whether the snapshot that was read last has this file or folder."""
+    def has(self, path: str, line: int = 0) -> bool:
+        """Whether the snapshot that was read last has this file or folder, and it this line."""
 
 
 class NewEvent(NamedTuple):

@@ -105,7 +105,9 @@ class ShownProject:
         del tokens
         return "\n".join(f"{path}: {self.files.get(path, 'not there')}" for path in paths)
 
-    def has(self, path: str) -> bool:
+    def has(self, path: str, line: int = 0) -> bool:
+        if line:
+            return line <= len(self.files.get(path, "").splitlines())
         return any(name == path or name.startswith(f"{path}/") for name in self.files)
 
 

@@ -20,7 +20,14 @@ from tests.functional.mcp_desk import MODERN, OLDEST, SPEC, RawClient, approve, 
 talk = talks
 
 VERSIONS = [version for version in mcp_types.version.KNOWN_PROTOCOL_VERSIONS if version >= OLDEST]
-PLANNING = ["planning_start", "planning_answer", "planning_decide", "planning_get", "planning_outline"]
+PLANNING = [
+    "planning_start",
+    "planning_bring",
+    "planning_answer",
+    "planning_decide",
+    "planning_get",
+    "planning_outline",
+]
 NAMES = [
     "propose",
     "set_action_specs",

@@ -363,7 +363,11 @@ def test_what_an_agent_does_is_told_as_an_agents(room: Room, how: str) -> None:
     shown = room.desk.run("status", *("--session", name)).stdout
     assert "An agent began this session" in shown
     assert "given by an agent, not typed here: 4" in shown
-    assert room.desk.json("status", "--session", name)["byAgent"] == {"instruction": True, "answers": 4}
+    assert room.desk.json("status", "--session", name)["byAgent"] == {
+        "instruction": True,
+        "answers": 4,
+        "design": False,
+    }
 
 
 def said_by(room: Room) -> list[tuple[str, str]]:

@@ -52,6 +52,7 @@ class EventKind(StrEnum):
     SESSION_FAILED = "session_failed"
     SESSION_RESUMED = "session_resumed"
     SESSION_TAKEN_IN = "session_taken_in"
+    SESSION_BROUGHT = "session_brought"
     RUN_CREATED = "run_created"
     RUN_CANCELLED = "run_cancelled"
     RUN_APPROVED = "run_approved"

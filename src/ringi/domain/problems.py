@@ -2,24 +2,27 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import inspect as kinds
 
+from ringi.domain import codec
 from ringi.domain.base import Document, OpenDocument, prepared
 from ringi.domain.open_documents import folded
-from ringi.errors import NewerVersion
+from ringi.errors import BadDocument, NewerVersion
 from ringi.text import Text
 
+T = TypeVar("T")
 MOST_FAULTS: Final = 100
 """That are listed of one document; a list of a million wrong items needs no million lines."""
 WORDS: Final = "words"
 """In a `Meta(extra=…)`: what a text that does not match the pattern should have been, for people."""
+_MOST_NAMED: Final = 12
 _LONGEST_KEY: Final = 40
 _MOST_CHOICES: Final = 20
 _CLOSE: Final = 0.7
@@ -102,6 +105,22 @@ def faults(raw: object, kind: Any) -> tuple[Fault, ...]:
         except NewerVersion as error:
             return (Fault("$", Text("{why}", why=Text(error.message, **error.details))),)
     return found
+
+
+def decoded(data: bytes, kind: type[T], what: str) -> T:
+    """Like `codec.foreign`, but the error names everything that is wrong: each further try costs somebody."""
+    try:
+        return codec.foreign(data, kind, what)
+    except BadDocument as error:
+        if isinstance(error.details["why"], Text):
+            raise
+        raise BadDocument(what=what, why=in_words(faults(codec.parsed(data, what), kind))) from None
+
+
+def in_words(found: Sequence[Fault]) -> str:
+    """In a line."""
+    named = [f"{fault.path}: {fault.message}" for fault in found[:_MOST_NAMED]]
+    return "; ".join([*named, "…"] if len(found) > _MOST_NAMED else named)
 
 
 def problem(code: ReasonCode, path: str, message: Text) -> Problem:

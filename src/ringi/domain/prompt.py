@@ -94,6 +94,8 @@ MOST_QUESTIONS = 5
 MOST_DECISIONS = 3
 """In one answer."""
 MOST_FILES = 8
+MOST_FINDINGS = 20
+"""Of an agent, in a whole session."""
 MOST_SPECS = 50
 LINE_AIM = 300
 PHRASE_AIM = 120
@@ -202,6 +204,34 @@ class NewSummary(Document, frozen=True, omit_defaults=True):
     def __post_init__(self) -> None:
         if not self.summary.strip():
             raise ValueError("the summary is empty")
+
+
+class BroughtFinding(Document, frozen=True):
+    """What an agent saw in the project."""
+
+    finding: _Line
+    path: _Path = ""
+    line: Annotated[int, Meta(ge=0)] = 0
+    end: Annotated[int, Meta(ge=0)] = 0
+    """The last line; 0 if it is one line."""
+
+
+class BroughtDecision(NewDecision, frozen=True, kw_only=True):
+    id: Annotated[str, Meta(max_length=40)] = ""
+    """After a reject: of the decision that it replaces."""
+
+
+class Brought(Document, frozen=True, kw_only=True, omit_defaults=True):
+    """What an agent brings in place of a model. None is not brought; an empty list says there are none."""
+
+    findings: Annotated[tuple[BroughtFinding, ...], Meta(max_length=MOST_FINDINGS)] = ()
+    questions: _Questions | None = None
+    decisions: Annotated[tuple[BroughtDecision, ...], Meta(max_length=_TOLERANCE * MOST_DECISIONS)] | None = (
+        None
+    )
+    dropped: Annotated[tuple[_Id, ...], Meta(max_length=_TOLERANCE * MOST_DECISIONS)] = ()
+    """After a reject: ids of decisions that no longer apply."""
+    design: NewSummary | None = None
 
 
 class NewExplanation(Document, frozen=True):

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from ringi.domain.base import KNOWN_VERSION, CamelDocument, Machine
-from ringi.domain.context import ProjectFacts
+from ringi.domain.context import FoundFile, ProjectFacts
 from ringi.domain.request import Request
 from ringi.domain.run_plan import RunPlan
 from ringi.domain.subject import SESSION_PREFIX
@@ -268,6 +268,10 @@ class SessionFacts(CamelDocument, frozen=True, kw_only=True):
     request: FromRequest | None = None
     replaces: str = ""
     """The run that is planned anew."""
+    agent_brings: bool = False
+    """An agent brings questions, decisions and the design; no model is asked."""
+    findings: tuple[str, ...] = ()
+    """What the agent found, each with its place: its words, which nobody checked."""
 
 
 class Brief(CamelDocument, frozen=True, kw_only=True):
@@ -373,6 +377,18 @@ class WorkPending(CamelDocument, frozen=True, tag="work", tag_field="kind"):
     purpose: Purpose
 
 
+class AgentPending(CamelDocument, frozen=True, tag="agent", tag_field="kind"):
+    """The agent that called is next, in place of a model: it brings what is due."""
+
+    purpose: Purpose
+    questions: tuple[Question, ...]
+    decisions: tuple[DecisionPoint, ...]
+    feedback: tuple[str, ...]
+    """Of every rejection."""
+    rejected: str
+    """The summary that the newest feedback is about."""
+
+
 class FailedPending(CamelDocument, frozen=True, tag="failed", tag_field="kind"):
     """Continues where it failed, once resumed."""
 
@@ -392,6 +408,7 @@ Pending = (
     | DecisionPending
     | ApprovalPending
     | WorkPending
+    | AgentPending
     | FailedPending
     | ApprovedSession
     | CancelledSession
@@ -405,3 +422,5 @@ class SessionView(CamelDocument, frozen=True, kw_only=True):
     pending: Pending
     usage: TokenUsage = TokenUsage()
     model: str = ""
+    found: tuple[FoundFile, ...] = ()
+    """What the instruction is likely about, best first; empty until the project was read."""

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Final, TypeVar
 
 from ringi.domain import codec
-from ringi.domain.problems import faults
+from ringi.domain.problems import decoded
 from ringi.errors import BadDocument, NewerVersion
 from ringi.text import Text
 
@@ -16,7 +16,6 @@ T = TypeVar("T")
 MAX_ANSWER_BYTES: Final = 1024 * 1024
 _MOST_TRIES: Final = 10
 _DEEPEST: Final = 64
-_MOST_NAMED: Final = 12
 _THINKING: Final = re.compile(r"\s*<(think|thinking|reasoning|thought)>(?:.*?</\1>|.*)", re.DOTALL)
 _FENCE: Final = re.compile(r"^[ \t]*```[\w-]*[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 # Match whole strings, so that braces inside them do not count.
@@ -103,17 +102,9 @@ def _decoded(candidate: str, kind: type[T]) -> T:
     except UnicodeEncodeError:
         raise Unusable(codec.NOT_TEXT) from None
     try:
-        return codec.foreign(data, kind, "answer")
+        return decoded(data, kind, "answer")
     except BadDocument as error:
         why = error.details["why"]
-        if isinstance(why, Text):
-            raise Unusable(why) from None
-        raise Unusable(_all_wrong(codec.parsed(data, "answer"), kind)) from None
+        raise Unusable(why if isinstance(why, Text) else str(why)) from None
     except NewerVersion as error:
         raise Unusable(str(error)) from None
-
-
-def _all_wrong(raw: object, kind: type) -> str:
-    """At once: each repair costs a call."""
-    found = [f"{fault.path}: {fault.message}" for fault in faults(raw, kind)]
-    return "; ".join([*found[:_MOST_NAMED], "…"] if len(found) > _MOST_NAMED else found)

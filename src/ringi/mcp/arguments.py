@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from ringi.domain.base import Document
 from ringi.domain.plan import ALL_SPECS, ActionSpec, MessageRef, SpecSelection
+from ringi.domain.prompt import Brought
 
 LONGEST_WAIT_SEC: Final = 300
 USUAL_WAIT_SEC: Final = 25
@@ -127,6 +128,20 @@ class PlanningStart(Document, frozen=True):
             description="What your user wants done, in their own words and language.",
         ),
     ]
+    bring: Annotated[
+        bool,
+        Meta(
+            description="true: you bring questions, decisions and the design (planning_bring); no model is "
+            "asked."
+        ),
+    ] = False
+    seconds: WorkSeconds = USUAL_WAIT_SEC
+
+
+class PlanningBring(Brought, frozen=True, kw_only=True):
+    """What is due, and your findings."""
+
+    session_id: SessionName
     seconds: WorkSeconds = USUAL_WAIT_SEC
 
 
@@ -232,6 +247,15 @@ _FAILURE: Final = {
 }
 
 
+_BROUGHT_FIELDS: Final = {
+    "findings": "What you saw in the code and your user should know; shown to them as yours.",
+    "questions": "For your user. [] if there are none.",
+    "decisions": "For your user to make. [] if there are none.",
+    "dropped": "After a reject: ids of decisions that no longer apply.",
+    "design": "What your user approves. Each path exists or has new: true; each command works here.",
+}
+
+
 def object_schema(kind: type[Document]) -> dict[str, Any]:
     whole = msgspec.json.schema(kind)
     definitions: dict[str, Any] = whole["$defs"]
@@ -240,8 +264,11 @@ def object_schema(kind: type[Document]) -> dict[str, Any]:
 
 
 def input_schema(kind: type[Document]) -> dict[str, Any]:
-    """Adds descriptions of a spec's fields, and an example of each kind."""
+    """Adds descriptions of what is brought, and of a spec's fields with an example of each kind."""
     schema = object_schema(kind)
+    if kind is PlanningBring:
+        for name, words in _BROUGHT_FIELDS.items():
+            schema["properties"][name]["description"] = words
     spec = schema.get("$defs", {}).get("ActionSpec")
     if spec is not None:
         for name, words in SPEC_FIELDS.items():

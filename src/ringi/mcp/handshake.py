@@ -21,7 +21,8 @@ ringi controls changes to this repository: you propose exact changes, a person a
 bytes, and ringi writes them. Flow: plan_propose, plan_set_action_specs, plan_preview, \
 plan_request_approval, plan_wait, plan_execute. Only a person can approve, in their own \
 terminal; never try to do it for them. If it is unclear what your user wants, take them through a planning \
-session: planning_start, planning_answer, planning_decide. Your user answers its questions, not you."""
+session: planning_start, planning_answer, planning_decide. Your user answers its questions, not you; \
+with planning_bring the questions can be yours."""
 VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The protocol versions that begin with `initialize`; a client that asks for another is offered the last."""
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

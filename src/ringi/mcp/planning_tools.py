@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any, Final
 from ringi.domain.base import Document
 from ringi.domain.events import Actor
 from ringi.domain.plan import title_of
+from ringi.domain.prompt import MOST_DECISIONS, MOST_QUESTIONS, Brought
 from ringi.domain.session import (
+    AgentPending,
     ApprovalPending,
     ApprovedSession,
     CancelledSession,
     DecisionPending,
     DecisionPoint,
     FailedPending,
+    Purpose,
     QuestionPending,
     QuestionType,
     SessionRef,
@@ -32,7 +35,7 @@ from ringi.mcp.render import text_of
 from ringi.mcp.tools import Answered, Hints, Tool
 from ringi.text import Text
 from ringi.views.lines import line
-from ringi.views.session import brief_lines
+from ringi.views.session import brief_lines, lines_of
 from ringi.views.status import NO_SESSIONS, session_line, short_names
 
 if TYPE_CHECKING:
@@ -48,6 +51,8 @@ class WaitsFor(StrEnum):
     """By the person, in a terminal of their own; no tool gives it."""
     MODEL = "model"
     """The model is working for this session."""
+    AGENT = "agent"
+    """You bring what is due: planning_bring."""
     RESUME = "resume"
     """The model failed or was stopped; somebody has to resume it."""
     NOTHING = "nothing"
@@ -84,6 +89,28 @@ class AskedDecision(Document, frozen=True):
     of: int
 
 
+class GivenAnswer(Document, frozen=True):
+    id: str
+    question: str
+    answer: str | None
+    """None if it was skipped."""
+
+
+class MadeDecision(Document, frozen=True):
+    id: str
+    topic: str
+    option: str
+    reason: str
+
+
+class Place(Document, frozen=True):
+    path: str
+    lines: tuple[str, ...]
+    """As "10-40"; what stands there you read yourself."""
+    tests: tuple[str, ...]
+    """The test files beside it."""
+
+
 class PlanningState(Document, frozen=True, kw_only=True):
     session_id: str
     title: str
@@ -92,11 +119,18 @@ class PlanningState(Document, frozen=True, kw_only=True):
     question: AskedQuestion | None = None
     decision: AskedDecision | None = None
     summary: str | None = None
-    """Markdown; what the person approves or rejects."""
+    """Markdown; what the person approves or rejects, or has rejected."""
     error: str | None = None
     """Why it failed."""
     run_id: str | None = None
     """Set once it is approved."""
+    answers: tuple[GivenAnswer, ...] = ()
+    """If you are next: what your user said so far."""
+    decided: tuple[MadeDecision, ...] = ()
+    feedback: tuple[str, ...] = ()
+    """Of every reject."""
+    context: tuple[Place, ...] = ()
+    """What the instruction is likely about, best first."""
     person_types: str
     """What the person types, in a terminal of their own."""
     next_step: str
@@ -136,6 +170,7 @@ def state(view: SessionView, *, working: bool) -> PlanningState:
         model=view.model,
         tokens=view.usage.input_tokens + view.usage.output_tokens,
         cost_usd=view.usage.cost_usd,
+        context=tuple(Place(file.path, lines_of(file), file.tests) for file in view.found),
         **_pending(view),
     )
 
@@ -150,6 +185,8 @@ def waits_for(view: SessionView, *, working: bool) -> WaitsFor:
             return WaitsFor.APPROVAL
         case WorkPending():
             return WaitsFor.MODEL if working else WaitsFor.RESUME
+        case AgentPending():
+            return WaitsFor.AGENT
         case FailedPending():
             return WaitsFor.RESUME
         case ApprovedSession() | CancelledSession():
@@ -179,8 +216,21 @@ def _pending(view: SessionView) -> dict[str, Any]:
             return {"error": error}
         case ApprovedSession(run_id):
             return {"run_id": run_id}
+        case AgentPending():
+            return _said(view.pending)
         case _:
             return {}
+
+
+def _said(due: AgentPending) -> dict[str, Any]:
+    answers = (GivenAnswer(one.id, one.question, one.answer) for one in due.questions if one.done)
+    decided = (
+        MadeDecision(one.id, one.topic, one.selected.name, one.rationale or "")
+        for one in due.decisions
+        if one.selected
+    )
+    said = {"answers": tuple(answers), "decided": tuple(decided), "feedback": due.feedback}
+    return {**said, "summary": due.rejected or None}
 
 
 def _options(decision: DecisionPoint) -> list[OfferedOption]:
@@ -229,7 +279,23 @@ _NEXT: Final = {
 }
 
 
+_BRING: Final = {
+    Purpose.DISCOVERY: "Read the files of `context`, and what else you need. Then planning_bring with your "
+    f"findings and with questions: at most {MOST_QUESTIONS} whose answers would change what gets built, "
+    "none that the code answers; [] if there are none.",
+    Purpose.DESIGN: f"planning_bring with decisions: at most {MOST_DECISIONS} that your user should make, "
+    "each with honest pros and cons; [] if there are none. If their answers leave something open, bring "
+    "questions instead.",
+    Purpose.REVISION: "Your user rejected the design: read `feedback`. planning_bring with decisions: those "
+    "to make again (with their id) or to add, and dropped; [] if only the design changes. The others stay.",
+    Purpose.REVIEW: "planning_bring with design: what will be built, when it is done, which files change, "
+    "how it is tested, what you assume, leave out and do not know.",
+}
+
+
 def next_step(view: SessionView, *, working: bool) -> str:
+    if isinstance(view.pending, AgentPending):
+        return _BRING.get(view.pending.purpose, _BRING[Purpose.REVIEW])
     waits = waits_for(view, working=working)
     if waits is WaitsFor.NOTHING:
         return f"The session is {view.status}; nothing is left to do."
@@ -256,7 +322,12 @@ def list_answered(refs: Sequence[SessionRef]) -> Answered:
 
 
 def _start(tool: "PlanningTool", given: arguments.PlanningStart) -> SessionView:
-    return tool.start(given.instruction, actor=Actor.AI)
+    return tool.start(given.instruction, actor=Actor.AI, agent_brings=given.bring)
+
+
+def _bring(tool: "PlanningTool", given: arguments.PlanningBring) -> SessionView:
+    parts = {name: getattr(given, name) for name in Brought.__struct_fields__}
+    return tool.bring(given.session_id, Brought(**parts))
 
 
 def _answer(tool: "PlanningTool", given: arguments.PlanningAnswer) -> SessionView:
@@ -281,12 +352,25 @@ TOOLS: Final[Mapping[str, Tool]] = {
         "Begin a planning session",
         "From what your user wants done to a design that they approve: a few questions, the design "
         "decisions, a summary. Answers with the first question. All questions are for your user: ask them "
-        "one at a time and pass on what they say; never answer for them. No file of the workspace changes.",
+        "one at a time and pass on what they say; never answer for them. No file of the workspace changes. "
+        "With bring: true no model is asked: you read the code and bring questions, decisions and the design "
+        "yourself (planning_bring).",
         arguments.PlanningStart,
         PlanningState,
         Hints(open_world=True),
         None,
         _start,
+    ),
+    "planning_bring": Tool(
+        "Bring questions, decisions or the design",
+        "In a session begun with bring: true, when it waits for you (waits_for: agent): your findings, and "
+        "the questions, decisions or design that are due. All of it is checked and saved at once, or none. "
+        "The answers, choices and the approval stay with your user, who is shown what you brought as yours.",
+        arguments.PlanningBring,
+        PlanningState,
+        Hints(),
+        None,
+        _bring,
     ),
     "planning_answer": Tool(
         "Pass on your user's answer",

@@ -64,6 +64,7 @@ _NO_STEP: Final = "Tell your user."
 _HINTS: Final = {
     "ambiguous": "Give more characters of the id, or the short name (p7).",
     "bad_document": "Nothing was changed. Compare the arguments with the tool's input schema.",
+    "bad_brought": "Nothing was saved. Correct all of it, then call planning_bring again.",
     "bad_transition": "From {current} it can go to: {allowed}. See its state: plan_get_state",
     "busy": "Wait a moment, then make the same call again.",
     "lost_race": "Make the same call again; it will see the newer plan.",
@@ -82,8 +83,9 @@ _HINTS: Final = {
     "session_over": "If your user wants another one: planning_start",
     "bad_instruction": "Say in a sentence what your user wants to change: planning_start",
     "bad_answer": "See what is asked: planning_get. Then ask your user again.",
-    "model_outside": "Go on without a session, or let your user plan in a terminal of their own: ringi plan",
-    "not_asked": "See what is asked: planning_get. Ask your user that; do not answer for them.",
+    "model_outside": "Bring questions, decisions and the design yourself: planning_start with bring: true. "
+    "Or let your user plan in a terminal of their own: ringi plan",
+    "not_asked": "See what is next: planning_get. What is asked is for your user; do not answer for them.",
 }
 
 

@@ -15,8 +15,9 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from ringi._version import __version__
-from ringi.domain.codec import canonical, foreign
+from ringi.domain.codec import canonical
 from ringi.domain.plan import title_of
+from ringi.domain.problems import decoded
 from ringi.domain.session import ApprovalPending, short
 from ringi.errors import BadDocument, RingiError
 from ringi.mcp import outline_tool, planning_tools, tools
@@ -114,7 +115,7 @@ class PlanServer:
     async def _answer(self, ctx: Context, name: str, tool: Tool, raw: Mapping[str, Any]) -> Answered:
         # The strict decoder for untrusted input: numbers, depth, characters, unknown fields.
         what = f"The arguments of {name}"
-        given: Any = foreign(_written(raw, what), tool.arguments, what)
+        given: Any = decoded(_written(raw, what), tool.arguments, what)
         if name == "planning_get" or tool.step is not None:
             return await self._plan(ctx, tool, given)
         if tool.work is None:

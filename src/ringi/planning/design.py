@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ringi.domain.prompt import NewCriterion, NewPath, NewSummary, NewTargets
-from ringi.domain.session import Criterion, DecisionPoint, Design, Language, TargetPath
+from ringi.domain.session import Criterion, DecisionPoint, Design, Language, SessionFacts, TargetPath
 from ringi.text import Text, in_language
 
 _LINE_NUMBERS: Final = re.compile(r"(?::|#L?)\d+(?:-L?\d+)?$")
@@ -36,7 +36,7 @@ class Project(NamedTuple):
         if not words:
             return False
         program = words[0]
-        return self.runs(program) or ("/" in program and self.has(_path(program)))
+        return self.runs(program) or ("/" in program and self.has(plain_path(program)))
 
 
 class Checked(NamedTuple):
@@ -57,7 +57,7 @@ def checked(found: NewSummary, project: Project) -> Checked:
 
 def corrected(before: Checked, found: NewTargets, project: Project) -> Checked:
     """With other paths and commands; an empty list corrects nothing."""
-    named = {_existing(_path(one.path), project): one for one in found.target_paths if one.path.strip()}
+    named = {_existing(plain_path(one.path), project): one for one in found.target_paths if one.path.strip()}
     design = before.design
     if named:
         missing = [path for path, one in named.items() if _is_missing(path, one, project)]
@@ -84,10 +84,10 @@ def without_lines(path: str) -> str:
 
 
 def _is_missing(path: str, named: NewPath, project: Project) -> bool:
-    return _is_outside(path) or (not named.new and not project.has(path))
+    return is_outside(path) or (not named.new and not project.has(path))
 
 
-def _is_outside(path: str) -> bool:
+def is_outside(path: str) -> bool:
     return path.startswith(("/", "../")) or path in {"..", "."}
 
 
@@ -99,15 +99,15 @@ def marked(result: Checked, language: Language) -> Design:
              for one in wrong]  # fmt: skip
     return replace(
         design,
-        target_paths=tuple(one for one in design.target_paths if not _is_outside(one.path)),
+        target_paths=tuple(one for one in design.target_paths if not is_outside(one.path)),
         test_commands=tuple(command for command in design.test_commands if command not in wrong),
         open_points=(*design.open_points, *map(say, words)),
     )
 
 
-def rendered(summary: str, design: Design, decisions: Sequence[DecisionPoint], language: Language) -> str:
+def rendered(summary: str, design: Design, decisions: Sequence[DecisionPoint], facts: SessionFacts) -> str:
     """The whole design as Markdown: a person approves exactly this text."""
-    say = in_language(language)
+    say = in_language(facts.language)
     sections = [
         (Text("What was decided"), [line for one in decisions for line in _decided(one, summary)]),
         (Text("It is done if"), [say(_told(one)) for one in design.acceptance_criteria]),
@@ -116,6 +116,7 @@ def rendered(summary: str, design: Design, decisions: Sequence[DecisionPoint], l
         (Text("Assumed"), design.assumptions),
         (Text("Not included"), design.out_of_scope),
         (Text("Still open"), design.open_points),
+        (Text("Brought by the agent"), list(map(say, _brought(facts)))),
     ]
     # One level below the summary's heading in the run's instruction.
     parts = [f"### {say(title)}\n" + "\n".join(f"- {line}" for line in lines)
@@ -127,7 +128,14 @@ def _decided(decision: DecisionPoint, summary: str) -> Iterator[str]:
     """What the chosen option means, unless the summary says it."""
     option = decision.selected
     if option is not None and option.description and option.description not in summary:
-        yield _line(f"{decision.topic}: {option.name}. {option.description}")
+        yield plain_line(f"{decision.topic}: {option.name}. {option.description}")
+
+
+def _brought(facts: SessionFacts) -> Iterator[Text]:
+    if facts.agent_brings:
+        yield Text("This design, its questions and its options are the agent's words.")
+    for finding in facts.findings:
+        yield Text("Found, not checked: {finding}", finding=finding)
 
 
 def _told(one: Criterion) -> Text:
@@ -140,18 +148,20 @@ def _named(target: TargetPath, say: Callable[[Text], str]) -> str:
 
 def _criterion(new: NewCriterion) -> Criterion:
     """Many models repeat the label in the text."""
-    given, when, then = (_LABEL.sub("", _line(text), count=1) for text in (new.given, new.when, new.then))
+    given, when, then = (
+        _LABEL.sub("", plain_line(text), count=1) for text in (new.given, new.when, new.then)
+    )
     return Criterion(given, when, then)
 
 
-def _path(text: str) -> str:
+def plain_path(text: str) -> str:
     """As the snapshot spells it: without ./ and a final slash."""
-    return normpath(_line(text))
+    return normpath(plain_line(text))
 
 
 def _lines(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(line for text in texts if (line := _line(text))))
+    return tuple(dict.fromkeys(line for text in texts if (line := plain_line(text))))
 
 
-def _line(text: str) -> str:
+def plain_line(text: str) -> str:
     return " ".join(text.split())

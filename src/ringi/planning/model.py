@@ -37,7 +37,7 @@ _SAID_LENGTH: Final = 200
 def work(services: SessionServices, stored: StoredSession, on_progress: OnProgress) -> StoredSession:
     """Works until it is a person's turn; saves each result at once."""
     session_id = stored.session.session_id
-    stored = _righted(services, stored)
+    stored = righted(services, stored)
     if session_id in services.open_calls:
         with services.working_on(session_id):
             stored = _counted(services, services.store.session(session_id))
@@ -46,7 +46,7 @@ def work(services: SessionServices, stored: StoredSession, on_progress: OnProgre
         model = services.model()
         with services.working_on(session_id):
             # Another process may have done the work while this one waited, or died over it.
-            stored = _righted(services, _counted(services, services.store.session(session_id)))
+            stored = righted(services, _counted(services, services.store.session(session_id)))
             due = pending(state_of(stored))
             if isinstance(due, WorkPending):
                 stored = _Turn(services, stored, model, on_progress).take(due.purpose)
@@ -58,7 +58,7 @@ def resume(services: SessionServices, stored: StoredSession) -> StoredSession:
     return _saved(services, stored, operations.resumed(state_of(stored)))
 
 
-def _righted(services: SessionServices, stored: StoredSession) -> StoredSession:
+def righted(services: SessionServices, stored: StoredSession) -> StoredSession:
     return _saved(services, stored, put_right(state_of(stored)))
 
 
@@ -226,14 +226,14 @@ class _Turn:
             case NewRevision():
                 return operations.revised(state, value, now)
             case NewSummary():
-                result = checked(value, self._project(state))
+                result = checked(value, project_of(self._services, state))
                 if result.wrong:
                     return operations.drafted(state, value.summary, *result)
-                return _summarised(state, value.summary, result, now)
+                return summarised(state, value.summary, result, now)
             case NewTargets():
                 before = Checked(state.facts.design or Design(), state.facts.wrong)
-                result = corrected(before, value, self._project(state))
-                return _summarised(state, state.facts.draft, result, now)
+                result = corrected(before, value, project_of(self._services, state))
+                return summarised(state, state.facts.draft, result, now)
         raise TypeError(type(value).__name__)
 
     def _read(self, state: State, found: NewFiles) -> State:
@@ -246,9 +246,6 @@ class _Turn:
         text = code.read(files) if files else ""
         missing = tuple(path for path in wished if path not in has)
         return state.knowing(files=files, missing=missing, code=text, read_in=(*facts.read_in, phase))
-
-    def _project(self, state: State) -> Project:
-        return Project(self._services.code.has, self._services.runs, state.facts.project.test_commands)
 
     @contextmanager
     def _stopped(self, purpose: Purpose) -> Iterator[None]:
@@ -277,10 +274,13 @@ class _Turn:
         raise SessionFailed(session=short(session_id), why=why, log=log) from error
 
 
-def _summarised(state: State, summary: str, result: Checked, now: str) -> State:
-    language = state.facts.language
-    design = marked(result, language)
-    text = rendered(summary, design, state.session.decisions, language)
+def project_of(services: SessionServices, state: State) -> Project:
+    return Project(services.code.has, services.runs, state.facts.project.test_commands)
+
+
+def summarised(state: State, summary: str, result: Checked, now: str) -> State:
+    design = marked(result, state.facts.language)
+    text = rendered(summary, design, state.session.decisions, state.facts)
     return operations.summarised(state, text, now, design)
 
 

@@ -17,6 +17,7 @@ from ringi.domain.prompt import (
 from ringi.domain.session import (
     MOST_REJECTS,
     SESSION_MACHINE,
+    AgentPending,
     ApprovalPending,
     ApprovedSession,
     CancelledSession,
@@ -34,7 +35,6 @@ from ringi.domain.session import (
     Role,
     SessionFacts,
     SessionStatus,
-    SessionView,
     Tradeoffs,
     WorkPending,
     short,
@@ -77,6 +77,15 @@ def writable(words: str) -> str:
 
 
 def pending(state: State) -> Pending:
+    """What follows from the two documents; instead of a model an agent may be next."""
+    session, facts = state
+    due = _due(state)
+    if not (facts.agent_brings and isinstance(due, WorkPending)):
+        return due
+    return AgentPending(due.purpose, session.questions, session.decisions, facts.feedback, facts.rejected)
+
+
+def _due(state: State) -> Pending:
     session = state.session
     match session.status:
         case SessionStatus.DISCOVERY:
@@ -121,18 +130,6 @@ def _design_purpose(state: State) -> Purpose:
     decisions = state.session.decisions
     made = bool(decisions) and all(decision.selected for decision in decisions)
     return Purpose.REVISION if made and state.facts.feedback else Purpose.DESIGN
-
-
-def view(state: State) -> SessionView:
-    session, facts = state
-    return SessionView(
-        session_id=session.session_id,
-        instruction=session.instruction,
-        status=session.status,
-        pending=pending(state),
-        usage=facts.usage,
-        model=facts.model,
-    )
 
 
 _AFTER_QUESTIONS: Final = frozenset([SessionStatus.DESIGN, SessionStatus.REVIEW, SessionStatus.APPROVED])

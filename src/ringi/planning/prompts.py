@@ -129,6 +129,7 @@ def _material(state: State, brief: Brief, purpose: Purpose) -> Iterator[tuple[st
     yield "project", facts.context
     yield "instruction", brief.instruction
     yield "code", facts.code
+    yield "findings", "\n".join(facts.findings)
     yield "answers", _answers(brief)
     if purpose is Purpose.REVISION:
         yield "decisions", _decisions(brief, _with_options)

@@ -1,6 +1,7 @@
 """Planning sessions as calls (IP-2): each call saves before it returns, and none needs a terminal."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 from unicodedata import normalize
 
 from msgspec.structs import replace
@@ -8,11 +9,12 @@ from msgspec.structs import replace
 from ringi.approvals.proof import compose
 from ringi.domain.approval import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.prompt import ModelProgress, OnProgress
+from ringi.domain.prompt import Brought, ModelProgress, OnProgress
 from ringi.domain.run import Run
 from ringi.domain.run_plan import RunPlan
 from ringi.domain.session import (
     OPEN_SESSIONS,
+    AgentPending,
     ApprovalPending,
     DecisionPending,
     FromRequest,
@@ -29,8 +31,9 @@ from ringi.domain.session import (
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import BadAnswer, NoChannel, NotAsked, NotFound, SessionOver
 from ringi.planning import approve, operations
-from ringi.planning.model import NextPrompt, next_prompt, resume, work
-from ringi.planning.operations import ENDED, State, pending, state_of, view, writable
+from ringi.planning.bring import bring, read
+from ringi.planning.model import NextPrompt, next_prompt, resume, righted, with_context, work
+from ringi.planning.operations import ENDED, State, pending, state_of, writable
 from ringi.planning.prompts import language_of
 from ringi.planning.run_plan import plan_now
 from ringi.planning.save import add, save
@@ -43,6 +46,7 @@ CHOSEN_BY_AGENT: Final = "Chosen by the agent"
 _WAITING_FOR: Final = {
     "approval": Text("the approval of the summary is"),
     "work": Text("the model is next"),
+    "agent": Text("the agent is next"),
     "failed": Text("it failed and can be resumed"),
 }
 
@@ -131,23 +135,48 @@ class PlanningTool(_Sessions):
         actor: Actor = Actor.USER,
         request: FromRequest | None = None,
         replaces: str = "",
+        agent_brings: bool = False,
     ) -> SessionView:
-        """A new session, saved; the model is next. It may begin with a request, or plan a run anew.
+        """A new session, saved; the model is next, or an agent in its place: `bring`.
 
+        It may begin with a request, or plan a run anew.
         Raises BadInstruction, UnknownModel, NoModelKey, NoExtra.
         """
         services = self._services
         state = self._begun(instruction).knowing(request=request, replaces=replaces)
-        services.model()  # fail before anything is stored
+        if agent_brings:
+            state = with_context(services, state).knowing(agent_brings=True)
+        else:
+            services.model()  # fail before anything is stored
         return _view(add(services, state, NewEvent(EventKind.SESSION_STARTED, actor)))
 
-    def go_on(self, session_id: str, on_progress: OnProgress = _quietly) -> SessionView:
+    def bring(self, session_id: str, brought: Brought | Mapping[str, Any]) -> SessionView:
+        """What an agent has found, and the questions, decision points or design that are due, saved at once.
+
+        Checked like a model's answer. Raises BadBrought with everything that is wrong, and saves nothing;
+        NotAsked if somebody else is next, SessionOver, SessionRace.
+        """
+        stored = righted(self._services, self.get(session_id))
+        _require(stored, AgentPending, Text("What an agent brings"))
+        due = pending(state_of(stored))
+        assert isinstance(due, AgentPending)  # noqa: S101  # for the type checker
+        return _view(bring(self._services, stored, due, read(brought)))
+
+    def go_on(
+        self, session_id: str, on_progress: OnProgress = _quietly, *, instead_of_agent: bool = False
+    ) -> SessionView:
         """Lets the model work until a person is needed or the session has ended.
 
-        Does nothing if nothing is due. Raises SessionFailed if the model failed: then the session is saved as
-        failed and can be resumed. Raises Busy if another process is working on it.
+        Does nothing if nothing is due, or an agent is next and the model is not to replace it. Raises
+        SessionFailed if the model failed: then the session is saved as failed and can be resumed. Raises Busy
+        if another process is working on it.
         """
-        return _view(work(self._services, self.get(session_id), on_progress))
+        stored = self.get(session_id)
+        if instead_of_agent and stored.facts.agent_brings:
+            self._services.model()  # without a model it stays the agent's
+            state = state_of(stored).knowing(agent_brings=False)
+            stored = save(self._services, stored, state, NewEvent(EventKind.SESSION_RESUMED, Actor.USER))
+        return _view(work(self._services, stored, on_progress))
 
     def answer(
         self, session_id: str, text: str, *, question_id: str = "", actor: Actor = Actor.USER
@@ -202,7 +231,7 @@ class PlanningTool(_Sessions):
 
     def request(self, session_id: str) -> ApprovalRequest:
         """What a person is asked to approve now: the instruction for the run."""
-        return approve.request(self._services, self._in_review(session_id))
+        return approve.request(self._services, _in_review(self.get(session_id)))
 
     def statement(self, session_id: str, approver: str) -> str:
         """The bytes that a key signs to approve the session."""
@@ -210,13 +239,8 @@ class PlanningTool(_Sessions):
 
     def approve(self, session_id: str, approver: str, proof: Proof) -> SessionView:
         """Creates the run, which waits in phase planning. Typed answers count only if a person sits there."""
-        stored = self._in_review(session_id)
+        stored = _in_review(self.get(session_id))
         return _view(approve.approve(self._services, stored, approver, proof))
-
-    def _in_review(self, session_id: str) -> StoredSession:
-        stored = self.get(session_id)
-        _require(stored, ApprovalPending, Text("an approval"))
-        return stored
 
     def reject(self, session_id: str, feedback: str) -> SessionView:
         """Back to design: decisions are made again with the feedback; the third rejection cancels.
@@ -267,13 +291,27 @@ class PlanningTool(_Sessions):
 
 
 def _view(stored: StoredSession) -> SessionView:
-    return view(state_of(stored))
+    session, facts = stored.session, stored.facts
+    return SessionView(
+        session_id=session.session_id,
+        instruction=session.instruction,
+        status=session.status,
+        pending=pending(state_of(stored)),
+        usage=facts.usage,
+        model=facts.model,
+        found=facts.project.found,
+    )
 
 
 def _require_open(stored: StoredSession) -> None:
     session = stored.session
     if session.status not in OPEN_SESSIONS:
         raise SessionOver(session=short(session.session_id), status=ENDED[session.status])
+
+
+def _in_review(stored: StoredSession) -> StoredSession:
+    _require(stored, ApprovalPending, Text("an approval"))
+    return stored
 
 
 def _require_person(stored: StoredSession, why_not: Text | None) -> None:

@@ -98,10 +98,14 @@ class SnapshotContext:
                 missing.append((name, view.why_not(page.path)))
         return pages(view.source, asked, missing, self._tokens if tokens is None else tokens)
 
-    def has(self, path: str) -> bool:
+    def has(self, path: str, line: int = 0) -> bool:
         view = self._view or self._now()
         path = path.rstrip("/")
-        return path in view.files or path in view.folders
+        if not line:
+            return path in view.files or path in view.folders
+        # Of a file that is not shown nobody is told how long it is.
+        lines = view.source.read(path) if path in view.source.kinds else ()
+        return path in view.files and (not lines or line <= len(lines))
 
     def _now(self) -> "_View":
         snapshots = self._snapshots()

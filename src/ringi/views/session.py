@@ -1,12 +1,14 @@
 """A planning session as lines: the question, the answers, the summary to approve."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.domain.approval import Approval
+from ringi.domain.context import FoundFile
 from ringi.domain.events import Actor, EventKind, LoggedEvent
 from ringi.domain.plan import title_of
 from ringi.domain.session import (
+    AgentPending,
     ApprovalPending,
     ApprovedSession,
     CancelledSession,
@@ -51,6 +53,12 @@ _WORK: Final[Mapping[Purpose | None, Text]] = {
     Purpose.REVIEW: Text("Writing the summary"),
     Purpose.TARGETS: Text("Correcting paths and commands"),
 }
+_BRINGS: Final[Mapping[Purpose, Text]] = {
+    Purpose.DISCOVERY: Text("its questions"),
+    Purpose.DESIGN: Text("the decisions to make"),
+    Purpose.REVISION: Text("what your feedback changes"),
+    Purpose.REVIEW: Text("the design"),
+}
 MINUS: Final = "\u2212"
 _CENT: Final = 0.01
 _BEGUN: Final = frozenset([EventKind.SESSION_STARTED, EventKind.SESSION_TAKEN_IN])
@@ -83,8 +91,20 @@ def brief_lines(view: SessionView) -> Iterator[Line]:
             yield from decision_lines(view.pending, brief=True)
         case ApprovalPending():
             yield from _asked_lines(view.pending)
+        case AgentPending():
+            yield from _position_lines(view.pending)
+            yield from answer_lines(view.pending)
+            yield from feedback_lines(view.pending)
+            if view.found:
+                yield line(Text("The instruction is likely about:"), Style.FAINT)
+            yield from (prose(", ".join([file.path, *lines_of(file)]), indent=2) for file in view.found)
         case _:
             yield from _position_lines(view.pending)
+
+
+def lines_of(file: FoundFile) -> tuple[str, ...]:
+    """Where in a file, without what stands there."""
+    return tuple(f"{found.line}-{found.end}" for found in file.definitions)
 
 
 def _asked_lines(asked: ApprovalPending) -> Iterator[Line]:
@@ -104,6 +124,9 @@ def _position_lines(pending: Pending) -> Iterator[Line]:
             yield approved_line(run_id)
         case CancelledSession():
             yield line(Text("The session is cancelled."), Style.WARNING)
+        case AgentPending(purpose=purpose):
+            what = _BRINGS.get(purpose, _BRINGS[Purpose.REVIEW])
+            yield line(Text("The agent is next: it brings {what}.", what=what), Style.FAINT)
         case _:
             yield line(Text("The model is next."), Style.FAINT)
 
@@ -184,7 +207,7 @@ def review_lines(stored: "StoredSession", asked: ApprovalPending) -> Iterator[Li
     yield prose(numbers, Style.FAINT)
 
 
-def answer_lines(session: PlanningSession) -> Iterator[Line]:
+def answer_lines(session: PlanningSession | AgentPending) -> Iterator[Line]:
     """All answers so far, for somebody who resumes the session."""
     for question in session.questions:
         yield prose(question.question, indent=2, mark=f"{question.id}  ")
@@ -198,25 +221,41 @@ def answer_lines(session: PlanningSession) -> Iterator[Line]:
             yield prose(_chosen(decision), indent=7, mark="→ ")
 
 
-def feedback_lines(facts: SessionFacts) -> Iterator[Line]:
+def feedback_lines(facts: SessionFacts | AgentPending) -> Iterator[Line]:
     """The feedback of every reject."""
     for feedback in facts.feedback:
         yield line(Text("Rejected with:"), Style.FAINT, indent=2)
         yield prose(feedback, indent=7)
 
 
-def given_by_agent(events: Iterable[LoggedEvent]) -> tuple[bool, int]:
-    """Whether an agent began the session, and how often it answered or decided."""
-    by_agent = [logged.event.event for logged in events if logged.event.actor is Actor.AI]
-    return any(kind in _BEGUN for kind in by_agent), sum(kind in _SAID for kind in by_agent)
+class ByAgent(NamedTuple):
+    """What an agent did in a session."""
+
+    began: bool
+    answers: int
+    """And decisions."""
+    brought: bool
+    """Questions, options or the design are its own."""
+
+
+def given_by_agent(events: Iterable[LoggedEvent]) -> ByAgent:
+    kinds = [logged.event.event for logged in events if logged.event.actor is Actor.AI]
+    return ByAgent(
+        began=any(kind in _BEGUN for kind in kinds),
+        answers=sum(kind in _SAID for kind in kinds),
+        brought=EventKind.SESSION_BROUGHT in kinds,
+    )
 
 
 def agent_lines(events: Iterable[LoggedEvent]) -> Iterator[Line]:
-    begun, count = given_by_agent(events)
-    if begun:
+    done = given_by_agent(events)
+    if done.began:
         yield prose(Text("An agent began this session; its instruction was not typed here."), Style.WARNING)
-    if count:
-        words = Text("Answers and decisions given by an agent, not typed here: {count}", count=count)
+    if done.brought:
+        words = Text("Questions, options or the design are the agent's own; no model of yours wrote them.")
+        yield prose(words, Style.WARNING)
+    if done.answers:
+        words = Text("Answers and decisions given by an agent, not typed here: {count}", count=done.answers)
         yield prose(words, Style.WARNING)
 
 

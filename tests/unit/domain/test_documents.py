@@ -182,7 +182,7 @@ FIELDS: dict[type[Document], str] = {
     session.TargetPath: "path new",
     session.Design: "acceptanceCriteria targetPaths testCommands assumptions outOfScope openPoints",
     session.SessionFacts: "language model usage failedIn designed feedback project context snapshot restless"
-    " design files missing code readIn rejected draft wrong runPlan request replaces",
+    " design files missing code readIn rejected draft wrong runPlan request replaces agentBrings findings",
     session.FromRequest: "requestId path request",
     session.OpenCall: "purpose model counted usage",
     session.Brief: "instruction language project questions decisions feedback",
@@ -193,10 +193,11 @@ FIELDS: dict[type[Document], str] = {
     session.DecisionPending: "decision number of",
     session.ApprovalPending: "summary rejectsLeft runPlan",
     session.WorkPending: "purpose",
+    session.AgentPending: "purpose questions decisions feedback rejected",
     session.FailedPending: "error",
     session.ApprovedSession: "runId",
     session.CancelledSession: "",
-    session.SessionView: "sessionId instruction status pending usage model",
+    session.SessionView: "sessionId instruction status pending usage model found",
     run.Run: "schema_version run_id planning_session_id phase instruction created_at updated_at request_id"
     " plan_sha256 work_branch base_branch base_commit current_step_index steps review in_place most_steps"
     " allowed tests base_tree copy_id stop stopped_in replaces replaced_by",
@@ -264,7 +265,7 @@ VALUES = {
     " forked reverted amended granted grant_revoked session_started"
     " session_prepared session_answered session_decided session_approved"
     " session_rejected session_cancelled session_failed session_resumed"
-    " session_taken_in run_created run_cancelled run_approved run_advanced run_stopped"
+    " session_taken_in session_brought run_created run_cancelled run_approved run_advanced run_stopped"
     " run_resumed run_completed run_undone checkout_changed signers_set",
     approval.SignedAct: "approve undo grant signers",
     plan.CheckPhase: "before dry after",

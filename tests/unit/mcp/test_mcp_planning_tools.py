@@ -137,8 +137,8 @@ def told(now: SessionNow) -> planning_tools.PlanningState:
 
 def test_no_tool_approves_and_all_say_whose_the_questions_are():
     names = [name for name in TOOLS if name.startswith("planning_")]
-    assert names == [*STEPS, "planning_get", "planning_outline"]
-    for name in (*STEPS, "planning_outline"):
+    assert names == ["planning_start", "planning_bring", *STEPS[1:], "planning_get", "planning_outline"]
+    for name in (*STEPS, "planning_bring", "planning_outline"):
         assert "your user" in TOOLS[name].description
         assert not TOOLS[name].hints.read_only
     assert "no tool approves" in TOOLS["planning_decide"].description

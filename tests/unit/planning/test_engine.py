@@ -48,8 +48,8 @@ class Project:
     def read(self, paths: Sequence[str], tokens: int) -> str:
         raise NotImplementedError
 
-    def has(self, path: str) -> bool:
-        return path in FILES
+    def has(self, path: str, line: int = 0) -> bool:
+        return path in FILES and not line
 
 
 def task(number: int, **more: Any) -> dict[str, Any]:

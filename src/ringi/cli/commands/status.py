@@ -120,9 +120,9 @@ def _show_session(app: App, session_id: str) -> None:
 
 def _document(driver: Driver, view: SessionView) -> dict[str, Any]:
     """The view, with who said what in it."""
-    begun, count = given_by_agent(driver.app.workspace.log(view.session_id))
+    done = given_by_agent(driver.app.workspace.log(view.session_id))
     document: dict[str, Any] = msgspec.to_builtins(view)
-    document["byAgent"] = {"instruction": begun, "answers": count}
+    document["byAgent"] = {"instruction": done.began, "answers": done.answers, "design": done.brought}
     approval = None
     with contextlib.suppress(RingiError):  # it does not count any more
         approval = driver.tool.approval(view.session_id)

@@ -11,6 +11,7 @@ from ringi.cli.planning.typed import PROMPT, Reminder, TypedLines, plain, slip
 from ringi.cli.ui import cut, help_lines
 from ringi.domain.session import (
     OPEN_SESSIONS,
+    AgentPending,
     ApprovalPending,
     ApprovedSession,
     CancelledSession,
@@ -31,6 +32,7 @@ from ringi.errors import (
 )
 from ringi.planning.operations import option_of
 from ringi.text import Text
+from ringi.usecases.prompter import agrees
 from ringi.usecases.review import ReviewEnd
 from ringi.usecases.session_review import ReviewedSession, SessionReview, cancelled, exit_code
 from ringi.views.lines import Style
@@ -116,6 +118,8 @@ class Dialogue:
                 case CancelledSession():
                     self.ui.show(pending_lines(self.tool.get(self.id), view.pending))
                     return exit_code(view)
+                case AgentPending():
+                    return self._agents_turn(view)
                 case _:  # the model has done its part, so nothing else can be pending
                     return self.leave()
         except (SessionRace, NotAsked, SessionOver) as error:
@@ -129,6 +133,14 @@ class Dialogue:
         except NoChannel as error:
             self.ui.error(error)
             return self.driver.view()
+
+    def _agents_turn(self, view: SessionView) -> Step:
+        """It is told by its next look at the session; the person may go on without it."""
+        self.ui.show(pending_lines(self.tool.get(self.id), view.pending))
+        model = self.driver.app.workspace.configuration.config.model
+        if not agrees(self.lines, Text("Go on with {model} instead of the agent? [y/n]", model=model)):
+            return self.leave()
+        return self.driver.replace_agent()
 
     def _review(self) -> Step:
         session = ReviewedSession(self.driver.app.workspace, self.id)

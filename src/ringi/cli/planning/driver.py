@@ -50,11 +50,16 @@ class Driver(OpenSession):
         """Runs the model, and retries what failed, until a person is needed."""
         if isinstance(view.pending, FailedPending):
             view = self.tool.resume(self.session_id)
-        if not isinstance(view.pending, WorkPending):
-            return view
+        return self._work() if isinstance(view.pending, WorkPending) else view
+
+    def replace_agent(self) -> SessionView:
+        """Lets the model do what the agent was to bring."""
+        return self._work(instead_of_agent=True)
+
+    def _work(self, *, instead_of_agent: bool = False) -> SessionView:
         before = self.tool.get(self.session_id)
         with progress_on(self.app) as progress:
-            view = self.tool.go_on(self.session_id, progress)
+            view = self.tool.go_on(self.session_id, progress, instead_of_agent=instead_of_agent)
         self.ui.show(work_lines(before, self.tool.get(self.session_id)))
         return view
 
