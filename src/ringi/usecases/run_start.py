@@ -3,6 +3,7 @@
 Nothing is carried out here. A run that no session was approved with waits for an approval of its own.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -36,6 +37,8 @@ from ringi.usecases.requests import next_id
 from ringi.usecases.workspace import OpenWorkspace
 
 _MOST_SHOWN: Final = 30
+_EMPTY_SECTION: Final = re.compile(r"^##[^\n]*\n\s*(?=^##|\Z)", re.MULTILINE)
+"""Of the template, left as it was."""
 _WRONG: Final = {
     DocumentKind.RUN_PLAN: Text("it is not a planning.json"),
     DocumentKind.REQUEST: Text("it is not a request in Markdown"),
@@ -93,7 +96,9 @@ def start_from_request(workspace: OpenWorkspace, data: bytes, name: str) -> Sess
     path = _below(workspace, name)
     source = FromRequest(_request_id(workspace, name), path, request)
     return workspace.planning.start(
-        without_comments(text).strip(), actor=actor_at(workspace.person), request=source
+        _EMPTY_SECTION.sub("", without_comments(text)).strip(),
+        actor=actor_at(workspace.person),
+        request=source,
     )
 
 

@@ -298,6 +298,15 @@ def test_what_a_request_demands_is_in_the_plan(ws: Workspace):
 
 
 @pytest.mark.req("RN-13")
+def test_sections_that_were_left_empty_say_nothing(ws: Workspace):
+    text = (
+        "# Sort\n\nBy date.\n\n## Constraints\n<!-- none -->\n\n## Tests\n- make test\n\n## Allowed paths\n\n"
+    )
+    view = start_from_request(ws, text.encode(), "RQ-20260102-009.md")
+    assert view.instruction == "# Sort\n\nBy date.\n\n## Tests\n- make test"
+
+
+@pytest.mark.req("RN-13")
 def test_a_request_from_elsewhere_gets_a_number(ws: Workspace, tmp_path: Path):
     view = start_from_request(ws, REQUEST.encode(), str(tmp_path / "私の要望.md"))
     at_review(ws, view.session_id)
