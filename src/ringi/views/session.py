@@ -195,16 +195,25 @@ def review_lines(stored: "StoredSession", asked: ApprovalPending) -> Iterator[Li
     yield prose(session.instruction, indent=2)
     yield from answer_lines(session)
     yield from feedback_lines(stored.facts)
-    yield EMPTY
-    skipped = sum(question.skipped for question in session.questions)
-    numbers = Text(
-        "Answered: {answered} of {questions} questions. Decided: {decisions}. Rejected before: {rejects}.",
-        answered=len(session.questions) - skipped,
-        questions=len(session.questions),
-        decisions=len(session.decisions),
-        rejects=session.reject_count,
-    )
-    yield prose(numbers, Style.FAINT)
+    if numbers := list(_numbers(session)):
+        yield EMPTY
+        yield Line(tuple(numbers), folds=True)
+
+
+def _numbers(session: PlanningSession) -> Iterator[Span]:
+    """Only of what there was."""
+    questions = len(session.questions)
+    answered = questions - sum(question.skipped for question in session.questions)
+    decisions, rejects = len(session.decisions), session.reject_count
+    if questions:
+        words = Text(
+            "Answered: {answered} of {questions} questions. ", answered=answered, questions=questions
+        )
+        yield Span(words, Style.FAINT)
+    if decisions:
+        yield Span(Text("Decided: {count}. ", count=decisions), Style.FAINT)
+    if rejects:
+        yield Span(Text("Rejected before: {count}.", count=rejects), Style.FAINT)
 
 
 def answer_lines(session: PlanningSession | AgentPending) -> Iterator[Line]:
@@ -305,7 +314,8 @@ def approval_lines(approval: Approval) -> Iterator[Line]:
 
 def progress(seconds: float, reported: "ModelProgress") -> Text:
     """While the model works: at what, which one, how long, how much, and why it takes longer."""
-    work = _WORK.get(reported.purpose, Text("The model works"))
+    other = Text("The model works") if reported.spent.requests else Text("Reading the project")
+    work = _WORK.get(reported.purpose, other)
     words = Text("{work} … {seconds} s", work=work, seconds=int(seconds))
     if reported.output_tokens:
         words = Text("{words} · {tokens} tokens", words=words, tokens=f"{reported.output_tokens:,}")

@@ -67,7 +67,7 @@ def test_without_rewriting_one_line_after_a_while() -> None:
     out = io.StringIO()
     with Progress(a_ui(), rewrites=False, out=out, pace=QUICK):
         time.sleep(0.1)
-    assert out.getvalue() == "The model works … 0 s\n"
+    assert out.getvalue() == "Reading the project … 0 s\n", "nothing was asked yet"
 
 
 def test_an_error_erases_the_line_and_is_raised() -> None:
