@@ -49,7 +49,7 @@ picture: ## the same in a real terminal, recorded and drawn: docs/journey.svg
 
 test: ## every test; ARGS= goes to pytest
 	@$(DEV)
-	@$(RUN) -m pytest -n auto $(ARGS)
+	@$(RUN) -m pytest -n auto --dist worksteal $(ARGS)
 
 campaign: ## kill -9 at every system call of every plan, links swapped in by a racing process; takes minutes
 	@$(DEV)

@@ -11,12 +11,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from itertools import count
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from bench.dependencies import PACKAGE, Package, module_source
-from bench.measure import Figure, ratio, take_turns
+from bench.dependencies import MODULES, PACKAGE, Package, module_source
+from bench.measure import Figure, take_turns
 from ringi.context import Corpus, rank
 from ringi.context.ranking import WEIGHTS, Weights
 from ringi.domain.context import FileKind
@@ -193,37 +192,20 @@ class Project(Package):
 
 
 def figures() -> Iterator[Figure]:
-    with tempfile.TemporaryDirectory(prefix="ringi-bench-") as folder:
-        root = Path(folder, "root")
-        root.mkdir()
-        project = Project(root)
-        sys.path.insert(0, str(root))
-        try:
-            yield from _figures(project, Path(folder))
-        finally:
-            sys.path.remove(str(root))
+    with Project.importable() as (project, folder):
+        yield from project.compared(f"index of {MODULES} files", project.corpus, folder, cold=12, warm=1)
+        yield _request(project, folder / "ours")
 
 
-def _figures(project: Project, folder: Path) -> Iterator[Figure]:
-    colds = count()
-    cold = [lambda: project.corpus(folder / f"cold{next(colds)}"), lambda: project.theirs(None)]
-    take_turns(1, *cold)
-    yield ratio("index of 900 files, nothing known ÷ grimp's build", take_turns(5, *cold), 12)
-
-    caches = folder / "ours", folder / "theirs"
-    warm = [lambda: project.corpus(caches[0]), lambda: project.theirs(caches[1])]
-    take_turns(1, project.edit, *warm)
-    _, *pair = take_turns(15, project.edit, *warm)
-    yield ratio("index of 900 files after editing 25 ÷ grimp's build", pair, 1)
-
+def _request(project: Project, cache: Path) -> Figure:
     chance = random.Random(2)
     for number in range(MANY_FILES - len(project.paths)):
         path = f"{PACKAGE}/more{number}.py"
         (project.root / path).write_text(module_source(number, chance))
         project.oids[path] = project.oid(path)
-    project.corpus(caches[0])
-    (taken,) = take_turns(5, lambda: rank(REQUEST, project.corpus(caches[0])))
-    yield Figure("a request about 3,000 files that are known", taken, 1, unit=" s")
+    project.corpus(cache)
+    (taken,) = take_turns(5, lambda: rank(REQUEST, project.corpus(cache)))
+    return Figure("a request about 3,000 files that are known", taken, 1, unit=" s")
 
 
 if __name__ == "__main__":

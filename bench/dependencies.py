@@ -4,8 +4,11 @@ import hashlib
 import random
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from typing import Self
 
 import grimp
 
@@ -105,27 +108,34 @@ class Package:
         graph = grimp.build_graph(PACKAGE, cache_dir=str(cache) if cache else None)
         return graph.find_downstream_modules(f"{PACKAGE}.part0.module7")
 
+    @classmethod
+    @contextmanager
+    def importable(cls) -> Iterator[tuple[Self, Path]]:
+        """Made in a folder that Python imports from; with a folder for caches."""
+        with tempfile.TemporaryDirectory(prefix="ringi-bench-") as folder:
+            root = Path(folder, "root")
+            root.mkdir()
+            sys.path.insert(0, str(root))
+            try:
+                yield cls(root), Path(folder)
+            finally:
+                sys.path.remove(str(root))
+
+    def compared(
+        self, what: str, ours: Callable[[Path], object], folder: Path, *, cold: float, warm: float
+    ) -> Iterator[Figure]:
+        """With grimp's build: with nothing known, and with `folder/ours` and `folder/theirs` as caches."""
+        colds = count()
+        fresh = [lambda: ours(folder / f"cold{next(colds)}"), lambda: self.theirs(None)]
+        take_turns(1, *fresh)
+        yield ratio(f"{what}, nothing known ÷ grimp's", take_turns(7, *fresh), cold)
+
+        known = [lambda: ours(folder / "ours"), lambda: self.theirs(folder / "theirs")]
+        take_turns(1, self.edit, *known)
+        _, *pair = take_turns(15, self.edit, *known)
+        yield ratio(f"{what} after editing {EDITED} ÷ grimp's", pair, warm)
+
 
 def figures() -> Iterator[Figure]:
-    with tempfile.TemporaryDirectory(prefix="ringi-bench-") as folder:
-        root = Path(folder, "root")
-        root.mkdir()
-        package = Package(root)
-        sys.path.insert(0, str(root))
-        try:
-            yield from _figures(package, Path(folder))
-        finally:
-            sys.path.remove(str(root))
-
-
-def _figures(package: Package, folder: Path) -> Iterator[Figure]:
-    colds = iter(range(1_000_000))
-    cold = [lambda: package.ours(folder / f"cold{next(colds)}"), lambda: package.theirs(None)]
-    take_turns(1, *cold)
-    yield ratio("dependents in 900 files, nothing known ÷ grimp's", take_turns(7, *cold), 2)
-
-    caches = folder / "ours", folder / "theirs"
-    warm = [lambda: package.ours(caches[0]), lambda: package.theirs(caches[1])]
-    take_turns(1, package.edit, *warm)
-    _, *pair = take_turns(15, package.edit, *warm)
-    yield ratio("dependents in 900 files after editing 25 ÷ grimp's", pair, 2)
+    with Package.importable() as (package, folder):
+        yield from package.compared(f"dependents in {MODULES} files", package.ours, folder, cold=2, warm=2)

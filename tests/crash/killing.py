@@ -1,13 +1,12 @@
 """The real file system, a real process, and kill -9: set up once, killed again and again."""
 
-import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ class Driver:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.crash.driver"],
             cwd=REPOSITORY,
-            env={**os.environ, "PYTHONPATH": path},
+            env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -148,12 +147,3 @@ class Victim:
 
     def _stages(self) -> list[str]:
         return [path.name for path in (self.root / ".agent" / "tmp").glob("*")]
-
-
-@contextlib.contextmanager
-def driven() -> Iterator[Driver]:
-    driver = Driver()
-    try:
-        yield driver
-    finally:
-        driver.close()

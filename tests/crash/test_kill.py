@@ -10,7 +10,7 @@ import itertools
 import pytest
 
 from tests.crash import scenarios
-from tests.crash.killing import EVERY, FULL, KILLED, Victim, driven
+from tests.crash.killing import EVERY, FULL, KILLED, Victim
 
 PARTS = 2
 SOME = (
@@ -26,13 +26,12 @@ CASES = ALL if FULL else SOME
 @pytest.mark.req("PT-6", "PT-12")
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize(("scenario", "kind"), CASES, ids=lambda value: getattr(value, "name", value))
-def test_killed_at_every_event(tmp_path, scenario, kind, part):
+def test_killed_at_every_event(driver, tmp_path, scenario, kind, part):
     victim = Victim(tmp_path, scenario, kind)
     event = 1 + part + PARTS * (CASES.index((scenario, kind)) % EVERY)
-    with driven() as driver:
-        while (code := driver.run(victim.fresh(event=event))) == KILLED:
-            assert victim.problems() == [], f"killed before event {event}"
-            event += PARTS * EVERY
+    while (code := driver.run(victim.fresh(event=event))) == KILLED:
+        assert victim.problems() == [], f"killed before event {event}"
+        event += PARTS * EVERY
     assert code == 0
     assert event > 50
     assert victim.problems() == []

@@ -9,7 +9,7 @@ import ringi
 from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind
 from ringi.usecases.plan_merge import merge_if_clean
 from ringi.usecases.reviewed_plan import ReviewedPlan
-from tests.crash.killing import EVERY, KILLED, driven
+from tests.crash.killing import EVERY, KILLED
 from tests.fakes.people import SeatedPerson
 from tests.helpers import approve
 
@@ -66,12 +66,11 @@ class Shop:
 
 
 @pytest.mark.req("PT-6", "PT-12")
-def test_killed_at_every_event_of_a_merge(tmp_path):
+def test_killed_at_every_event_of_a_merge(driver, tmp_path):
     shop, event = Shop(tmp_path), 1
-    with driven() as driver:
-        while (code := driver.run(shop.fresh(event))) == KILLED:
-            shop.goes_on()
-            event += EVERY
+    while (code := driver.run(shop.fresh(event))) == KILLED:
+        shop.goes_on()
+        event += EVERY
     assert code == 0
     assert event > 10
     shop.goes_on()

@@ -1,5 +1,6 @@
 """The order of subtasks."""
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -139,26 +140,28 @@ def test_ids_are_only_compared(ids: list[str]):
 COUNT = 10_000
 
 
-@pytest.mark.parametrize(
-    "tasks",
-    [
-        [task(f"t{n}") for n in range(COUNT)],
-        [task(f"t{n}", f"t{n + 1}") for n in range(COUNT - 1)] + [task(f"t{COUNT - 1}")],
-        [task(f"t{n}", f"t{(n + 1) % COUNT}") for n in range(COUNT)],
-        [task("t0"), *(task(f"t{n}", parent=f"t{n - 1}") for n in range(1, COUNT))],
-        [task(f"t{n}", reads="a", writes="a") for n in range(COUNT)],
-        [task(f"r{n}", reads="a") for n in range(COUNT // 2)]
-        + [
-            task(f"w{n}", *([f"w{n + 1}"] if n + 1 < COUNT // 2 else []), writes="a")
-            for n in range(COUNT // 2)
-        ],
-        [task(f"t{n}", *(f"t{max(0, n - back)}" for back in range(1, 20) if n)) for n in range(COUNT)],
+# Made when they are needed: thousands of them would be made in each process that collects the tests.
+MANY: dict[str, Callable[[], list[Subtask]]] = {
+    "alone": lambda: [task(f"t{n}") for n in range(COUNT)],
+    "chain": lambda: [*(task(f"t{n}", f"t{n + 1}") for n in range(COUNT - 1)), task(f"t{COUNT - 1}")],
+    "ring": lambda: [task(f"t{n}", f"t{(n + 1) % COUNT}") for n in range(COUNT)],
+    "nested": lambda: [task("t0"), *(task(f"t{n}", parent=f"t{n - 1}") for n in range(1, COUNT))],
+    "one file": lambda: [task(f"t{n}", reads="a", writes="a") for n in range(COUNT)],
+    "readers first": lambda: [
+        *(task(f"r{n}", reads="a") for n in range(COUNT // 2)),
+        *(task(f"w{n}", f"w{n + 1}", writes="a") for n in range(COUNT // 2 - 1)),
+        task(f"w{COUNT // 2 - 1}", writes="a"),
     ],
-    ids=["alone", "chain", "ring", "nested", "one file", "readers first", "dense"],
-)
-def test_ten_thousand(tasks: list[Subtask]):
+    "dense": lambda: [
+        task(f"t{n}", *(f"t{max(0, n - back)}" for back in range(1, 20) if n)) for n in range(COUNT)
+    ],
+}
+
+
+@pytest.mark.parametrize("shape", MANY)
+def test_ten_thousand(shape: str):
     """Slow ones would take minutes here, deep ones a stack."""
-    found = ordered(tasks)
+    found = ordered(MANY[shape]())
     assert isinstance(found, Unordered) or len(found.tasks) in {COUNT, 1}
 
 
