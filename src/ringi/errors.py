@@ -101,6 +101,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── StateInWorkspace      an agent's own folder that leads into the workspace
 │   ├── ModelOutside          a model that an agent would start outside its sandbox
 │   ├── NoCommit              nothing can be committed here
+│   ├── BranchMerged          the branch of a run that another branch has taken in
 │   ├── StepElsewhere         a step of a run, which is carried out on the run's branch
 │   ├── BranchRefused         a run cannot have its branch
 │   │   ├── NoGit             there is no repository
@@ -783,6 +784,12 @@ class StepElsewhere(Refused):
     code = "step_elsewhere"
     message = "{plan} cannot be decided or carried out here: {why}"
     hint = "Steps of a run belong on its branch. Go on with: ringi review {plan}"
+
+
+class BranchMerged(Refused):
+    code = "branch_merged"
+    message = "{branch} cannot be removed: {other} has its commits"
+    hint = "Take them back there: git revert {base}..{branch}"
 
 
 class BranchRefused(Refused):

@@ -113,14 +113,14 @@ class ExecutionIntent(Versioned, frozen=True, kw_only=True):
     """Whether a commit follows an undo."""
 
 
-class CommitOutcome(Document, frozen=True, omit_defaults=True):
+class CommitOutcome(Document, frozen=True):
     """The result of the commit that a plan asked for."""
 
     commit: str
     """Its id; empty if none was made."""
     why: str = ""
     """Why there is none, or what in it is not as approved."""
-    rewritten: bool = False
+    rewritten: bool | UnsetType = UNSET
     """There is none because a hook changed it, and so it was taken back."""
 
     @property

@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from msgspec import UNSET
+
 from ringi.domain.codec import blob_id
 from ringi.domain.execution import CommitOutcome
 from ringi.errors import NoCommit
@@ -165,7 +167,9 @@ class GitCommits:
         if same and _adds_trailers(order.message, found.message):
             return None
         taken_back = _withdrawn(self._git, found, "; ".join(map(str, notes)))
-        return CommitOutcome(taken_back.commit, taken_back.why, rewritten=not taken_back.commit)
+        return CommitOutcome(
+            taken_back.commit, taken_back.why, rewritten=UNSET if taken_back.commit else True
+        )
 
     def _stage(self, index: Path, order: CommitOrder) -> str:
         """An index with only the parent and the plan's files; the person's own stays as it is."""

@@ -241,7 +241,7 @@ def require_committed(services: Services, approval: Approval, result: ExecutionR
             why=outcome.last_line,
             became=became,
             run=step.run_id,
-            rewritten=outcome.rewritten,
+            rewritten=bool(outcome.rewritten),
         )
 
 

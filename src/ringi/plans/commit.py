@@ -351,7 +351,7 @@ def outcome_of(events: Iterable[LoggedEvent]) -> CommitOutcome | None:
     if last is None:
         return None
     if last.event is not EventKind.COMMITTED:
-        return CommitOutcome("", last.reason, last.event is EventKind.COMMIT_REWRITTEN)
+        return CommitOutcome("", last.reason, last.event is EventKind.COMMIT_REWRITTEN or UNSET)
     made, _, why = last.reason.partition(": ")
     note = str(Text("commit {id} reverts it", id=reverted_by[:_ID_SHOWN])) if reverted_by else ""
     return CommitOutcome(made, "; ".join(filter(None, [why, note])))

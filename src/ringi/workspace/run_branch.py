@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from ringi.domain.run import Run
 from ringi.errors import (
     BaseBranchMissing,
+    BranchMerged,
     BranchMoved,
     CopyFailed,
     DetachedHead,
@@ -332,6 +333,33 @@ def _unfiltered(tree: Path, person: Path) -> Iterator[None]:
     keep(file, own + b"\n" + _NO_FILTER)
     yield
     keep(file, own)
+
+
+def delete_branch(root: Path, of: BranchOf) -> None:
+    """Takes the work branch out of the person's repository, if nobody else built on it; or it is gone.
+
+    Raises BranchMoved, or BranchMerged if another branch has its commits.
+    """
+    git, ref = _looking(root), _ref(of.work_branch)
+    now = _commit(git, ref)
+    if not now:
+        return
+    if now != of.tip:
+        why = Text("it has commits that the run did not make")
+        raise BranchMoved(branch=of.work_branch, why=why, run=of.run_id)
+    first = _line(git, "rev-list", "--reverse", now, f"^{of.base_commit}").split()[:1] or [now]
+    form = ("for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes", "refs/tags")
+    others = [one for one in _line(git, *form, f"--contains={first[0]}").splitlines() if one != ref]
+    if others and first[0] != of.base_commit:
+        raise BranchMerged(branch=of.work_branch, other=_shortened(others[0]), base=of.base_commit[:12])
+    if place := checked_out(git, ref):
+        why = Text("it is checked out in {folder}", folder=place)
+        raise BranchMoved(branch=of.work_branch, why=why, run=of.run_id)
+    git.run("update-ref", "-d", ref, now)
+
+
+def _shortened(ref: str) -> str:
+    return ref.split("/", 2)[2]
 
 
 def checked_out(git: Git, ref: str) -> str:

@@ -1,5 +1,6 @@
 """`ringi undo`: bring the files back to before a plan."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -7,7 +8,7 @@ from typing import Final
 import click
 from msgspec import UNSET
 
-from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
+from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.ask import LinePrompter, confirmed, require_terminal, signed
 from ringi.cli.plan_names import PLAN
 from ringi.domain.approval import (
@@ -23,23 +24,31 @@ from ringi.plans.commit_revert import standing
 from ringi.plans.undo import Undoable
 from ringi.text import Text, stored
 from ringi.usecases.prompter import typed_yes
+from ringi.usecases.undo_run import undo_run
 from ringi.views import words
 from ringi.views.result import commit_lines, result_lines, said, short_id
 
 _MOST: Final = 50
 
 
+_RUN: Final = re.compile(r"\d{8}-\d{6}-")
+
+
 @click.command()
-@click.argument("plan", type=PLAN, required=False)
+@click.argument("plan", type=PLAN, metavar="[PLAN|RUN]", required=False)
 @click.option("--commit/--no-commit", default=None, help="Revert the plan's commit with a new one, or not.")
 @click.option("--sign", metavar="KEY", type=click.Path(path_type=Path), help="Sign with this SSH key.")
-@pass_app
-def undo(app: App, plan: str | None, commit: bool | None, sign: Path | None) -> None:
+@click.pass_context
+def undo(ctx: click.Context, plan: str | None, commit: bool | None, sign: Path | None) -> None:
     """Restore the files to before a plan; without PLAN, the newest that was carried out.
 
     Lines written to its files since stay. If they conflict with the undo, the file is left alone and named.
-    If the plan was committed, a new commit can revert that.
+    If the plan was committed, a new commit can revert that. Of a run, the branch goes, unless it was merged.
     """
+    app: App = ctx.obj
+    if plan and _RUN.match(plan):
+        _undo_run(ctx, app, app.workspace.planning.find_run(plan), sign)
+        return
     if plan:
         app.find_plan(plan)
     tool = app.workspace.plan
@@ -68,6 +77,23 @@ def undo(app: App, plan: str | None, commit: bool | None, sign: Path | None) -> 
             Text("Commit {id} stays. To take it back in git too, commit the restored files.", id=made[0])
         )
         app.ui.next_step("git status")
+
+
+def _undo_run(ctx: click.Context, app: App, run_id: str, sign: Path | None) -> None:
+    require_terminal(app, f"ringi undo {run_id}")
+    run = app.workspace.planning.run(run_id)
+    question = Text("The branch {branch} goes, with all that run {run} committed. Go? [y/n]",
+                    branch=run.work_branch, run=run_id)  # fmt: skip
+    if not run.in_place and not confirmed(app, question):
+        app.ui.line(Text("Nothing was undone."))
+        raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
+    undone = undo_run(app.workspace, run_id)
+    for plan_id in undone.to_undo:
+        ctx.invoke(undo, plan=app.workspace.plan_name(plan_id), commit=True, sign=sign)
+    if app.ui.as_json and undone.branch:
+        app.ui.document({"run": run_id, "branch": undone.branch})
+    if undone.branch:
+        app.ui.line(Text("✓ The branch {branch} is gone", branch=undone.branch), style="green")
 
 
 def _to_commit(app: App, plan_id: str, made: Sequence[str], *, wanted: bool | None) -> bool:

@@ -1,0 +1,46 @@
+"""Undoes a run: its branch goes, as long as nobody built on it. In place, its steps are undone one by one."""
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from ringi.approvals.who import actor_at, refuse_agent
+from ringi.domain.events import EventKind
+from ringi.domain.plan import PlanStatus, undone_at
+from ringi.domain.run import OVER, RUN_MACHINE, RunPhase
+from ringi.ports import NewEvent
+from ringi.usecases.workspace import OpenWorkspace
+from ringi.workspace.run_branch import delete_branch
+
+
+class Undone(NamedTuple):
+    branch: str
+    """The branch that was removed; empty in place."""
+    to_undo: tuple[str, ...] = ()
+    """In place: the plans to undo, the newest first. Each reverts its commit with a new one."""
+
+
+def undo_run(workspace: OpenWorkspace, run_id: str) -> Undone:
+    """Can be called again after a crash. Raises NoChannel for an agent, BranchMoved, BranchMerged."""
+    refuse_agent(workspace.person, f"ringi undo {run_id}")
+    run, branch = workspace.sessions.run(run_id), workspace.branch(run_id)
+    if run.in_place:
+        return Undone(
+            "", tuple(reversed([step.plan_id for step in run.steps if _stands(workspace, step.plan_id)]))
+        )
+    tip = branch.tip() if branch.is_made else branch.of.tip
+    delete_branch(workspace.places.root, branch.of._replace(tip=tip))
+    branch.remove()
+    if run.phase not in OVER:
+        run = replace(run, phase=RUN_MACHINE.advance(run.phase, RunPhase.CANCELLED))
+    event = NewEvent(EventKind.RUN_UNDONE, actor_at(workspace.person), run.work_branch)
+    with workspace.sessions.transaction() as transaction:
+        transaction.save_run(run, event)
+    return Undone(run.work_branch)
+
+
+def _stands(workspace: OpenWorkspace, plan_id: str) -> bool:
+    if not plan_id:
+        return False
+    document = workspace.plan.get(plan_id)
+    return document.state.status is PlanStatus.COMPLETED and undone_at(document) is None
