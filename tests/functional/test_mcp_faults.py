@@ -78,16 +78,16 @@ def test_wrong_huge_and_out_of_turn_messages(talk):
     client.send({"jsonrpc": "2.0", "id": 999, "result": {}})  # an answer to nothing
     client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 12345}})
     wrong = {
-        b'{"plan_id":"p1","plan":1}': "unknown field",
-        b'{"plan_id":7}': "str",
-        b"{}": "missing required field",
-        b'{"plan_id":"' + b"p" * 5000 + b'"}': "length",
+        b'{"plan_id":"p1","plan":1}': "there is no such field",
+        b'{"plan_id":7}': "must be a text",
+        b"{}": "$.plan_id: it is missing",
+        b'{"plan_id":"' + b"p" * 5000 + b'"}': "100",
         b'{"plan_id":"p1","seconds":NaN}': "not a number",
         b'{"plan_id":"p1","seconds":1e999}': "not a number",
-        b'{"plan_id":"p1","seconds":-1}': ">= 0",
-        b'{"plan_id":"p1","seconds":301}': "<= 300",
+        b'{"plan_id":"p1","seconds":-1}': "$.seconds",
+        b'{"plan_id":"p1","seconds":301}': "300",
         b'{"plan_id":"p1","seconds":' + b"9" * 400 + b"}": "not a number",
-        b'{"plan_id":' + nested(150) + b"}": "str",
+        b'{"plan_id":' + nested(150) + b"}": "must be a text",
     }
     for number, (arguments, why) in enumerate(wrong.items(), 5000):
         client.send(raw_call(number, "plan_wait", arguments))
