@@ -55,7 +55,7 @@ def work(carrier: Carrier, index: int) -> None:
 def _take_turn(carrier: Carrier, index: int) -> None:
     before = carrier.run.steps[index].attempts
     attempt, done = carrier.turn(index, RunRole.IMPLEMENTER)
-    if done.exit_code is None and done.problem is None:
+    if done.how is RoleHow.PERSON and done.exit_code is None:
         _for_person(carrier, index, replace(attempt, ended_at=""), before)
     elif done.exit_code or done.problem is not None:
         role_failed(carrier, index, done, attempt, before)

@@ -11,7 +11,7 @@ from ringi.agents.output import documents
 from ringi.domain.base import prepared
 from ringi.domain.prompt import Budget, Material, NewVerdict, Prompt
 from ringi.domain.run import Finding, RoleHow, Spent, Stop, StopCode, total
-from ringi.domain.run_plan import RunPlan, RunRole
+from ringi.domain.run_plan import RunPlan, RunRole, RunStep
 from ringi.domain.session import Purpose
 from ringi.errors import BudgetUsed, NoSuchProgram, NotFound, RingiError
 from ringi.planning.prompts import language_of
@@ -158,6 +158,8 @@ class ConfiguredRoles:
 
     def _guarded(self, task: Task, act: "Callable[[_Turn], RoleWork]") -> RoleWork:
         settings = self._settings(task.role)
+        if task.state.fallback and task.role is task.step.role:
+            settings = _instead(settings, task.step)
         if settings.how is None:
             stop = _nobody(task.role, settings)
             problem = Text("{message} {next}", message=stop.message, next=stop.next_action)
@@ -171,6 +173,17 @@ class ConfiguredRoles:
             return turn.failed(error, StopCode.BUDGET_EXCEEDED)
         except RingiError as error:
             return turn.failed(error)
+
+
+def _instead(settings: RoleSettings, step: RunStep) -> RoleSettings:
+    """Whoever the step's fallback names: {"how": "command", "command": "codex"}, for instance."""
+    named = step.fallback or {}
+    command, model = str(named.get("command", "")), str(named.get("model", ""))
+    usual = RoleHow.COMMAND if command else RoleHow.MODEL if model else RoleHow.PERSON
+    how = RoleHow(named["how"]) if named.get("how") in set(RoleHow) else usual
+    return settings._replace(
+        how=how, command=command or settings.command, model=model or settings.model, untrusted=False
+    )
 
 
 class _Briefs:
@@ -421,6 +434,8 @@ def _commands_of(plan: RunPlan) -> Iterator[str]:
     for step in plan.steps:
         yield from step.commands.unit or ()
         yield from step.commands.e2e or ()
+        if isinstance(instead := (step.fallback or {}).get("command"), str):
+            yield instead
     for told in plan.context.test_instructions.values():
         yield from (told,) if isinstance(told, str) else told
 

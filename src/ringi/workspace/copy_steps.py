@@ -7,7 +7,6 @@ from typing import Final
 
 import msgspec
 
-from ringi.errors import CopyFailed
 from ringi.process.git import ABSENT, Git
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.difference import Difference
@@ -73,9 +72,3 @@ def file_ids(copy: WorkCopy, tree: str) -> dict[bytes, str]:
             if mode != ABSENT.encode():
                 found[path] = rest.split(b" ")[1].decode()
     return found
-
-
-def require_tree(copy: WorkCopy, tree: str) -> None:
-    """Raises CopyFailed if its objects are not there."""
-    if copy.shadow.git.attempt("cat-file", "-e", f"{tree}^{{tree}}").code:
-        raise CopyFailed(why=f"{copy.folder} does not know {tree[:12]}")

@@ -86,6 +86,8 @@ def test_it_is_never_larger_than_its_bound(feedback, context, diff, times, most,
     text = brief_of(facts, most)
     assert tokens(text) <= most
     assert text.startswith("# S02 (2/2)")
-    # Every fence that begins also ends.
-    lines = [line for line in text.splitlines() if re.fullmatch("~{4,}", line)]
+    # Every fence that begins also ends; it is longer than any in what it holds.
+    inside = re.findall("~+", " ".join([feedback * times, context * times, diff * times]))
+    least = max([3, *map(len, inside)]) + 1
+    lines = [line for line in text.splitlines() if re.fullmatch(f"~{{{least},}}", line)]
     assert all(lines.count(line) > 1 for line in lines)

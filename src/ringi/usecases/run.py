@@ -1,0 +1,170 @@
+"""A run carried on: from where it stopped to where somebody is needed, or to its end."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from ringi.approvals.who import actor_at
+from ringi.domain.events import EventKind
+from ringi.domain.plan import ENDED
+from ringi.domain.run import OVER, Review, Run, RunPhase, StepStatus, Stop, StopCode, StoredRun
+from ringi.domain.run_plan import RunPlan, RunRole
+from ringi.errors import CopyFailed, NotFound, RunOver
+from ringi.ports import NewEvent
+from ringi.runner import machine
+from ringi.runner.bench import Bench, RunEvent, RunServices
+from ringi.runner.loop import carry_on
+from ringi.text import Text
+from ringi.usecases.agent_sandbox import agent_sandbox
+from ringi.usecases.run_bench import RunBench
+from ringi.usecases.run_start import covering
+from ringi.usecases.workspace import OpenWorkspace
+from ringi.workspace.run_files import RunFiles
+
+
+class RunOptions(NamedTuple):
+    review: Review | None = None
+    in_place: bool = False
+    max_steps: int = 0
+    allow: tuple[str, ...] = ()
+    """Paths that the steps may change, too."""
+    tests: tuple[str, ...] = ()
+    """Commands for steps that have none."""
+    retry: bool = False
+    """The current step anew, also after it failed."""
+    role: str = ""
+    """The command that implements, for this call."""
+
+
+def run_steps(
+    workspace: OpenWorkspace,
+    run_id: str,
+    options: RunOptions = RunOptions(),  # noqa: B008  # a tuple
+    on_event: Callable[[RunEvent], None] = lambda _: None,
+) -> Run:
+    """The caller holds the lock of the run. Asks nobody; a stop says what is needed. Raises RunOver."""
+    services = _services(workspace, run_id, options, on_event)
+    stored = workspace.sessions.stored_run(run_id)
+    plan = workspace.sessions.run_plan(run_id)
+    _require_open(stored.run)
+    if plan is None:
+        raise NotFound(what=Text("planning.json"), name=run_id, see=f"ringi status {run_id}")
+    ready = _ready(workspace, services.bench, stored.run, plan, options)
+    if ready != stored.run:
+        _save(workspace, stored, ready, EventKind.RUN_RESUMED, "retried" if options.retry else "continued")
+    return carry_on(services, run_id)
+
+
+def _services(
+    workspace: OpenWorkspace, run_id: str, options: RunOptions, on_event: Callable[[RunEvent], None]
+) -> RunServices:
+    run = workspace.sessions.stored_run(run_id).run
+    environment = dict(workspace.environment)
+    bench = RunBench(workspace, environment, agent_sandbox(workspace))
+    return RunServices(
+        store=workspace.sessions,
+        clock=workspace.clock,
+        ids=workspace.services.ids,
+        bench=bench,
+        roles=workspace.roles({RunRole.IMPLEMENTER: options.role} if options.role else None),
+        files=RunFiles(workspace.places.root, run.request_id, run.run_id, workspace.services.mask),
+        mask=workspace.services.mask,
+        on_event=on_event,
+    )
+
+
+def _ready(workspace: OpenWorkspace, bench: Bench, run: Run, plan: RunPlan, options: RunOptions) -> Run:
+    """The run as the loop can go on with it."""
+    if run.phase is RunPhase.PLANNING or run.stopped_in is RunPhase.PLANNING:
+        run = _chosen(run, options, sandboxed=bench.sandboxed())
+        if covering(workspace, run.run_id) is None:
+            return _unapproved(run)
+    run = replace(
+        run,
+        allowed=tuple(dict.fromkeys([*run.allowed, *options.allow])),
+        tests=options.tests or run.tests,
+    )
+    if run.phase is RunPhase.NEEDS_INPUT or (run.phase is RunPhase.FAILED and options.retry):
+        run = machine.resumed(run)
+    if options.retry and run.phase is RunPhase.EXECUTING:
+        run = _anew(workspace, bench, run)
+    if machine.paused(run):
+        run = replace(run, most_steps=run.most_steps + (options.max_steps or plan.limits.max_steps_per_run))
+    return run
+
+
+def _chosen(run: Run, options: RunOptions, *, sandboxed: bool) -> Run:
+    return replace(
+        run,
+        # Without a sandbox nothing can be tested before it is approved.
+        review=options.review or run.review if sandboxed else Review.EACH,
+        in_place=options.in_place or run.in_place,
+        most_steps=options.max_steps or run.most_steps,
+    )
+
+
+def _unapproved(run: Run) -> Run:
+    stop = Stop(
+        reason_code=StopCode.APPROVAL_NEEDED,
+        message=str(Text("nobody has approved the plan of this run yet")),
+        next_action=f"ringi run {run.run_id}",
+    )
+    return run if run.stop == stop else machine.stopped(machine.resumed(run) if run.stop else run, stop,
+                                                        RunPhase.NEEDS_INPUT)  # fmt: skip
+
+
+def _anew(workspace: OpenWorkspace, bench: Bench, run: Run) -> Run:
+    """The steps from the current one on; in another copy if theirs is lost."""
+    index = run.current_step_index
+    for step in run.steps[index:]:
+        if step.plan_id:
+            bench.throw_away(step.plan_id)
+    run = machine.anew_from(run, index)
+    for at in range(index, len(run.steps)):  # a plan that ended is never proposed again
+        if _has_ended(workspace, run.steps[at].plan_id):
+            run = machine.with_step(run, at, plan_id="")
+    try:
+        bench.copy(run)
+    except CopyFailed:
+        begun = bench.new_copy(run)
+        run = replace(run, copy_id=begun.copy_id)
+        done = [at for at, step in enumerate(run.steps[:index]) if step.tree]
+        if done:
+            return machine.with_step(run, done[-1], tree=begun.base_tree)
+        return replace(run, base_tree=begun.base_tree)
+    return run
+
+
+def _require_open(run: Run) -> None:
+    if run.phase in OVER:
+        why = Text("is completed") if run.phase is RunPhase.COMPLETED else Text("is cancelled")
+        raise RunOver(run=run.run_id, why=why, command='ringi run "…"')
+
+
+def _has_ended(workspace: OpenWorkspace, plan_id: str) -> bool:
+    try:
+        return bool(plan_id) and workspace.plan.get_state(plan_id).status in ENDED
+    except NotFound:
+        return False
+
+
+def cancel_run(workspace: OpenWorkspace, run_id: str) -> Run:
+    """What was committed stays on its branch. Raises RunOver."""
+    stored = workspace.sessions.stored_run(run_id)
+    run = stored.run
+    _require_open(run)
+    bench = RunBench(workspace, dict(workspace.environment), agent_sandbox(workspace))
+    for step in run.steps:
+        if step.plan_id and step.status is not StepStatus.DONE:
+            bench.throw_away(step.plan_id)
+    ended = replace(machine.in_phase(run, RunPhase.CANCELLED), stop=None, stopped_in=None)
+    _save(workspace, stored, ended, EventKind.RUN_CANCELLED, "")
+    bench.tidy(ended)
+    return ended
+
+
+def _save(workspace: OpenWorkspace, stored: StoredRun, run: Run, kind: EventKind, reason: str) -> None:
+    run = replace(run, updated_at=workspace.clock.now())
+    with workspace.sessions.transaction() as transaction:
+        transaction.save_run(run, NewEvent(kind, actor_at(workspace.person), reason), stored.revision)

@@ -1,0 +1,356 @@
+"""The copy and the branch of a run: where roles work, where tests run, where a step becomes a commit."""
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ringi.agents.table import AGENTS
+from ringi.domain.events import Actor
+from ringi.domain.plan import ENDED, CheckPhase, CheckResult, PlanDocument, PlanStatus
+from ringi.domain.run import Evidence, Run, StepState, Stop, StopCode
+from ringi.domain.run_plan import RunPlan, RunStep
+from ringi.domain.subject import StepOf
+from ringi.errors import (
+    BranchRefused,
+    CheckFailed,
+    CommitFailed,
+    CopyFailed,
+    NotFound,
+    RingiError,
+    Stale,
+    StorageFailed,
+)
+from ringi.fs import OsFileSystem
+from ringi.plans.check import files_after
+from ringi.plans.merge import changed_files, merged_specs, open_conflicts
+from ringi.plans.propose import set_specs
+from ringi.process.capture import last
+from ringi.process.git import Git, index_entries
+from ringi.runner.bench import Begun, Decided, Decision, Merged
+from ringi.runner.scope import Changes
+from ringi.text import Text
+from ringi.usecases.agent_sandbox import AgentSandbox, enclosed
+from ringi.usecases.step_plan import StepEnd, StepPlan, propose_step, step_end
+from ringi.usecases.workspace import OpenWorkspace
+from ringi.views.message import message_of
+from ringi.workspace.commands import Invocation
+from ringi.workspace.copy import Supervisor, WorkCopy
+from ringi.workspace.copy_run import RUN, CopyRun, lay_over
+from ringi.workspace.copy_steps import file_ids, line_counts, patch_between, since, stand_at
+from ringi.workspace.leads_back import results_doubt
+from ringi.workspace.run_branch import BranchOf, RunBranch, base_of, dirty_files, require_free
+from ringi.workspace.tree import Tree
+
+_KEPT_OUTPUT: Final = 16_384
+
+
+class RunBench:
+    def __init__(
+        self, workspace: OpenWorkspace, environment: Mapping[str, str], sandbox: AgentSandbox
+    ) -> None:
+        self._workspace = workspace
+        self._environment = environment
+        self._sandbox = sandbox
+        self._outputs: dict[tuple[str, str], str] = {}
+        """The last lines of commands, by tree and command, for the checks of a plan."""
+
+    # ------------------------------------------------------------------ the beginning
+
+    def begin(self, run: Run, plan: RunPlan) -> Begun | Stop:
+        root = self._workspace.places.root
+        try:
+            branch = _branch_to_make(self._workspace, run)
+            if plan.gates.require_clean_worktree and (dirty := _unclean(dirty_files(root))):
+                message = Text("these files are not committed: {paths}", paths=", ".join(dirty))
+                hint = Text("commit or stash them, then: ringi continue {run}", run=run.run_id)
+                return Stop(reason_code=StopCode.DIRTY_WORKTREE, message=str(message), next_action=str(hint))
+            branch.make()
+        except BranchRefused as error:
+            return _refused(run, error)
+        copy = _copy_of(self._workspace.places.copies, run.run_id) or _make(self._workspace, run)
+        _bring_to(copy, branch)
+        return Begun(branch.of.base_commit, copy.shadow.capture().tree, copy.id)
+
+    # ------------------------------------------------------------------ the copy
+
+    def copy(self, run: Run) -> WorkCopy:
+        copy = WorkCopy.open(self._workspace.places.copies / run.copy_id)
+        if copy.is_gone:
+            raise CopyFailed(why=Text("its folder {folder} is gone", folder=str(copy.tree)))
+        me = Supervisor.this_process()
+        if copy.record.supervisor != me:
+            copy.note(supervisor=me)
+        return copy
+
+    def new_copy(self, run: Run) -> Begun:
+        branch = self._workspace.branch(run.run_id)
+        branch.make()
+        if (old := _copy_of(self._workspace.places.copies, run.run_id)) is not None:
+            old.remove()
+        copy = _make(self._workspace, run)
+        _bring_to(copy, branch)
+        return Begun(run.base_commit, copy.shadow.capture().tree, copy.id)
+
+    def stand_at(self, run: Run, tree: str) -> None:
+        stand_at(self.copy(run), tree)
+
+    def measure(self, run: Run, base_tree: str) -> Changes:
+        copy = self.copy(run)
+        found = since(copy, base_tree).difference()
+        return Changes(found.tree, line_counts(copy, found), found.left_out)
+
+    def patch(self, run: Run, base_tree: str, tree: str) -> bytes:
+        return patch_between(self.copy(run), base_tree, tree)
+
+    # ------------------------------------------------------------------ commands
+
+    def sandboxed(self) -> bool:
+        return self._sandbox.bwrap is not None
+
+    def test(
+        self, run: Run, command: str, *, kind: str, timeout_sec: float, log: Callable[[bytes], None]
+    ) -> Evidence:
+        copy = self.copy(run)
+
+        def enclosing(invocation: Invocation) -> Invocation:
+            return enclosed(self._workspace, copy, self._sandbox, invocation, terminal=False)
+
+        root = self._workspace.places.root
+        doubt = results_doubt(root, self._environment, sandboxed=self.sandboxed())
+        copy_run = CopyRun(copy, self._environment, None, enclosing, doubt)
+        tree = copy.shadow.capture().tree
+        seen = hashlib.sha256()
+
+        def heard(data: bytes) -> None:
+            seen.update(data)
+            log(data)
+
+        ran = copy_run.run(command, timeout_sec=timeout_sec, output=last(_KEPT_OUTPUT), on_output=heard)
+        self._outputs[tree, command] = ran.text
+        return Evidence(
+            command=command,
+            kind=kind,
+            exit_code=ran.exit_code,
+            duration_sec=round(ran.duration_sec, 3),
+            tree=tree,
+            output_sha256=seen.hexdigest(),
+            timed_out=ran.timed_out,
+            sandboxed=self.sandboxed(),
+            doubt=doubt(command) or "",
+        )
+
+    # ------------------------------------------------------------------ the plan of a step
+
+    def propose(self, run: Run, step: RunStep, state: StepState, checks_after: Sequence[str]) -> int:
+        copy = self.copy(run)
+        stand_at(copy, state.tree)
+        difference = since(copy, state.base_tree).difference(self._workspace.services.rules.max_specs)
+        who = [attempt.who for attempt in state.attempts if attempt.role is step.role]
+        order = StepPlan(
+            plan_id=state.plan_id,
+            step=StepOf(run.run_id, step.step_id, run.request_id),
+            title=step.title,
+            intent=step.intent,
+            assisted_by=tuple(dict.fromkeys(who)),
+            checks=tuple(
+                _check(one, self._outputs.get((one.tree, one.command), ""))
+                for one in state.evidence
+                if one.tree == state.tree
+            ),
+            checks_after=tuple(checks_after),
+            findings=state.findings,
+            proposer=who[-1] if who else "",
+        )
+        return propose_step(self._workspace.on_branch(run.run_id), difference, order)
+
+    def decision(self, run: Run, state: StepState) -> Decision:
+        there = self._workspace.on_branch(run.run_id)
+        document = there.plan.get(state.plan_id)
+        status = document.state.status
+        if status is PlanStatus.PENDING_REVIEW or status is PlanStatus.PROPOSED:
+            answer = there.plan.answer(state.plan_id)
+            told = state.attempts[-1].ended_at if state.attempts else ""
+            if any(one.is_rejection and one.timestamp > told for one in answer.feedback):
+                return Decision(Decided.DECLINED, words=message_of(answer, (), since=told))
+            with suppress(RingiError):  # a person can still be asked
+                there.plan.request_approval(state.plan_id)
+            document = there.plan.get(state.plan_id)
+            status = document.state.status
+        if status is PlanStatus.APPROVED:
+            with suppress(Stale, CheckFailed, CommitFailed):  # what became of it is in the ledger
+                there.plan.execute(state.plan_id)
+            document = there.plan.get(state.plan_id)
+            status = document.state.status
+        if status is PlanStatus.DISCARDED:
+            return Decision(Decided.THROWN_AWAY)
+        if status is PlanStatus.COMPLETED:
+            return self._ended(run, there, state, document)
+        return Decision(Decided.WAITS)
+
+    def _ended(self, run: Run, there: OpenWorkspace, state: StepState, document: PlanDocument) -> Decision:
+        end = step_end(there, state.plan_id) or StepEnd()
+        after = [one for one in document.state.checks if one.phase is CheckPhase.AFTER]
+        evidence = tuple(_evidence(one) for one in after)
+        if end.commit:
+            tree, version = "", document.plan.version
+            if version != state.plan_version:
+                copy = self.copy(run)
+                _bring_to(copy, self._workspace.branch(run.run_id))
+                tree = copy.shadow.capture().tree
+            return Decision(Decided.COMMITTED, end.commit, version=version, tree=tree, evidence=evidence)
+        if any(not one.passed for one in after):
+            words = next(one.output for one in after if not one.passed)
+            return Decision(Decided.TESTS_FAILED, words=words, evidence=evidence)
+        what = Decided.REWRITTEN if end.rewritten else Decided.NOT_COMMITTED
+        return Decision(what, words=str(end.failed or ""))
+
+    def merge(self, run: Run, state: StepState) -> Merged:
+        there = self._workspace.on_branch(run.run_id)
+        copy = self.copy(run)
+        _bring_to(copy, self._workspace.branch(run.run_id))
+        base = copy.shadow.capture().tree
+        services, document = there.services, there.plan.get(state.plan_id)
+        its_turn = replace(document, step=UNSET)  # until then no step is compared with the branch
+        if changed_files(services, its_turn):
+            if conflicts := open_conflicts(services, its_turn):
+                paths = tuple(dict.fromkeys(one.about.path for one in conflicts))
+                return Merged(base, "", document.plan.version, paths)
+            merged = merged_specs(services, its_turn)
+            set_specs(
+                services,
+                state.plan_id,
+                merged.specs,
+                basis=merged.basis,
+                actor=Actor.AI,
+                requester=f"run:{run.run_id}",
+                reason="merged with what was changed before it",
+                seen=merged.seen,
+                merged=merged,
+                only_if=document,
+            )
+        stored = there.plan.stored(state.plan_id)
+        lay_over(Tree(OsFileSystem(), copy.tree), files_after(services, stored))
+        return Merged(base, copy.shadow.capture().tree, stored.document.plan.version)
+
+    def throw_away(self, plan_id: str) -> None:
+        with suppress(NotFound):
+            if self._workspace.plan.get_state(plan_id).status not in ENDED:
+                self._workspace.of_plan(plan_id).plan.discard(plan_id, own=True)
+
+    # ------------------------------------------------------------------ the end
+
+    def publish(self, run: Run) -> Stop | None:
+        try:
+            self._workspace.branch(run.run_id).publish()
+        except BranchRefused as error:
+            return _refused(run, error)
+        return None
+
+    def tidy(self, run: Run) -> None:
+        with suppress(StorageFailed, OSError):  # the next command tries again
+            if (copy := _copy_of(self._workspace.places.copies, run.run_id)) is not None:
+                copy.remove(wait=False)
+            if run.base_commit:
+                self._workspace.branch(run.run_id).remove()
+
+
+def _branch_to_make(workspace: OpenWorkspace, run: Run) -> RunBranch:
+    root = workspace.places.root
+    if run.base_commit:
+        return workspace.branch(run.run_id)
+    branch = RunBranch(
+        workspace.places,
+        BranchOf(run.run_id, run.base_branch, "", run.work_branch, run.in_place),
+    )
+    if not branch.is_made:  # else it was, and the one who made it was killed
+        require_free(root, run.work_branch)
+    base = base_of(root, run.work_branch if run.in_place and branch.is_made else run.base_branch)
+    return RunBranch(workspace.places, branch.of._replace(base_commit=base))
+
+
+def _make(workspace: OpenWorkspace, run: Run) -> WorkCopy:
+    places = workspace.places
+    copy = WorkCopy.make(
+        places.root,
+        places.state,
+        places.copies,
+        carry=workspace.settings.beside.carry,
+        ignored=tuple(dict.fromkeys(name for agent in AGENTS.values() for name in agent.ignored)),
+        supervisor=Supervisor.this_process(),
+        command=(RUN, run.run_id),
+    )
+    copy.note(taken=True)
+    return copy
+
+
+def _copy_of(copies: Path, run_id: str) -> WorkCopy | None:
+    for copy in WorkCopy.all(copies):
+        if copy.record.command == (RUN, run_id):
+            return copy
+    return None
+
+
+def _bring_to(copy: WorkCopy, branch: RunBranch) -> None:
+    """The copy gets the files of the branch, as they are in its folder."""
+    captured = copy.shadow.capture()
+    there = file_ids(copy, captured.tree)
+    wanted = _index(branch.root)
+    files: dict[str, tuple[bytes, int] | None] = {}
+    for path in there.keys() - wanted.keys():
+        files[os.fsdecode(path)] = None
+    for path, oid in wanted.items():
+        if there.get(path) != oid:
+            place = branch.root / os.fsdecode(path)
+            if place.is_file() and not place.is_symlink():
+                files[os.fsdecode(path)] = (place.read_bytes(), place.stat().st_mode & 0o777)
+    if files:
+        lay_over(Tree(OsFileSystem(), copy.tree), files)
+
+
+def _check(one: Evidence, output: str) -> CheckResult:
+    return CheckResult(
+        command=one.command,
+        exit_code=one.exit_code,
+        duration_sec=one.duration_sec,
+        tree=one.tree,
+        output=output,
+        doubt=one.doubt or UNSET,
+    )
+
+
+def _index(root: Path) -> dict[bytes, str]:
+    """The files of the branch, by the id of what is committed."""
+    out = Git(root / ".git", root).run("ls-files", "-s", "-z")
+    return {entry.path: entry.oid.decode() for entry in index_entries(out) if not entry.is_link}
+
+
+def _unclean(paths: Sequence[str]) -> list[str]:
+    """Requests are ours to write."""
+    return [path for path in paths if path.split("/", 1)[0] != "requests"]
+
+
+def _refused(run: Run, error: BranchRefused) -> Stop:
+    return Stop(
+        reason_code=StopCode(error.code.upper()),
+        message=str(Text(error.message, **error.details)),
+        next_action=str(Text(error.hint, **error.details)) if error.hint else f"ringi continue {run.run_id}",
+    )
+
+
+def _evidence(one: CheckResult) -> Evidence:
+    return Evidence(
+        command=one.command,
+        kind="unit",
+        exit_code=one.exit_code,
+        duration_sec=one.duration_sec,
+        tree=one.tree,
+        output_sha256=hashlib.sha256(one.output.encode()).hexdigest(),
+        timed_out=one.timeout_sec is not UNSET,
+        sandboxed=False,
+    )

@@ -1,0 +1,317 @@
+"""From an approved planning.json to commits on a branch, step by step."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ringi.domain.answer import NewContent
+from ringi.domain.plan import ALL_SPECS, PlanStatus
+from ringi.domain.run import Review, RunPhase, StepStatus, StopCode
+from ringi.errors import RunOver
+from ringi.usecases.run import cancel_run
+from tests.functional.run_desk import CALC, FIX, RunDesk, a_plan, a_step, at_home, by_step, git, project
+
+DOCS = "echo 'It adds.' >> README.md"
+BOTH = by_step(FIX, DOCS)
+TWO = a_plan(a_step(1), a_step(2, scope={"target_paths": ["README.md"]}))
+
+
+@pytest.fixture
+def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with at_home(monkeypatch) as base:
+        yield project(base / "project")
+
+
+def state(root: Path) -> tuple[str, ...]:
+    return (
+        git(root, "rev-parse", "HEAD"),
+        git(root, "symbolic-ref", "HEAD"),
+        git(root, "status", "--porcelain"),
+        git(root, "stash", "list"),
+    )
+
+
+@pytest.mark.req("RN-4", "RN-5", "RN-9")
+def test_a_step_becomes_a_commit_on_a_branch_and_nothing_else_changes(root: Path):
+    desk, before = RunDesk(root, implementer=FIX), state(root)
+    desk.start(a_plan(a_step(1, title="Add instead of subtracting")))
+    run = desk.go()
+    assert run.stop is not None
+    assert (run.phase, run.stop.reason_code) == (RunPhase.NEEDS_INPUT, StopCode.APPROVAL_NEEDED)
+    assert run.steps[0].status is StepStatus.PROPOSED
+    assert [(one.command, one.exit_code) for one in run.steps[0].evidence] == [("python3 test_calc.py", 0)]
+    assert git(root, "branch", "--list", "aiflow/*") == ""
+    run = desk.decide("S01")
+    assert (run.phase, run.stop) == (RunPhase.COMPLETED, None)
+    assert desk.commits() == ["Add instead of subtracting"]
+    assert desk.file("calc.py") == CALC.replace("-", "+").strip()
+    assert (root / "calc.py").read_text() == CALC
+    assert state(root) == before
+
+
+@pytest.mark.req("RN-5", "RN-11")
+def test_two_steps_decided_together_at_the_end(root: Path):
+    desk = RunDesk(root, implementer=BOTH)
+    desk.start(TWO)
+    run = desk.go()
+    assert [step.status for step in run.steps] == [StepStatus.PROPOSED, StepStatus.PROPOSED]
+    assert run.steps[1].base_tree == run.steps[0].tree
+    run = desk.decide("S01", "S02")
+    assert run.phase is RunPhase.COMPLETED
+    assert desk.commits() == ["Step 1", "Step 2"]
+    assert "It adds." in desk.file("README.md")
+
+
+@pytest.mark.req("RN-5")
+def test_each_step_is_decided_before_the_next_begins(root: Path):
+    desk = RunDesk(root, implementer=BOTH)
+    desk.start(TWO)
+    run = desk.go(review=Review.EACH)
+    assert [step.status for step in run.steps] == [StepStatus.PROPOSED, StepStatus.WAITING]
+    run = desk.decide("S01")
+    assert [step.status for step in run.steps] == [StepStatus.DONE, StepStatus.PROPOSED]
+    assert desk.commits() == ["Step 1"]
+    assert desk.decide("S02").phase is RunPhase.COMPLETED
+
+
+@pytest.mark.req("RN-6")
+def test_it_pauses_after_as_many_steps_as_it_may_take(root: Path):
+    desk = RunDesk(root, implementer=BOTH)
+    desk.start(a_plan(*TWO["steps"], limits={"max_steps_per_run": 1}))
+    assert [step.status for step in desk.go().steps] == [StepStatus.PROPOSED, StepStatus.WAITING]
+    run = desk.decide("S01")
+    assert (run.phase, run.stop) == (RunPhase.EXECUTING, None)
+    assert run.current_step_index == 1
+    assert [step.status for step in desk.go().steps] == [StepStatus.DONE, StepStatus.PROPOSED]
+
+
+@pytest.mark.req("RN-10")
+def test_a_role_mends_what_its_tests_say(root: Path):
+    desk = RunDesk(
+        root, implementer="if grep -q 'AssertionError' $1; then sed -i 's/a [*] b/a + b/' calc.py;"
+        " else sed -i 's/a - b/a * b/' calc.py; fi"
+    )  # fmt: skip
+    desk.start(a_plan(a_step(1)))
+    run = desk.go()
+    assert run.stop is not None
+    assert run.stop.reason_code is StopCode.APPROVAL_NEEDED
+    step = run.steps[0]
+    assert (step.cycle, len(step.attempts)) == (1, 2)
+    assert desk.decide("S01").phase is RunPhase.COMPLETED
+    assert "a + b" in desk.file("calc.py")
+
+
+@pytest.mark.req("RN-10")
+def test_tests_that_keep_failing_stop_it_with_what_to_do_next(root: Path):
+    desk = RunDesk(root, implementer="echo '# no' >> calc.py")
+    desk.start(a_plan(a_step(1), limits={"max_autofix_cycles": 2}))
+    run = desk.go()
+    assert run.stop is not None
+    assert (run.phase, run.stop.reason_code, run.stop.step_id) == (
+        RunPhase.FAILED,
+        StopCode.UNIT_TEST_FAILED,
+        "S01",
+    )
+    assert run.stop.next_action == f"ringi retry {run.run_id}"
+    assert "AssertionError" in run.stop.detail
+    assert len(run.steps[0].attempts) == 3
+    # With another role it goes on in the same run.
+    again = RunDesk(root, implementer=FIX)
+    again.run_id = desk.run_id
+    run = again.go(retry=True)
+    assert run.steps[0].status is StepStatus.PROPOSED
+    assert again.file_in_copy(run, "calc.py") == CALC.replace("-", "+")
+
+
+@pytest.mark.req("RN-6")
+@pytest.mark.parametrize(
+    ("script", "code", "phase"),
+    [
+        ("seq 200 >> calc.py", StopCode.STEP_TOO_LARGE, RunPhase.FAILED),
+        (FIX + "; echo x > other.py", StopCode.OUT_OF_SCOPE, RunPhase.NEEDS_INPUT),
+        (FIX + "; ln -sf /etc/passwd calc_link.py", StopCode.UNFIT_CHANGES, RunPhase.NEEDS_INPUT),
+        ("true", StopCode.NO_CHANGES, RunPhase.NEEDS_INPUT),
+        ("exit 3", StopCode.ROLE_FAILED, RunPhase.FAILED),
+    ],
+)
+def test_what_a_role_does_wrong(root: Path, script: str, code: StopCode, phase: RunPhase):
+    desk = RunDesk(root, implementer=script)
+    desk.start(a_plan(a_step(1)))
+    run = desk.go()
+    assert run.stop is not None
+    assert (run.phase, run.stop.reason_code) == (phase, code), run.stop
+    assert git(root, "branch", "--list", "aiflow/*") == ""
+
+
+def test_a_person_allows_a_path_and_nobody_works_again(root: Path):
+    desk = RunDesk(root, implementer=FIX + "; echo x > other.py; date +%N >> other.py")
+    desk.start(a_plan(a_step(1), limits={"max_autofix_cycles": 0}))
+    run = desk.go()
+    assert run.stop is not None
+    assert run.stop.next_action.endswith("--allow other.py")
+    tree = run.steps[0].tree
+    run = desk.go(allow=("other.py",))
+    assert (run.steps[0].status, run.steps[0].tree) == (StepStatus.PROPOSED, tree)
+
+
+@pytest.mark.req("RN-8")
+@pytest.mark.parametrize(
+    ("spoil", "code"),
+    [
+        ("echo x >> calc.py", StopCode.DIRTY_WORKTREE),
+        ("git checkout -q --detach", StopCode.DETACHED_HEAD),
+        ("git checkout -q --orphan new && git rm -rfq .", StopCode.UNBORN_BRANCH),
+        ("rm -rf .git", StopCode.NO_GIT),
+        ("git branch aiflow/RQ-20260101-001/20260101-000000", StopCode.WORK_BRANCH_EXISTS),
+        ("git branch -m other", StopCode.BASE_BRANCH_MISSING),
+    ],
+)
+def test_a_repository_that_is_not_ready(root: Path, spoil: str, code: StopCode):
+    desk = RunDesk(root, implementer=FIX)
+    desk.start(a_plan(a_step(1)))
+    subprocess.run(["sh", "-c", spoil], cwd=root, check=True)
+    run = desk.go()
+    assert run.stop is not None
+    assert (run.phase, run.stop.reason_code) == (RunPhase.NEEDS_INPUT, code), run.stop
+    assert run.stop.next_action
+
+
+def test_once_it_is_ready_it_goes_on(root: Path):
+    desk = RunDesk(root, implementer=FIX)
+    desk.start(a_plan(a_step(1)))
+    (root / "calc.py").write_text("dirty\n")
+    assert desk.go().phase is RunPhase.NEEDS_INPUT
+    git(root, "checkout", "-q", "calc.py")
+    assert desk.go().steps[0].status is StepStatus.PROPOSED
+
+
+@pytest.mark.req("RN-3", "IP-9")
+def test_nothing_runs_that_nobody_approved(root: Path):
+    desk = RunDesk(root, implementer=FIX)
+    desk.start(a_plan(a_step(1)), approved=False)
+    run = desk.go()
+    assert run.stop is not None
+    assert run.stop.reason_code is StopCode.APPROVAL_NEEDED
+    assert run.steps[0].attempts == ()
+
+
+@pytest.mark.req("RN-9")
+def test_a_person_is_the_implementer(root: Path):
+    desk = RunDesk(root)
+    desk.configure("roles:\n  implementer:\n    how: person\n")
+    desk.start(a_plan(a_step(1)))
+    run = desk.go()
+    assert run.stop is not None
+    assert run.stop.reason_code is StopCode.PERSON_NEEDED
+    path = desk.copy_of(run) / "calc.py"
+    assert str(path.parent) in run.stop.next_action
+    path.write_text(CALC.replace("-", "+"))
+    run = desk.go()
+    assert run.steps[0].status is StepStatus.PROPOSED, run.stop
+    assert desk.decide("S01").phase is RunPhase.COMPLETED
+
+
+@pytest.mark.req("RN-9")
+def test_a_reviewer_sends_it_back_and_the_person_sees_what_is_left(root: Path):
+    judge = (
+        'if grep -q checked calc.py; then echo \'{"passed": true, "findings": [{"path": "calc.py",'
+        ' "line": 1, "severity": "note", "message": "short"}]}\'; else echo \'{"passed": false,'
+        ' "findings": [{"path": "calc.py", "line": 2, "severity": "error", "message": "say checked"}]}\'; fi'
+    )
+    role = FIX + "; if grep -q 'say checked' $1; then echo '# checked' >> calc.py; fi"
+    desk = RunDesk(root, implementer=role, reviewer=judge)
+    desk.start(a_plan(a_step(1)))
+    run = desk.go()
+    step = run.steps[0]
+    assert step.status is StepStatus.PROPOSED, run.stop
+    assert [(one.severity, one.message) for one in step.findings] == [("note", "short")]
+    assert [str(one.role) for one in step.attempts] == ["implementer", "reviewer", "implementer", "reviewer"]
+    assert desk.decide("S01").phase is RunPhase.COMPLETED
+    assert "# checked" in desk.file("calc.py")
+
+
+@pytest.mark.req("RN-4")
+def test_what_is_sent_back_is_made_again_with_the_persons_words(root: Path):
+    role = 'if grep -q "in capitals" $1; then sed -i "s/It adds/IT ADDS/" README.md; else ' + BOTH + "; fi"
+    desk = RunDesk(root, implementer=role)
+    desk.start(TWO)
+    desk.go()
+    with desk.open() as workspace:
+        there = workspace.of_plan(desk.plan_of("S02"))
+        there.plan.ask(desk.plan_of("S02"), ALL_SPECS)
+        there.plan.reject(desk.plan_of("S02"), "in capitals, please")
+    run = desk.decide("S01")
+    assert run.steps[1].status is StepStatus.PROPOSED, run.stop
+    assert desk.decide("S02").phase is RunPhase.COMPLETED
+    assert "IT ADDS" in desk.file("README.md")
+
+
+@pytest.mark.req("RN-4")
+def test_what_a_person_drops_of_a_step_is_not_in_the_later_ones(root: Path):
+    first = FIX + "; echo '# extra' >> calc.py"
+    second = "echo 'def sub(a, b):' >> calc.py; echo '    return a - b' >> calc.py"
+    desk = RunDesk(root, implementer=by_step(first, second))
+    desk.start(a_plan(a_step(1), a_step(2)))
+    desk.go()
+    plan_id = desk.plan_of("S01")
+    with desk.open() as workspace:
+        there = workspace.of_plan(plan_id)
+        text = CALC.replace("-", "+")
+        [spec] = there.plan.get_state(plan_id).action_specs
+        there.plan.amend(plan_id, [NewContent(spec.id, text)])
+    run = desk.decide("S01")
+    assert run.steps[1].status is StepStatus.PROPOSED, run.stop
+    assert run.steps[1].evidence[0].tree == run.steps[1].tree
+    assert desk.decide("S02").phase is RunPhase.COMPLETED
+    assert "# extra" not in desk.file("calc.py")
+    assert "def sub" in desk.file("calc.py")
+
+
+def test_a_copy_that_its_role_deleted(root: Path):
+    desk = RunDesk(root, implementer="rm -rf ./* .git .gitignore")
+    desk.start(a_plan(a_step(1)))
+    run = desk.go()
+    assert run.stop is not None
+    assert run.stop.reason_code in {StopCode.COPY_LOST, StopCode.OUT_OF_SCOPE}, run.stop
+    again = RunDesk(root, implementer=FIX)
+    again.run_id = desk.run_id
+    assert again.go(retry=True).steps[0].status is StepStatus.PROPOSED
+
+
+@pytest.mark.req("RN-6")
+def test_a_fallback_takes_over(root: Path):
+    desk = RunDesk(root, implementer="exit 1")
+    (desk.scripts / "other").write_text(f"#!/bin/sh\n{FIX}\n")
+    (desk.scripts / "other").chmod(0o755)
+    fallback = {"how": "command", "command": f"{desk.scripts}/other {{brief}}"}
+    desk.start(a_plan(a_step(1, fallback=fallback)))
+    run = desk.go()
+    assert run.steps[0].status is StepStatus.PROPOSED, run.stop
+    assert [attempt.exit_code for attempt in run.steps[0].attempts] == [1, 0]
+
+
+@pytest.mark.req("RN-6")
+def test_a_step_says_where_it_stops(root: Path):
+    desk = RunDesk(root, implementer="echo '# no' >> calc.py")
+    desk.start(a_plan(a_step(1, stop_conditions=["UNIT_TEST_FAILED"])))
+    run = desk.go()
+    assert run.stop is not None
+    assert run.stop.reason_code is StopCode.STOP_CONDITION
+    assert len(run.steps[0].attempts) == 1
+
+
+def test_a_cancelled_run_leaves_what_was_committed(root: Path):
+    desk = RunDesk(root, implementer=BOTH)
+    desk.start(TWO)
+    desk.go(review=Review.EACH)
+    desk.decide("S01")
+    with desk.open() as workspace:
+        run = cancel_run(workspace, desk.run_id)
+        assert workspace.plan.get_state(run.steps[1].plan_id).status is PlanStatus.DISCARDED
+    assert run.phase is RunPhase.CANCELLED
+    assert desk.commits() == ["Step 1"]
+    assert not desk.copies()
+    with pytest.raises(RunOver):
+        desk.go()
