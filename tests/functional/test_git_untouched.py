@@ -125,8 +125,11 @@ def serves(desk: Desk) -> None:
         assert talk.end() == 0
 
 
-def reports_nothing(desk: Desk) -> None:
-    assert desk.run("report").returncode == NotFound.exit_code
+def finds_no(call: str) -> Callable[[Desk], None]:
+    def run(desk: Desk) -> None:
+        assert desk.run(*call.split()).returncode == NotFound.exit_code
+
+    return run
 
 
 def refuses_an_edit(desk: Desk) -> None:
@@ -190,7 +193,11 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("recover", Case(runs("recover"))),
     ("plan", Case(plans_a_session)),
     ("status", Case(runs("status", "--json status"))),
-    ("report", Case(reports_nothing)),
+    ("report", Case(finds_no("report"))),
+    ("run", Case(finds_no("run --session 20260101-000000"))),
+    ("continue", Case(finds_no("continue"))),
+    ("retry", Case(finds_no("retry"))),
+    ("cancel", Case(finds_no("cancel"))),
     ("mcp", Case(serves)),
     ("with", Case(works_beside)),
     ("", Case(runs("", "--json"))),

@@ -92,14 +92,14 @@ def test_from_the_instruction_to_the_run(room: Room, language: str) -> None:
     run_id = session["plannerSessionId"]
     assert code == 0
     assert f"ringi run {run_id}" in rest
-    assert f"→ ringi status --session {run_id}" in rest
+    assert f"→ ringi run {run_id}" in rest
     assert session["status"] == "approved"
     assert room.desk.answers() == ["All of them", "the names\nand the order"]
     assert room.desk.chosen() == ["opt-a", "opt-b"]
     assert session["rejectCount"] == 1
     assert session["decisions"][0]["rationale"] == "safe"
     told = room.desk.run("status", "--session", run_id).stdout
-    assert "Original Instruction: Add JSON" in told
+    assert "S01  Add JSON" in told
     assert "the names" not in told  # a constraint: only the summary has it
 
 
@@ -120,7 +120,10 @@ def test_without_any_model(room: Room, instruction: str, language: str) -> None:
         talk.send("a\n")
         talk.say("y", YES_NO)
         talk.say("y", YES_NO)
-        assert talk.end()[0] == 0
+        code, rest = talk.end()
+    # It begins, and says who is missing.
+    assert code == 3
+    assert "implementer: {command: claude}" in rest
     session = room.desk.session()
     assert session["status"] == "approved"
     assert len(session["questions"]) == 1
@@ -279,7 +282,7 @@ def test_after_an_approval_the_end_of_the_input_changes_nothing(room: Room) -> N
         talk.child.sendeof()
         code, rest = talk.end()
     assert code == 0
-    assert "ringi status --session" in rest
+    assert "→ ringi run " in rest
 
 
 def test_cancelling_is_asked_once(room: Room) -> None:
@@ -638,7 +641,7 @@ def test_where_nothing_is_to_be_asked_the_review_comes_at_once(room: Room) -> No
         assert "What it is based on" in shown
         assert "Answered" not in shown
         assert "nothing before it" in talk.approve()
-        talk.say("y", YES_NO)
+        talk.say("n", YES_NO)
         assert talk.end()[0] == 0
 
 

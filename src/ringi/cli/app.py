@@ -65,8 +65,9 @@ class App:
         self.turn_to(plan_id)
         return plan_id
 
-    def turn_to(self, plan_id: str) -> None:
-        self._turned = self._open().of_plan(plan_id)
+    def turn_to(self, plan_id: str | None) -> None:
+        """None: to the person's own checkout."""
+        self._turned = None if plan_id is None else self._open().of_plan(plan_id)
 
     @property
     def actor(self) -> "Actor":

@@ -61,6 +61,10 @@ BESIDE: Final = {
 }
 FROM_REQUEST: Final = {
     "plan": Text("Plan a change: a few questions, the design decisions, a summary to approve."),
+    "run": Text("Carry out a request: a plan to approve, small tested steps, a commit for each, a report."),
+    "continue": Text("Go on with a run where it stopped."),
+    "retry": Text("Make the current step of a run anew, also after it failed."),
+    "cancel": Text("End a run for good, also while another process carries it out."),
     "status": Text("Show the open planning sessions and the runs, or one of them."),
     "report": Text("Show the report of a run: its criteria with steps, commits and evidence."),
 }
@@ -96,7 +100,7 @@ CARE: Final = {
 }
 COMMANDS: Final = {**START, **BESIDE, **FROM_REQUEST, **BY_SCRIPT, **INSPECT, **PROVE, **CARE}
 # Words of Python get an underscore.
-_NAMES: Final = {"list": "list_", "with": "with_"}
+_NAMES: Final = {"continue": "continue_", "list": "list_", "with": "with_"}
 
 
 class RingiGroup(click.Group):

@@ -30,7 +30,7 @@ _PACE: Final = Pace()
 _COUNTING: Final = Pace(first=1.0)
 
 
-class _Line:
+class Line:
     def __init__(self, ui: Ui, *, rewrites: bool, out: TextIO, pace: Pace) -> None:
         self._ui = ui
         self._out = out
@@ -51,8 +51,16 @@ class _Line:
     ) -> None:
         self._ended.set()
         self._ticking.join()
+        self._clear()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def _clear(self) -> None:
         if self._rewrites and self._shown:
             self._write(_blank(self._shown))
+            self._shown = ""
 
     @abstractmethod
     def _words(self) -> str: ...
@@ -79,7 +87,7 @@ class _Line:
             self._out.flush()
 
 
-class Progress(_Line):
+class Progress(Line):
     """Of a model: the seconds, the tokens, and why it takes longer. Call it with what the model reports."""
 
     def __init__(self, ui: Ui, *, rewrites: bool, out: TextIO | None = None, pace: Pace = _PACE) -> None:
@@ -93,7 +101,7 @@ class Progress(_Line):
         return translated(progress(time.monotonic() - self._began, self._last))
 
 
-class Counter(_Line):
+class Counter(Line):
     """Of work that is counted; only for a person at a terminal."""
 
     def __init__(self, ui: Ui, count: Count, *, out: TextIO | None = None, pace: Pace = _COUNTING) -> None:

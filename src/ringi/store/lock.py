@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +47,16 @@ class FileLock:
             return False
         finally:
             os.close(descriptor)
+
+    def end_holder(self) -> bool:
+        """Asks the process that has it to stop, as Ctrl-C would; whether there was one."""
+        if not self.is_held():
+            return False
+        with contextlib.suppress(OSError, ValueError):
+            pid = int(self._path.read_text().partition(" ")[0])
+            os.kill(pid, signal.SIGTERM)
+            return True
+        return False
 
     def _open(self) -> int:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -13,7 +13,7 @@ from ringi.domain.prompt import Budget, Material, NewVerdict, Prompt
 from ringi.domain.run import Finding, RoleHow, Spent, Stop, StopCode, total
 from ringi.domain.run_plan import RunPlan, RunRole, RunStep
 from ringi.domain.session import Purpose
-from ringi.errors import BudgetUsed, NoSuchProgram, NotFound, RingiError
+from ringi.errors import BudgetUsed, Interrupted, NoSuchProgram, NotFound, RingiError
 from ringi.planning.prompts import language_of
 from ringi.policy.files import is_credential
 from ringi.policy.gh import runs_gh
@@ -171,6 +171,8 @@ class ConfiguredRoles:
             return act(turn)
         except BudgetUsed as error:
             return turn.failed(error, StopCode.BUDGET_EXCEEDED)
+        except Interrupted:  # the step begins anew when the run goes on
+            raise
         except RingiError as error:
             return turn.failed(error)
 

@@ -19,7 +19,7 @@ from ringi.domain.subject import StepOf
 from ringi.errors import (
     BranchRefused,
     CheckFailed,
-    CommitFailed,
+    StepNotCommitted,
     CopyFailed,
     NotFound,
     RingiError,
@@ -154,7 +154,7 @@ class RunBench:
         who = [attempt.who for attempt in state.attempts if attempt.role is step.role]
         order = StepPlan(
             plan_id=state.plan_id,
-            step=StepOf(run.run_id, step.step_id, run.request_id),
+            step=StepOf(run.run_id, step.step_id, run.request_id, run.in_place),
             title=step.title,
             intent=step.intent,
             assisted_by=tuple(dict.fromkeys(who)),
@@ -183,7 +183,7 @@ class RunBench:
             document = there.plan.get(state.plan_id)
             status = document.state.status
         if status is PlanStatus.APPROVED:
-            with suppress(Stale, CheckFailed, CommitFailed):  # what became of it is in the ledger
+            with suppress(Stale, CheckFailed, StepNotCommitted):  # what became of it is in the ledger
                 there.plan.execute(state.plan_id)
             document = there.plan.get(state.plan_id)
             status = document.state.status

@@ -50,7 +50,7 @@ def review(ctx: click.Context, plan: str | None, plain: bool, commit: bool) -> N
     person at a terminal.
     """
     app: App = ctx.obj
-    full = not plain and _can_be_full(app)
+    full = not plain and can_be_full(app)
     if plan is None:
         plan_id = _newest_waiting(app)
         if plan_id is not None:
@@ -161,7 +161,7 @@ def _tell_done(app: App, name: str, *, undone: bool) -> None:
     app.ui.next_step(f"ringi undo {name}")
 
 
-def _can_be_full(app: App) -> bool:
+def can_be_full(app: App) -> bool:
     if app.ui.as_json or app.environment.get("TERM", "dumb") in {"", "dumb"}:
         return False
     try:

@@ -32,7 +32,7 @@ from ringi.errors import (
 )
 from ringi.planning.operations import option_of
 from ringi.text import Text
-from ringi.usecases.prompter import agrees
+from ringi.usecases.prompter import agrees, is_yes
 from ringi.usecases.review import ReviewEnd
 from ringi.usecases.session_review import ReviewedSession, SessionReview, cancelled, exit_code
 from ringi.views.lines import Style
@@ -54,7 +54,10 @@ Step = SessionView | int
 
 
 class Dialogue:
-    def __init__(self, driver: Driver, lines: TypedLines, skip_after_sec: float) -> None:
+    def __init__(
+        self, driver: Driver, lines: TypedLines, skip_after_sec: float, *, at_once: bool = False
+    ) -> None:
+        """`at_once`: an approved run is carried out without another question."""
         self.driver = driver
         self.ui = driver.ui
         self.tool = driver.tool
@@ -63,6 +66,9 @@ class Dialogue:
         self._skip_after_sec = skip_after_sec
         self._shown: Pending | None = None
         self._reminder: Reminder | None = None
+        self._at_once = at_once
+        self.run_id = ""
+        """The run that is to be carried out now."""
 
     def run(self, view: SessionView) -> int:
         """The exit code."""
@@ -224,7 +230,9 @@ class Dialogue:
     def _approved(self, run_id: str) -> int:
         self.driver.tell_run(run_id)
         try:
-            self.lines.answer(Text("Execute now? [y/n]"))
+            if self._at_once or is_yes(self.lines.answer(Text("Execute now? [y/n]"))):
+                self.run_id = run_id
+                return 0
         except (EOFError, KeyboardInterrupt):
             # It is approved either way: nothing is left to save.
             self.ui.line()

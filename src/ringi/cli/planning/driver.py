@@ -98,11 +98,8 @@ class Driver(OpenSession):
         self.tell_approval()
 
     def tell_run_waits(self, run_id: str) -> None:
-        """Runs cannot be carried out yet, so do not suggest it."""
-        self.ui.prose(Text("This version of ringi cannot carry out runs yet; {run} waits.", run=run_id))
-        self.ui.prose(Text("A later one starts it with: ringi run {run}", run=run_id), indent=2)
-        self.ui.prose(Text("See it now:"), indent=2)
-        self.ui.next_step(f"ringi status --session {run_id}")
+        self.ui.prose(Text("{run} waits. Start it with:", run=run_id))
+        self.ui.next_step(f"ringi run {run_id}")
 
 
 def show_sessions(app: App, refs: Sequence[SessionRef], *, numbered: bool = False) -> None:

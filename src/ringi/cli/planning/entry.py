@@ -1,7 +1,7 @@
 """How `ringi plan` begins: start, import, find or choose a session, then drive it or open the dialogue."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 from unicodedata import normalize
 
@@ -27,6 +27,8 @@ from ringi.planning.take_in import changes, read_session
 from ringi.text import Text
 from ringi.views.lines import Style
 
+Then = Callable[[str], int]
+"""Carries out the run of this id; returns the exit code."""
 _START: Final = 'ringi plan "…"'
 
 
@@ -114,10 +116,18 @@ def _order(given: dict[str, Any]) -> Order:
     )
 
 
-def _go_on(app: App, view: SessionView, order: Order, *, seated: bool) -> int:
+def planned(app: App, view: SessionView, then: Then) -> int:
+    """Drives a session that a run is to come from; an approved one is carried out at once."""
+    seated = _at_terminal(app)
+    if not seated and not app.ui.as_json:
+        app.ui = Ui(as_json=True, environment=app.environment)
+    return _go_on(app, view, Order(), seated=seated, then=then)
+
+
+def _go_on(app: App, view: SessionView, order: Order, *, seated: bool, then: Then | None = None) -> int:
     driver = Driver(app, view.session_id)
     if seated and not order.anything:
-        return _talk(driver, view)
+        return _talk(driver, view, then)
     try:
         return carry_out(driver, view, order)
     except KeyboardInterrupt:
@@ -126,9 +136,18 @@ def _go_on(app: App, view: SessionView, order: Order, *, seated: bool) -> int:
         return Interrupted.exit_code
 
 
-def _talk(driver: Driver, view: SessionView) -> int:
+def _talk(driver: Driver, view: SessionView, then: Then | None) -> int:
     skip_after = driver.app.workspace.configuration.config.planning.skip_after_sec
-    return Dialogue(driver, TypedLines(driver.ui), skip_after).run(view)
+    dialogue = Dialogue(driver, TypedLines(driver.ui), skip_after, at_once=then is not None)
+    code = dialogue.run(view)
+    return (then or _carried_out)(dialogue.run_id) if dialogue.run_id else code
+
+
+def _carried_out(run_id: str) -> int:
+    from ringi.cli.run_driver import RunDriver  # noqa: PLC0415  # most sessions end without
+    from ringi.usecases.run import RunOptions  # noqa: PLC0415
+
+    return RunDriver(click.get_current_context(), run_id, RunOptions()).go()
 
 
 def _chosen(app: App) -> str | None:

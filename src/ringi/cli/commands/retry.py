@@ -1,0 +1,24 @@
+"""`ringi retry`: the current step of a run is made anew."""
+
+import click
+
+from ringi.cli.app import App
+from ringi.cli.plan_names import RUN
+from ringi.cli.run_driver import RunDriver
+from ringi.cli.runs import GOING_ON, reading
+from ringi.usecases.run import RunOptions
+
+
+@click.command()
+@click.argument("run", metavar="[RUN]", type=RUN, required=False)
+@click.option("--with", "command", metavar="CMD", default="", help="Who implements it this time.")
+@click.pass_context
+def retry(ctx: click.Context, run: str | None, command: str) -> None:
+    """Make the current step of a run anew, also after it failed.
+
+    Without RUN, the newest that is not over. What was committed before stays.
+    """
+    app: App = ctx.obj
+    with reading(app) as reader:
+        run_id = reader.find(run, GOING_ON)
+    raise click.exceptions.Exit(RunDriver(ctx, run_id, RunOptions(retry=True, role=command)).go())

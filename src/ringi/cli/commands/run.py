@@ -1,0 +1,85 @@
+"""`ringi run`: from a request to commits with evidence."""
+
+from gettext import gettext as _
+from typing import Any
+
+import click
+
+from ringi.cli.app import App
+from ringi.cli.arguments import read_named, require_long
+from ringi.cli.planning.entry import Then, planned
+from ringi.cli.run_driver import RunDriver
+from ringi.cli.ui import translated
+from ringi.domain.run import Review
+from ringi.errors import NotFound
+from ringi.text import Text
+from ringi.usecases.requests import new_request
+from ringi.usecases.run import RunOptions
+from ringi.usecases.run_start import start_from_file, start_from_request, start_from_session
+
+
+@click.command()
+@click.argument("words", metavar="[REQUEST|RUN|SESSION]", nargs=-1)
+@click.option("--request", metavar="FILE", help="Plan the request in this Markdown file.")
+@click.option("--plan", metavar="FILE|-", help="Carry out a planning.json made elsewhere.")
+@click.option("--session", metavar="ID", help="Carry out what this planning session was approved with.")
+@click.option(
+    "--new-request",
+    metavar="[TITLE]",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    help="Write an empty request to fill in.",
+)
+@click.option("--review", type=click.Choice([*map(str, Review)]), help="Ask after each step, or at the end.")
+@click.option("--in-place", is_flag=True, help="Switch your own checkout to the work branch.")
+@click.option("--max-steps", type=click.IntRange(1, 99), metavar="N", help="Pause after so many steps.")
+@click.option("--with", "command", metavar="CMD", default="", help="Who implements it.")
+@click.pass_context
+def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
+    """Carry out a request: a plan to approve, small tested steps, a commit for each, a report.
+
+    A sentence or a request file is planned first, as with ringi plan. Your checkout, index and stash stay as
+    they are: the commits are on a branch of their own. Without a terminal it ends with exit code 3 where a
+    person is needed, and ringi continue goes on.
+    """
+    app: App = ctx.obj
+    sources = [name for name in ("request", "plan", "session", "new_request") if given[name] is not None]
+    if len(sources) + bool(words) != 1:
+        raise click.UsageError(_('Say what to run: "…", --request FILE, --plan FILE or --session ID'))
+    if given["new_request"] is not None:
+        path = new_request(app.workspace, given["new_request"], translated)
+        app.ui.line(Text("Fill in {path}, then:", path=str(path)))
+        app.ui.next_step(f"ringi run --request {path}")
+        if app.ui.as_json:
+            app.ui.document({"request": str(path)})
+        return
+    options = RunOptions(
+        review=Review(given["review"]) if given["review"] else None,
+        in_place=given["in_place"],
+        max_steps=given["max_steps"] or 0,
+        role=given["command"],
+    )
+
+    def then(run_id: str) -> int:
+        return RunDriver(ctx, run_id, options).go()
+
+    raise click.exceptions.Exit(_begun(app, words, given, then))
+
+
+def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) -> int:
+    workspace = app.workspace
+    if given["plan"] is not None:
+        return then(start_from_file(workspace, read_named(given["plan"]), given["plan"]).run_id)
+    if given["session"] is not None:
+        require_long(given["session"])
+        return then(start_from_session(workspace, given["session"]).run_id)
+    if given["request"] is not None:
+        view = start_from_request(workspace, read_named(given["request"]), given["request"])
+        return planned(app, view, then)
+    if len(words) == 1 and not any(c.isspace() for c in words[0]):
+        try:
+            return then(start_from_session(workspace, words[0]).run_id)
+        except NotFound:
+            pass  # a request of one word
+    return planned(app, workspace.planning.start(" ".join(words), actor=app.actor), then)

@@ -1,0 +1,276 @@
+"""A run as a command drives it: carried on until somebody is needed, who is asked in place."""
+
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import Final, TextIO
+
+import click
+
+from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
+from ringi.cli.ask import LinePrompter
+from ringi.cli.commands.review import can_be_full, decide
+from ringi.cli.progress import Line, Pace
+from ringi.cli.runs import Looked, document, lock_of, reading, show
+from ringi.cli.ui import help_lines, translated, width
+from ringi.domain.approval import TypedAnswer
+from ringi.domain.plan import risk_of
+from ringi.domain.risk import Risk
+from ringi.domain.run import Review, Run, RunPhase, StepState, StepStatus, StopCode
+from ringi.errors import Interrupted, Refused, RingiError
+from ringi.process.counting import watched
+from ringi.runner.bench import RunEvent
+from ringi.runner.report import proofs
+from ringi.text import Text
+from ringi.usecases.prompter import typed_approval, typed_digest
+from ringi.usecases.reviewed_plan import ReviewedPlan
+from ringi.usecases.run import RunOptions, run_steps
+from ringi.usecases.run_start import ReviewedRun
+from ringi.views import words
+from ringi.views.lines import Line as ViewLine
+from ringi.views.lines import Span, Style, line
+from ringi.views.run import finding_line, step_facts, title_of
+from ringi.views.run_plan import plan_lines
+
+_REFUSED: Final = frozenset(
+    [
+        *(StopCode.NO_GIT, StopCode.UNBORN_BRANCH, StopCode.DETACHED_HEAD, StopCode.BASE_BRANCH_MISSING),
+        *(StopCode.DIRTY_WORKTREE, StopCode.WORK_BRANCH_EXISTS, StopCode.GH_FORBIDDEN, StopCode.OUT_OF_SCOPE),
+        *(StopCode.STEP_TOO_LARGE, StopCode.UNFIT_CHANGES, StopCode.UNIT_TEST_FAILED, StopCode.E2E_FAILED),
+        *(StopCode.TEST_TIMEOUT, StopCode.COMMIT_REWRITTEN),
+    ]
+)
+_CHOICES: Final = Text("[a]pprove all  [1] look into one  [r]eject one  [s]how again  [?]  [q]uit")
+_HELP: Final = (
+    Text("a  approve every step that is listed: each becomes a commit"),
+    Text("1  look into step 1: see its diff, drop or edit parts of it, approve or reject it alone"),
+    Text("r  send a step back with what should be different; the steps after it are made anew"),
+    Text("s  show the list again"),
+    Text("q  quit; nothing is decided, and ringi continue asks again"),
+)
+
+
+def exit_code(run: Run) -> int:
+    stop = run.stop
+    if run.phase is RunPhase.CANCELLED or (stop and stop.reason_code is StopCode.DECLINED):
+        return EXIT_DECLINED
+    if stop is None or run.phase is RunPhase.COMPLETED:
+        return 0
+    if stop.reason_code is StopCode.BRANCH_MOVED:
+        return EXIT_STALE
+    if stop.reason_code in _REFUSED:
+        return Refused.exit_code
+    return 1 if run.phase is RunPhase.FAILED else EXIT_PERSON_NEEDED
+
+
+class RunDriver:
+    def __init__(self, ctx: click.Context, run_id: str, options: RunOptions) -> None:
+        self._ctx = ctx
+        self._app: App = ctx.obj
+        self._ui = self._app.ui
+        self._run_id = run_id
+        self._options = options
+
+    def go(self) -> int:
+        """The exit code."""
+        try:
+            while True:
+                run = self._carried_on()
+                if not self._is_asked(run):
+                    return self._told(run)
+                decided = self._plan_approved() if run.stopped_in is RunPhase.PLANNING else self._decided(run)
+                if not decided:
+                    return self._told(run)
+        except (KeyboardInterrupt, Interrupted):
+            self._ui.line()
+            self._ui.line(Text("Interrupted; nothing is half-written. Go on with:"))
+            self._ui.next_step(f"ringi continue {self._run_id}")
+            return Interrupted.exit_code
+
+    def _carried_on(self) -> Run:
+        app = self._app
+        wait = app.workspace.configuration.config.lock.wait_sec
+        lock = lock_of(app.places.state, self._run_id, wait)
+        with lock("run"), _ending_alike(), watched(None), Watching(app) as watching:
+            run = run_steps(app.workspace, self._run_id, self._options, watching.hear)
+        self._options = self._options._replace(retry=False)
+        return run
+
+    def _is_asked(self, run: Run) -> bool:
+        """Whether a person can decide now."""
+        needed = run.stop is not None and run.stop.reason_code is StopCode.APPROVAL_NEEDED
+        return needed and not self._ui.as_json and self._app.workspace.person.refusal() is None
+
+    def _told(self, run: Run) -> int:
+        with reading(self._app) as reader:
+            looked: Looked = reader.look(self._run_id)
+        if self._ui.as_json:
+            self._ui.document(document(looked))
+        show(self._app, looked)
+        if run.phase is RunPhase.COMPLETED:
+            self._ui.next_step(f"ringi report {self._run_id}")
+        return exit_code(run)
+
+    def _plan_approved(self) -> bool:
+        """A plan made elsewhere: nobody has approved it yet."""
+        self._app.workspace.signers.require_typing(f"ringi run {self._run_id} --sign KEY")
+        found = ReviewedRun(self._app.workspace, self._run_id)
+        self._ui.line(title_of(found.run.instruction), style="bold")
+        self._ui.show(plan_lines(found.plan))
+        proof = typed_approval(LinePrompter(self._app), found.digest)
+        if proof is not None:
+            found.approve(proof)
+        return proof is not None
+
+    def _decided(self, run: Run) -> bool:
+        """Whether anything was decided, so that the run can go on."""
+        waiting = [step for step in run.steps if step.status is StepStatus.PROPOSED]
+        if run.review is Review.EACH or len(waiting) == 1:
+            return self._looked_into(waiting[0])
+        return self._decided_together(waiting)
+
+    def _looked_into(self, step: StepState) -> bool:
+        """The ordinary review of the step's plan."""
+        app = self._app
+        before = app.workspace.plan.ref(step.plan_id)
+        app.turn_to(step.plan_id)
+        try:
+            decide(self._ctx, step.plan_id, full=can_be_full(app), commit=True)
+        except click.exceptions.Exit as left:
+            if left.exit_code == Interrupted.exit_code:
+                raise Interrupted from None
+        finally:
+            app.turn_to(None)
+        after = app.workspace.plan.ref(step.plan_id)
+        return (before.status, before.version) != (after.status, after.version)
+
+    def _decided_together(self, waiting: list[StepState]) -> bool:
+        self._show_waiting(waiting)
+        prompter = LinePrompter(self._app)
+        while True:
+            try:
+                answer = prompter.answer(_CHOICES)
+            except EOFError:
+                return False
+            if answer == "a":
+                return self._approved_all(waiting)
+            if answer == "q":
+                return False
+            if answer == "?":
+                self._ui.show(help_lines(_HELP))
+            elif answer == "s":
+                self._show_waiting(waiting)
+            elif answer == "r":
+                if self._sent_back(waiting, prompter):
+                    return True
+            elif (step := _numbered(waiting, answer)) is not None:
+                return self._looked_into(step)
+            else:
+                self._ui.line(Text("Please type one of the letters in brackets."))
+
+    def _show_waiting(self, waiting: list[StepState]) -> None:
+        self._ui.line(Text("{count} finished steps wait for you", count=len(waiting)), style="bold")
+        for number, step in enumerate(waiting, 1):
+            ref = self._app.workspace.plan.ref(step.plan_id)
+            risk = Span(words.RISK[ref.risk], words.RISK_STYLE[ref.risk])
+            spans = [Span(ref.title, Style.STRONG), Span(" · ", Style.FAINT), risk]
+            for text in step_facts(step):
+                spans += [Span(" · ", Style.FAINT), Span(text)]
+            mark = f"{number}  {step.step_id}  "
+            self._ui.show([ViewLine(tuple(spans), indent=2, mark=mark, folds=True)])
+            self._ui.show(finding_line(one, indent=2 + width(mark)) for one in step.findings)
+            for proof in proofs(step):
+                text = Text("{command}: exit code {code}", command=proof.command, code=proof.exit_code)
+                self._ui.show([line(text, Style.FAINT, indent=2 + width(mark))])
+
+    def _approved_all(self, waiting: list[StepState]) -> bool:
+        """The answer is about what was listed: a step that changed since then is not approved."""
+        app, any_done = self._app, False
+        for step in waiting:
+            app.turn_to(step.plan_id)
+            try:
+                plan = ReviewedPlan(app.workspace, step.plan_id)
+                if plan.document.plan.version != step.plan_version or not self._approved(plan):
+                    return any_done
+                app.workspace.plan.execute(step.plan_id)
+            except RingiError as error:
+                self._ui.error(error)
+                return any_done
+            finally:
+                app.turn_to(None)
+            any_done = True
+            self._ui.line(Text("✓ {step} approved and committed", step=step.step_id), style="green")
+        return any_done
+
+    def _approved(self, plan: ReviewedPlan) -> bool:
+        asked = plan.ask()
+        if asked is None:  # a standing approval covers it
+            return True
+        proof: TypedAnswer | None = TypedAnswer(asked.digest, "a")
+        if risk_of(plan.document) is Risk.HIGH:
+            self._ui.prose(plan.document.plan.title, Style.STRONG)
+            proof = typed_digest(LinePrompter(self._app), asked.digest)
+        if proof is not None:
+            plan.approve(proof)
+        return proof is not None
+
+    def _sent_back(self, waiting: list[StepState], prompter: LinePrompter) -> bool:
+        step = _numbered(waiting, prompter.answer(Text("Which step? 1 to {count}:", count=len(waiting))))
+        if step is None:
+            self._ui.line(Text("There is no step with that number."), style="yellow")
+            return False
+        feedback = prompter.answer(Text("What should be different?"))
+        if not feedback:
+            self._ui.line(Text("To reject it, say what should change; nothing was decided."), style="yellow")
+            return False
+        self._app.workspace.plan.reject(step.plan_id, feedback)
+        return True
+
+
+def _numbered(waiting: list[StepState], answer: str) -> StepState | None:
+    found = [step for number, step in enumerate(waiting, 1) if answer in {str(number), step.step_id}]
+    return found[0] if found else None
+
+
+@contextlib.contextmanager
+def _ending_alike() -> Iterator[None]:
+    """SIGTERM, as from `ringi cancel` elsewhere, ends it like Ctrl-C: the run can be resumed."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class Watching(Line):
+    """What happens: a line for each thing, and below it, rewritten, the last line that a command printed."""
+
+    def __init__(self, app: App) -> None:
+        rewrites = app.ui.out.isatty() and app.environment.get("TERM", "dumb") != "dumb"
+        out: TextIO = app.ui.out if rewrites else sys.stderr
+        super().__init__(app.ui, rewrites=rewrites, out=out, pace=Pace(once=1e9))
+        self._last = ""
+        self._drawing = threading.Lock()
+
+    def hear(self, event: RunEvent) -> None:
+        if event.line or not str(event.what):
+            self._last = event.line
+            return
+        with self._drawing:
+            self._clear()
+            self._last = ""
+            self._ui.line(Text("{step}  {what}", step=event.step_id or "·", what=event.what), style="dim")
+
+    def _rewrite(self, words: str) -> None:
+        with self._drawing:
+            super()._rewrite(words)
+
+    def _words(self) -> str:
+        return translated(Text("{seconds} s  {line}", seconds=round(self.seconds), line=self._last.strip()))

@@ -1,0 +1,130 @@
+"""`ringi run` from a plan to commits, as a person sees it; and without one, as a script does."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.functional.desk import Desk
+from tests.functional.screens import Screen
+from tests.unit.runner.run_samples import RUN_ID, plan_of, step_of
+
+ROLE = "sh {role}"
+SCRIPT = """
+case "$(head -n 5 "$RINGI_BRIEF")" in
+*S01*) sed -i 's/a - b/a + b/' calc.py;;
+*S02*) echo "# It adds" > notes.md;;
+esac
+"""
+
+
+@pytest.fixture
+def project(desk: Desk, tmp_path: Path) -> tuple[Desk, Path, str]:
+    """A desk with a small project, a plan of two steps for it, and a command that implements them."""
+    (desk.root / "calc.py").write_text("def add(a, b):\n    return a - b\n")
+    (desk.root / "test_calc.py").write_text("from calc import add\n\nassert add(2, 3) == 5\n")
+    desk.git("checkout", "-q", "-B", "main")
+    desk.git("add", "-A")
+    desk.git("commit", "-q", "-m", "calc")
+    scope = {"target_paths": ["calc.py", "notes.md"], "max_diff_lines": 100}
+    unit = {"unit": ["python3 test_calc.py"]}
+    every = ["AC-01", "AC-02", "AC-03"]
+    plan = plan_of(
+        step_of(1, every, title="Fix the sum", scope=scope, commands=unit),
+        step_of(2, ["AC-03"], title="Note it", scope=scope, commands=unit),
+    )
+    limits = msgspec.structs.replace(plan.limits, max_steps_per_run=99)
+    file, role = tmp_path / "planning.json", tmp_path / "role.sh"
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(plan, limits=limits)))
+    role.write_text(SCRIPT)
+    return desk, file, ROLE.format(role=role)
+
+
+def subjects(desk: Desk, branch: str) -> list[str]:
+    return desk.git("log", "--format=%s", f"main..{branch}").splitlines()
+
+
+@pytest.mark.req("RN-5", "RN-8", "RN-12")
+def test_two_approvals_lead_from_a_plan_to_commits_and_a_report(project: tuple[Desk, Path, str]):
+    desk, file, role = project
+    before = desk.files(), desk.git("status", "--porcelain")
+    with Screen.ringi(desk.root, "run", "--plan", str(file), "--with", role, columns=100, rows=40) as screen:
+        screen.wait(r"Approve\? \[y/n\]")
+        screen.type("y", enter=True)
+        screen.wait("2 finished steps wait for you[^$]*pprove all")
+        screen.type("?", enter=True)
+        screen.wait("each becomes a commit[^$]*pprove all")
+        screen.type("a", enter=True)
+        screen.wait("Acceptance criteria: 3 of 3 met")
+        assert screen.exit_code == 0
+        assert f"→ ringi report {RUN_ID}" in screen.text
+    document = desk.json("status", RUN_ID)
+    assert document["phase"] == "completed"
+    assert [one["met"] for one in document["criteria"]] == [True, True, True]
+    assert subjects(desk, document["work_branch"]) == ["Note it", "Fix the sum"]
+    assert (desk.files(), desk.git("status", "--porcelain")) == before
+    assert "approved by" in desk.run("report").stdout
+    assert desk.run("doctor").returncode == 0
+
+
+@pytest.mark.req("RN-4")
+def test_without_a_terminal_it_stops_with_3_and_says_how_it_goes_on(project: tuple[Desk, Path, str]):
+    desk, file, role = project
+    done = desk.process("--json", "run", "--plan", str(file), "--with", role)
+    assert done.returncode == 3, done.stderr
+    document = json.loads(done.stdout)
+    assert document["stop"]["reason_code"] == "APPROVAL_NEEDED"
+    assert document["stop"]["next_action"] == f"ringi run {RUN_ID}"
+    again = desk.process("continue")
+    assert again.returncode == 3
+    assert f"→ ringi run {RUN_ID}" in again.stdout
+    ended = desk.process("--json", "cancel")
+    assert (ended.returncode, json.loads(ended.stdout)["phase"]) == (0, "cancelled")
+    assert desk.process("continue").returncode == 2
+    assert desk.process("run", RUN_ID).returncode != 0
+
+
+@pytest.mark.req("RN-4")
+def test_cancel_ends_the_process_that_carries_it_out(project: tuple[Desk, Path, str], tmp_path: Path):
+    desk, file, _role = project
+    slow = tmp_path / "slow.sh"
+    slow.write_text("echo begun; exec sleep 600\n")
+    with Screen.ringi(desk.root, "run", "--plan", str(file), "--with", f"sh {slow}", columns=100) as screen:
+        screen.wait(r"Approve\? \[y/n\]")
+        screen.type("y", enter=True)
+        screen.wait("begun")
+        assert desk.json("status", RUN_ID)["working"] is True
+        ended = desk.process("cancel")
+        assert ended.returncode == 0, ended.stderr
+        assert "cancelled" in ended.stdout
+        screen.wait("half-written")
+        assert screen.exit_code == 130
+    assert desk.json("status", RUN_ID)["phase"] == "cancelled"
+
+
+@pytest.mark.req("RN-4")
+def test_ctrl_c_leaves_it_resumable(project: tuple[Desk, Path, str], tmp_path: Path):
+    desk, file, role = project
+    slow = tmp_path / "slow.sh"
+    slow.write_text("echo begun; exec sleep 600\n")
+    with Screen.ringi(desk.root, "run", "--plan", str(file), "--with", f"sh {slow}", columns=100) as screen:
+        screen.wait(r"Approve\? \[y/n\]")
+        screen.type("y", enter=True)
+        screen.wait("begun")
+        screen.press("ctrl-c")
+        screen.wait(f"→ ringi continue {RUN_ID}")
+        assert screen.exit_code == 130
+    done = desk.process("retry", "--with", role)
+    assert done.returncode == 3, done.stderr
+    assert "waits for your approval" in done.stdout
+
+
+@pytest.mark.req("RN-13")
+def test_a_request_can_be_written_and_wrong_uses_are_named(desk: Desk):
+    done = desk.run("run", "--new-request", "Add JSON")
+    [path] = (desk.root / "requests").iterdir()
+    assert "Add JSON" in path.read_text()
+    assert f"→ ringi run --request {path}" in done.stdout
+    for words in ([], ["x y", "--session", "20"], ["--plan", "a", "--request", "b"]):
+        assert desk.run("run", *words).returncode == 2
