@@ -38,6 +38,16 @@ _CHANGES: Final = tuple(
     )
     for suffix in (".md", ".rst", ".txt", "", ".adoc")
 )
+# A folder to which every change adds a file of its own.
+_FRAGMENTS: Final = re.compile(
+    r"((?:[^/]+/){0,3}(?:newsfragments|fragments|upcoming_changes|(?:changelog|changes|news)\.d)/)"
+    r"(?:[^/]+/)?(?:\+?\d{1,7}[.-][^/]*|_?template[^/]*|readme[^/]*)"
+    r"|((?:[^/]+/){0,3}(?:changelog|changes|news)/)(?:[^/]+/)?(?:\+?\d{1,7}[.-]\D[^/]*|_?template[^/]*)",
+    re.IGNORECASE,
+)
+_ELSEWHERE: Final = re.compile(r"https?://|\.\. include::|:(?:ref|doc):")
+_SHORT: Final = 10
+"""Lines of a file that only says where the change log is."""
 _MOST_RULES: Final = 4
 _LONGEST: Final = 500
 """Characters of the first paragraph."""
@@ -129,7 +139,14 @@ def rules_of(source: Source) -> tuple[str, ...]:
 
 
 def changelog_of(source: Source) -> str:
-    return next(source.named(*_CHANGES), "")
+    """Its path; with a slash at the end, a folder to which every change adds a file."""
+    folders = (found[1] or found[2] for path in source.paths if (found := _FRAGMENTS.fullmatch(path)))
+    logs = (path for path in source.named(*_CHANGES) if not _is_elsewhere(source.read(path)))
+    return next(folders, "") or next(logs, "")
+
+
+def _is_elsewhere(lines: Sequence[str]) -> bool:
+    return len(lines) < _SHORT and _ELSEWHERE.search("\n".join(lines)) is not None
 
 
 def paragraphs_of(lines: Sequence[str]) -> list[tuple[int, ...]]:

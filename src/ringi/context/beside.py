@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from ringi.context.kinds import is_code, is_test_name
 from ringi.domain.context import FileKind
 
 _AFFIX: Final = re.compile(
@@ -11,6 +12,8 @@ _AFFIX: Final = re.compile(
 )
 _OF_FOLDER: Final = frozenset({"__init__", "index", "mod"})
 _MOST_ALIKE: Final = 2
+_CASES: Final = (".yml", ".yaml")
+"""Tests written as data."""
 
 
 class Beside:
@@ -30,7 +33,17 @@ class Beside:
 
     def tests(self, source: str) -> tuple[str, ...]:
         found = [test for name in _names(source) for test in self._tests.get(name, ())]
-        return tuple(test for test in found if source in self.sources(test))
+        named = [test for test in dict.fromkeys(found) if source in self.sources(test) and _is_written(test)]
+        return tuple(sorted(named, key=lambda test: (not is_test_name(test), -_shared(source, test))))
+
+
+def _is_written(test: str) -> bool:
+    """Not a picture or an output that it is compared with."""
+    return is_code(test) or test.endswith(_CASES)
+
+
+def _shared(one: str, other: str) -> int:
+    return len(set(one.split("/")[:-1]).intersection(other.split("/")[:-1]))
 
 
 def _tested(test: str) -> str:
@@ -51,8 +64,7 @@ def _names(source: str) -> Iterator[str]:
 
 
 def _nearest(path: str, others: Iterable[str]) -> tuple[str, ...]:
-    folders = set(path.split("/")[:-1])
-    shared = {other: len(folders.intersection(other.split("/")[:-1])) for other in others}
+    shared = {other: _shared(path, other) for other in others}
     most = max(shared.values(), default=0)
     nearest = tuple(other for other, count in shared.items() if count == most)
     return nearest if len(nearest) <= _MOST_ALIKE else ()

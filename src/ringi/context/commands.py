@@ -2,11 +2,13 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from ringi.context.source import Source
+from ringi.domain.context import FileKind
 
 _MOST: Final = 5
 _TARGET: Final = re.compile(r"^(tests?|check|unit-?tests?)\s*:(?![=:]=?)", re.MULTILINE)
@@ -15,6 +17,7 @@ _TASK: Final = re.compile(r"^ {1,4}(tests?|check):", re.MULTILINE)
 _SESSION: Final = re.compile(r"^def (tests?|unit|unit_tests?|pytest)\(", re.MULTILINE)
 _PYTEST: Final = re.compile(r"\[tool\.pytest|\[(?:tool:)?pytest\]|[\"']?\bpytest\b")
 _SCRIPTS: Final = ("script/test", "scripts/test", "scripts/test.sh", "bin/test", "test.sh", "run_tests.sh")
+_RUN_TESTS: Final = ("runtests.py", "tests/runtests.py", "test/runtests.py")
 _LOCKS: Final = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun run", "bun.lockb": "bun run"}
 _RUNNERS: Final = {"uv.lock": "uv run ", "poetry.lock": "poetry run ", "pdm.lock": "pdm run "}
 _BY_FILE: Final[Mapping[str, str]] = {
@@ -52,12 +55,18 @@ _MOST_CI: Final = 6
 def test_commands(source: Source, rules: tuple[str, ...]) -> tuple[str, ...]:
     """Best first: those that the rules of the project mention, then its own targets, then what is usual."""
     found: dict[str, None] = {}
-    for look in _LOOKS:
+    for look in sorted(_LOOKS, key=lambda look: look is _package and _is_python(source)):
         found |= dict.fromkeys(look(source))
     found = found or dict.fromkeys(_checked(source))
     said = "\n".join(line for path in rules for line in source.read(path))
     places = {command: at for command in found if (at := said.find(command)) >= 0}
     return tuple(sorted(found, key=lambda command: places.get(command, len(said))))[:_MOST]
+
+
+def _is_python(source: Source) -> bool:
+    """More than anything that a package.json is for."""
+    code = Counter(path.rpartition(".")[2] for path, kind in source.kinds.items() if kind is FileKind.SOURCE)
+    return code["py"] > sum(code[suffix] for suffix in ("js", "jsx", "ts", "tsx", "vue", "svelte"))
 
 
 def _targets(source: Source) -> Iterator[str]:
@@ -94,6 +103,7 @@ def _scripts(text: str) -> Mapping[str, Any]:
 
 def _own_scripts(source: Source) -> Iterator[str]:
     yield from (path if "/" in path else f"./{path}" for path in list(source.named(*_SCRIPTS))[:1])
+    yield from (f"python {path}" for path in list(source.named(*_RUN_TESTS))[:1])
 
 
 def _python(source: Source) -> Iterator[str]:

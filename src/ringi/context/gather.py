@@ -16,6 +16,7 @@ from ringi.domain.context import Context, ContextFile, FoundFile, ProjectFacts
 from ringi.text import visible
 
 _MOST_TESTS: Final = 3
+_MOST_FOLDERS: Final = 3
 _SHARE_PROJECT: Final = 0.15
 _SHARE_RULES: Final = 0.15
 _SHARE_CHANGES: Final = 0.05
@@ -67,7 +68,7 @@ def _project(facts: ProjectFacts) -> Iterator[Section]:
         "tested with": " · ".join(facts.test_commands),
         "languages": ", ".join(facts.languages),
         "top level": _names(facts.entries),
-        "tests in": _names(facts.tests),
+        "tests in": _names(facts.tests[:_MOST_FOLDERS]),
         "rules in": _names(facts.rules),
         "change log": visible(facts.changelog),
     }
@@ -102,7 +103,7 @@ def _quoted(source: Source, facts: ProjectFacts, ranked: Sequence[Ranked]) -> It
     rules = ("Rules", facts.rules[0] if facts.rules else "", _MOST_RULE_LINES, _SHARE_RULES)
     changes = ("Change log", facts.changelog, _MOST_CHANGE_LINES, _SHARE_CHANGES)
     for name, path, most, share in (rules, changes):
-        if path and path not in shown:
+        if path in source.kinds and path not in shown:
             lines = source.read(path)[:most]
             yield Section(
                 f"\n# {name}: {visible(path)}", numbered(lines), paragraphs_of(lines), share, last=True

@@ -36,7 +36,7 @@ _TEST_NAME: Final = re.compile(
     r"|(?:Test[A-Z]\w*|\w+(?:Tests?|Spec|IT))\.(?:java|kt|scala|groovy|cs|swift|php)"
 )
 _OTHER_NAMES: Final = re.compile(
-    r"setup\.py|noxfile\.py|tasks\.py|fabfile\.py|.+\.min\.(?:js|css)|.+\.lock|.+-lock\.\w+"
+    r"setup\.py|noxfile\.py|tasks\.py|fabfile\.py|.+\.min\.(?:js|css)|.+-\d+(?:\.\d+)+\.(?:js|css)|.+\.lock|.+-lock\.\w+"
 )
 
 
@@ -47,6 +47,14 @@ def kinds_of(paths: Iterable[str]) -> dict[str, FileKind]:
     known = set(paths)
     tests = {folder for path in known if _TEST_NAME.fullmatch(_name(path)) for folder in _maybe_tests(path)}
     return {path: _kind(path, tests, known) for path in known}
+
+
+def is_code(path: str) -> bool:
+    return _name(path).rpartition(".")[2].lower() in _CODE
+
+
+def is_test_name(path: str) -> bool:
+    return is_code(path) and _TEST_NAME.fullmatch(_name(path)) is not None
 
 
 def _name(path: str) -> str:
@@ -66,6 +74,8 @@ def _kind(path: str, tests: set[str], known: set[str]) -> FileKind:
     top = folders[0].lower() if folders else ""
     if (is_code and _TEST_NAME.fullmatch(name)) or above & _TESTS:
         return FileKind.TEST
+    if not suffix and name in _TESTS | _MAYBE_TESTS:
+        return FileKind.TEST  # the folder itself
     if any("/" not in folder or folder in tests for folder in _maybe_tests(path)):
         return FileKind.TEST
     if suffix in _PROSE or top in _DOCS or (not is_code and (_PROSE_NAMES.fullmatch(name) or above & _DOCS)):

@@ -23,6 +23,7 @@ _SHOWN: Final = frozenset([".github", ".gitlab-ci.yml", ".circleci", ".travis.ym
 _MOST_NAMED: Final = 12
 _MOST_LANGUAGES: Final = 3
 _MOST_TESTS: Final = 3
+_MOST_FOLDERS: Final = 60
 
 
 class Layout(NamedTuple):
@@ -51,8 +52,8 @@ def layout(source: Source) -> Layout:
 def _tests(source: Source) -> tuple[str, ...]:
     """Folders of tests; some files if there are none."""
     folders = Counter(_folders(source.tests))
-    found = [folder for folder, _ in folders.most_common(_MOST_TESTS)] or source.tests
-    return tuple(found[:_MOST_TESTS])
+    found = [folder for folder, _ in folders.most_common(_MOST_FOLDERS)]
+    return tuple(found or source.tests[:_MOST_TESTS])
 
 
 def _folders(paths: Iterable[str]) -> Iterable[str]:

@@ -21,6 +21,14 @@ _FACT: Final = re.compile(
 )
 _FACTS: Final = 4
 """So many short lines `name: value` in a row describe a machine."""
+_HEADING: Final = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$|<summary>)")
+_MACHINE: Final = frozenset(["environment", "system", "version", "versions", "platform", "os", "installed"])
+_MACHINE_TOO: Final = frozenset([
+    "your", "my", "and", "the", "of", "info", "information", "details", "python", "package", "packages",
+    "software", "operating", "output", "pip", "list", "additional", "dependencies", "relevant", "summary",
+    "strong", "configuration",
+])  # fmt: skip
+_MOST_OF_A_HEADING: Final = 60
 _DOCS: Final = re.compile(
     r"\b(?:docs?|documentation|read ?me|change ?log|tutorial|guide|typos?)\b|ドキュメント|文書|説明書",
     re.IGNORECASE,
@@ -45,7 +53,7 @@ def read_request(text: str) -> Request:
     if len(text) > MOST:
         text = f"{text[: MOST // 2]}\n{text[-MOST // 2 :]}"
     text = _COMMENT.sub("", text.replace("\0", " ").replace("\r", "\n"))
-    text = "\n".join(_about_the_code(text.split("\n")))
+    text = "\n".join(_about_the_code(without_machine(text.split("\n"))))
     terms = Counter(counted(text))
     for quoted in _QUOTED.findall(text):
         for term in set(counted(quoted)):
@@ -55,6 +63,24 @@ def read_request(text: str) -> Request:
     spelled = {term: word for word in by_length for term in terms_of(word)}
     about_docs = bool(_DOCS.search(text.strip().partition("\n")[0]))
     return Request(text, terms, words, spelled, about_docs)
+
+
+def without_machine(lines: Iterable[str]) -> Iterator[str]:
+    """Without the sections about the reporter's machine."""
+    skipping = False
+    for line in lines:
+        if _HEADING.match(line):
+            skipping = _is_machine(line)
+        if not skipping:
+            yield line
+
+
+def _is_machine(heading: str) -> bool:
+    """As in “System information”; the name of a program may come before: “Pylint version”."""
+    words = re.findall(r"[a-z]+", heading.lower()) if len(heading) <= _MOST_OF_A_HEADING else []
+    if len(words) > 1 and words[-1] in {"version", "versions"}:
+        words = words[1:]
+    return bool(_MACHINE.intersection(words)) and not set(words) - _MACHINE - _MACHINE_TOO
 
 
 def _about_the_code(lines: Iterable[str]) -> Iterator[str]:

@@ -19,11 +19,11 @@ from ringi.domain.subject import StepOf
 from ringi.errors import (
     BranchRefused,
     CheckFailed,
-    StepNotCommitted,
     CopyFailed,
     NotFound,
     RingiError,
     Stale,
+    StepNotCommitted,
     StorageFailed,
 )
 from ringi.fs import OsFileSystem

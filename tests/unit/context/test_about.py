@@ -109,6 +109,21 @@ def test_rules_and_change_log_are_found_whatever_their_case():
     assert (rules_of(source({})), changelog_of(source({}))) == ((), "")
 
 
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"changelog/12.bugfix.rst": "", "CHANGELOG.rst": "1\n" * 20}, "changelog/"),
+        ({"docs/news/fragments/readme.md": "", "CHANGES": ""}, "docs/news/fragments/"),
+        ({"newsfragments/core/+3.feature": ""}, "newsfragments/"),
+        ({"src/changes/model.py": "", "CHANGES.md": ""}, "CHANGES.md"),
+        ({"CHANGELOG.md": "See https://example.org/changes\n", "docs/changes.md": ""}, "docs/changes.md"),
+        ({"CHANGELOG.md": "# Changelog\n"}, "CHANGELOG.md"),
+    ],
+)
+def test_a_folder_of_fragments_is_the_change_log(files: dict[str, str], expected: str):
+    assert changelog_of(source(files)) == expected
+
+
 def test_a_heading_belongs_to_what_follows():
     lines = ["# One", "", "text", "more", "", "Two", "---", "", "end"]
     assert paragraphs_of(lines) == [(1, 3, 4), (6, 7, 9)]
@@ -138,6 +153,24 @@ def test_a_heading_belongs_to_what_follows():
         ),
         ({"scripts/test.sh": ""}, ("scripts/test.sh",)),
         ({"README.md": ""}, ()),
+        (
+            {
+                "package.json": '{"scripts": {"test": "x"}}',
+                "src/a.py": "",
+                "src/b.py": "",
+                "src/a.js": "",
+                "test_a.py": "",
+            },
+            ("pytest", "npm test"),
+        ),
+        (
+            {"package.json": '{"scripts": {"test": "x"}}', "src/a.py": "", "src/a.js": "", "test_a.py": ""},
+            ("npm test", "pytest"),
+        ),
+        (
+            {"package.json": '{"scripts": {"test": "x"}}', "src/a.py": "", "tests/runtests.py": ""},
+            ("python tests/runtests.py", "python -m unittest", "npm test"),
+        ),
     ],
 )
 def test_commands_come_from_the_projects_own_files(files: dict[str, str], expected: tuple[str, ...]):

@@ -14,12 +14,12 @@ KINDS = {
     FileKind.TEST: """
         tests/test_a.py test_b.py pkg/a_test.go testing/plugin.py test/helper.rb conftest.py src/a.test.ts
         src/__tests__/a.js src/main/AppTest.java spec/a_spec.rb pkg/tests/data.json lib/testing/test_x.py
-        lib/testing/helper.py
+        lib/testing/helper.py pkg/sub/tests
     """,
     FileKind.DOC: "README.md README docs/conf.py CHANGES.rst examples/run.py pkg/docs/a.svg x.txt",
     FileKind.OTHER: """
         setup.py pyproject.toml Makefile package-lock.json scripts/run.sh pkg/_vendor/six.py static/a.min.js
-        requests/packages/urllib3/util.py requests/packages/__init__.py logo.png
+        requests/packages/urllib3/util.py requests/packages/__init__.py logo.png static/table-3.5.1.js
     """,
 }
 
@@ -58,3 +58,20 @@ def test_of_two_sources_the_nearer_one():
     assert beside.sources("b/tests/test_utils.py") == ("b/utils.py",)
     assert beside.tests("a/utils.py") == ()
     assert beside.tests("b/utils.py") == ("b/tests/test_utils.py",)
+
+
+def test_what_a_test_is_compared_with_is_no_test():
+    tests = [
+        "tests/data/basket.png",
+        "tests/basket.txt",
+        "tests/shop/test_basket.py",
+        "tests/cases/basket.yml",
+    ]
+    beside = Beside({"src/shop/basket.py": FileKind.SOURCE} | dict.fromkeys(tests, FileKind.TEST))
+    assert beside.tests("src/shop/basket.py") == ("tests/shop/test_basket.py", "tests/cases/basket.yml")
+
+
+def test_of_several_tests_the_nearest_comes_first():
+    tests = ["tests/a/test_basket.py", "tests/shop/test_basket.py"]
+    beside = Beside({"src/shop/basket.py": FileKind.SOURCE} | dict.fromkeys(tests, FileKind.TEST))
+    assert beside.tests("src/shop/basket.py")[0] == "tests/shop/test_basket.py"

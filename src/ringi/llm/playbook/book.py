@@ -86,6 +86,16 @@ class Said(StrEnum):
     DELETES = "deletes"
 
 
+class Place(StrEnum):
+    """What a step changes."""
+
+    START = "start"
+    TEST = "test"
+    DOCS = "docs"
+    CHANGELOG = "changelog"
+    MANIFEST = "manifest"
+
+
 class Answer(Document, frozen=True, kw_only=True):
     """One that a question offers."""
 
@@ -129,6 +139,8 @@ class Step(Document, frozen=True, kw_only=True):
     """Left out if it names something that the project does not have."""
 
     step: str
+    changes: Place | None = None
+    """None: it only looks, or runs something."""
     option: str = ""
     """Only if this option was chosen; with ! in front, only if it was not."""
 
@@ -181,11 +193,14 @@ class Vocabulary(Document, frozen=True, kw_only=True):
     also_nouns: frozenset[str]
     negations: Words
     failures: Words
+    outcomes: Words
     extending: Words
     objects: dict[str, Kind]
     kept: Words
+    no_goals: Words
     expected: Words
     unsure: Words
+    vague: Words
     denied_before: frozenset[str]
     denied_after: Words
     denied_in_japanese: Words

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from string import Formatter
 from typing import Final, NamedTuple
 
+from ringi.context.kinds import is_test_name
 from ringi.domain.context import Definition, FileKind, FoundFile, ProjectFacts
-from ringi.domain.prompt import NewQuestion
+from ringi.domain.prompt import NewCriterion, NewQuestion
 from ringi.domain.session import Brief
 from ringi.llm.playbook.book import (
     Chapter,
@@ -14,6 +15,7 @@ from ringi.llm.playbook.book import (
     DecisionEntry,
     Kind,
     OptionEntry,
+    Place,
     QuestionEntry,
     Said,
     Step,
@@ -26,6 +28,7 @@ from ringi.llm.playbook.words import Searched, searched, stance
 Slots = Mapping[str, str]
 _LINE: Final = 300
 _PHRASE: Final = 120
+_LONGEST_ANSWER: Final = 400
 
 
 class Case(NamedTuple):
@@ -69,27 +72,51 @@ class Case(NamedTuple):
             options=tuple(self.phrase(answer.text) for answer in entry.answers),
         )
 
+    def steps(self) -> Iterator[tuple[Step, str]]:
+        """Those of what was chosen, with their words."""
+        chosen = self.chosen()
+        for entry in self.chapter.steps:
+            if _applies(entry, chosen) and (text := filled(entry.step, self.slots)):
+                yield entry, text
+
+    def criteria(self) -> Iterator[NewCriterion]:
+        """What the request says should happen, what was answered, and what is true of every such change."""
+        chosen = self.chosen()
+        asked = {self.question(entry).question for entry in self.chapter.questions if entry.criterion}
+        answers = (question.answer for question in self.brief.questions if question.question in asked)
+        for text in filter(None, (self.instruction.expected, *answers)):
+            said = self.quoted(one_line(text, _LONGEST_ANSWER))
+            yield NewCriterion(self.sentence("this_case"), self.sentence("tried"), said)
+        for entry in self.chapter.criteria:
+            if _applies(entry, chosen):
+                yield NewCriterion(
+                    *(filled(text, self.slots) for text in (entry.given, entry.when, entry.then))
+                )
+
     def decisions(self) -> list[DecisionEntry]:
         """Those that request and answers leave open, those made already, and those of the feedback."""
         made = {decision.topic for decision in self.brief.decisions}
+        heard = self.answers.feedback
+        spoken_of = [
+            entry
+            for entry in self.chapter.decisions
+            if all(self.phrase(option.name) for option in entry.options)
+            and any(stance(heard, option.hints) for option in entry.options)
+        ]
         return [
             entry
             for entry in self.chapter.decisions
-            if self.phrase(entry.topic) in made or self.is_open(entry) or self._is_spoken_of(entry)
+            if self.phrase(entry.topic) in made or self.is_open(entry) or entry in spoken_of
         ]
-
-    def _is_spoken_of(self, entry: DecisionEntry) -> bool:
-        heard = self.answers.feedback
-        return self._is_filled(entry) and any(stance(heard, option.hints) for option in entry.options)
-
-    def _is_filled(self, entry: DecisionEntry) -> bool:
-        return all(self.phrase(option.name) for option in entry.options)
 
     def is_open(self, entry: QuestionEntry | DecisionEntry) -> bool:
         """The request does not answer it, and every name in it is known."""
-        named = not isinstance(entry, DecisionEntry) or self._is_filled(entry)
+        named = not isinstance(entry, DecisionEntry) or all(
+            self.phrase(option.name) for option in entry.options
+        )
+        settled = isinstance(entry, DecisionEntry) and _asked_for(entry, self.instruction.verb)
         meant = entry.only is None or entry.only in self.said
-        return named and meant and not entry.unless & self.said
+        return bool(named and meant and not settled and not entry.unless & self.said)
 
     def earlier(self, entry: DecisionEntry) -> str:
         """The option that was chosen, by its words."""
@@ -109,9 +136,13 @@ class Case(NamedTuple):
         score += _BY_WORDS * stance((self.instruction.words, *self.answers.free), words)
         return score + _BY_ANSWER * len(option.suits & self.answers.said)
 
-    def chosen(self) -> frozenset[str]:
+    def chosen(self) -> set[str]:
         """One option of each decision: as decided, otherwise as asked for."""
-        return frozenset(self.earlier(entry) or self.recommended(entry) for entry in self.decisions())
+        due = self.decisions()
+        settled = {
+            _asked_for(entry, self.instruction.verb) for entry in self.chapter.decisions if entry not in due
+        }
+        return settled.union(self.earlier(entry) or self.recommended(entry) for entry in due)
 
 
 _BY_FEEDBACK: Final = 40
@@ -128,7 +159,25 @@ def case_of(brief: Brief) -> Case:
     return case._replace(answers=_answers(case))
 
 
-def applies(entry: Step | CriterionEntry, chosen: frozenset[str]) -> bool:
+def places(case: Case, place: Place) -> tuple[str, ...]:
+    """The paths of what a step changes, as far as they are known."""
+    project = case.brief.project
+    paths = {
+        Place.START: tuple(file.path for file in case.files.start),
+        Place.TEST: (case.files.test,),
+        Place.DOCS: (case.files.docs,),
+        Place.CHANGELOG: (project.changelog,),
+        Place.MANIFEST: project.manifests[:1],
+    }[place]
+    return tuple(path for path in paths if path and _is_shown(path))
+
+
+def _asked_for(entry: DecisionEntry, verb: str) -> str:
+    """The option that the request begins with: “deprecate …”."""
+    return next((option.key for option in entry.options if verb in option.hints), "")
+
+
+def _applies(entry: Step | CriterionEntry, chosen: set[str]) -> bool:
     option = entry.option.removeprefix("!")
     return not option or (option in chosen) == (option == entry.option)
 
@@ -178,9 +227,10 @@ _CODE_NAME: Final = re.compile(r"(?!__)[A-Za-z_]\w{2,60}", re.ASCII)
 _PART: Final = "A-Za-z0-9_.-"
 """Of a name. Japanese follows one without a space."""
 _INLINE: Final = re.compile(r"`([^`\n]{1,200})`")
-# A call, a dotted name, snake_case or CamelCase.
+# A call, a dotted name, snake_case, CamelCase or one that begins with an acronym: JSONField.
 _LIKE_CODE: Final = re.compile(
-    r"\b\w{2,60}(?=\()|\b\w{1,60}(?:\.\w{1,60}){1,6}|\b\w{1,60}_\w{1,60}|\b[A-Z]\w{0,60}[a-z]\w{0,60}[A-Z]\w{0,60}",
+    r"\b\w{2,60}(?=\()|\b\w{1,60}(?:\.\w{1,60}){1,6}|\b\w{1,60}_\w{1,60}"
+    r"|\b[A-Z]\w{0,60}[a-z]\w{0,60}[A-Z]\w{0,60}|\b[A-Z]{2,20}[a-z]\w{1,60}",
     re.ASCII,
 )
 _PREFERRED: Final = {
@@ -191,6 +241,10 @@ _PREFERRED: Final = {
 }
 
 
+# Where an error or a constant is defined is seldom where it has to be changed.
+_NO_PLACE: Final = re.compile(r"(?:Error|Exception|Warning)$|(?:^|\.)[A-Z][A-Z0-9_]*$")
+
+
 class Files(NamedTuple):
     start: tuple[FoundFile, ...]
     named: bool
@@ -199,26 +253,31 @@ class Files(NamedTuple):
     """It names their paths."""
     others: tuple[FoundFile, ...]
     test: str
-    """A file of tests."""
+    """A file of tests, or the nearest folder of them."""
     docs: str
 
 
 def files_for(instruction: Instruction, project: ProjectFacts) -> Files:
-    names = _names(instruction.text)
+    names, title = _names(instruction.text), _names(instruction.title)
     found = [_narrowed(file, names) for file in project.found if _is_shown(file.path)]
-    told = told_in(instruction.text, found)
+    told = told_in(instruction.plain, found)
     fitting = [file for file in found if file.kind in _PREFERRED.get(instruction.kind, (FileKind.SOURCE,))]
+    traced = [file for file in told_in(instruction.traced, fitting) if file not in told]
+    first = [file for file in fitting if _defines(file, title, best=False)][:_MOST_NAMED]
     defining = [file for at, file in enumerate(fitting) if _defines(file, names, best=at == 0)]
     named = [file for file in found if file in (*told, *defining) and _counts(file, instruction.kind)]
-    start = (named or fitting)[: _MOST_NAMED if named else 1]
-    tests = [test for file in start for test in file.tests if _is_test(test)]
-    tests += [file.path for file in found if file.kind is FileKind.TEST and _is_test(file.path)]
+    named = list({file.path: file for file in (*first, *named)}.values())
+    start = named[:_MOST_NAMED] or (traced or fitting)[:1]
+    tests = [file.path for file in told if file.kind is FileKind.TEST and _is_test(file.path)]
+    tests += [test for file in start for test in file.tests if _is_test(test)]
+    tests += [file.path for file in found if _is_shown(file.path) and is_test_name(file.path)]
+    tests += sorted(filter(_is_shown, project.tests), key=lambda folder: _distance(folder, start))
     docs = [
         file.path
         for file in found
         if file.kind is FileKind.DOC and file.path != project.changelog and file not in start
     ]
-    others = [file for file in fitting if file not in start][:_MOST_OTHERS]
+    others = [file for file in dict.fromkeys((*traced, *fitting)) if file not in start][:_MOST_OTHERS]
     certain = bool(start) and all(file in told for file in start)
     return Files(tuple(start), bool(named), certain, tuple(others), "".join(tests[:1]), "".join(docs[:1]))
 
@@ -237,7 +296,9 @@ def _names(text: str) -> frozenset[str]:
 def _narrowed(file: FoundFile, names: frozenset[str]) -> FoundFile:
     """With the definitions that the text names, if it names some."""
     known = tuple({each.name: each for each in file.definitions}.values())
-    named = tuple(each for each in known if _last(each) in names)
+    # Those of which the text names the class too, before the others.
+    whole = tuple(each for each in known if names.issuperset(each.name.split(".")))
+    named = tuple(dict.fromkeys((*whole, *(each for each in known if _last(each) in names))))
     return FoundFile(path=file.path, kind=file.kind, definitions=named or known, tests=file.tests)
 
 
@@ -279,8 +340,15 @@ def _says(text: str, end: str) -> bool:
 
 def _defines(file: FoundFile, names: frozenset[str], *, best: bool) -> bool:
     """A plain word such as `get` or `run` is defined in many places; in the best file it may be meant."""
-    found = {_last(each) for each in file.definitions} & names
+    found = {_last(each) for each in file.definitions if not _NO_PLACE.search(each.name)} & names
     return any(best or "_" in name or name != name.lower() for name in found)
+
+
+def _distance(folder: str, start: Sequence[FoundFile]) -> tuple[int, int]:
+    """Less if it shares folders with the first file, then if it is nearer to the top."""
+    parts = folder.split("/")
+    shared = set(parts).intersection(*(file.path.split("/")[:-1] for file in start[:1])) if start else ()
+    return -len(shared), len(parts)
 
 
 def _is_test(path: str) -> bool:
@@ -308,16 +376,18 @@ def _slots(
     def listed(found: tuple[FoundFile, ...], definitions: int = _MOST_DEFINITIONS) -> str:
         return sentences["between"].join(_located(file, sentences, definitions) for file in found)
 
-    folder = min(filter(_is_shown, project.tests), key=lambda name: name.count("/"), default="")
     command = next(filter(_is_shown, project.test_commands), "")
     yield "start", listed(files.start)
     yield "place", listed(files.start) or chapter.place or sentences["code"]
     yield "home", code(files.start[0].path) if files.start else ""
     yield "others", listed(files.others, 1)
-    yield "test", code(files.test) or code(folder) or sentences["test_new"]
+    yield "test", code(files.test) or sentences["test_new"]
     yield "beside", code(files.test)
     yield "docs", code(files.docs)
-    yield "changelog", code(project.changelog)
+    log = project.changelog
+    one_of_many = log.endswith("/") and code(log)
+    yield "changelog", sentences["fragment"].format(path=log) if one_of_many else code(log)
+    yield "log", "" if one_of_many else code(log)
     yield "manifest", code("".join(project.manifests[:1])) or sentences["dependencies"]
     yield "run", sentences["run"].format(command=command) if command else sentences["run_tests"]
 

@@ -5,9 +5,10 @@ tells a fault from a wish.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from ringi.context.request import without_machine
 from ringi.llm.playbook.book import Kind, Said, Signs, Words, chapters, vocabulary
 from ringi.llm.playbook.quote import one_line
 from ringi.llm.playbook.words import Searched, searched
@@ -17,14 +18,18 @@ MOST_READ: Final = 6_000
 _LONGEST_TITLE: Final = 400
 _LONGEST_QUOTATION: Final = 200
 _LONGEST_LABEL: Final = 120
+_FEW_WORDS: Final = 4
 
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _FENCED: Final = re.compile(r"^[ >]*(?:```|~~~)", re.MULTILINE)
 _INDENTED: Final = re.compile(r"^(?: {4}|\t|>>> |In \[\d|\$ ).*$", re.MULTILINE)
 _TRACE: Final = re.compile(r"^[ \t]*(?:Traceback \(|File \"|at [\w.$]+\(|\^+[ \t]*$).*$", re.MULTILINE)
+_DIFF: Final = re.compile(r"^(?:diff --git|[+-]{3}) \S.*$", re.MULTILINE)
 _ERROR: Final = re.compile(r"\b[A-Za-z]{2,40}(?:Error|Exception|Warning)\b|\bpanic(?:ked)?\b", re.ASCII)
 _URL: Final = re.compile(r"[a-z]{1,10}://[!-~]+", re.IGNORECASE)
 _CODE: Final = re.compile(r"`[^`\n]{1,200}`|\w{1,60}\([^()\n]{0,80}\)\w{0,20}")
+# A call in backticks.
+_CALL: Final = re.compile(r"`[^`\n]{0,100}\w\([^`\n]{0,100}`")
 _FIGURE: Final = re.compile(
     r"(?<![\w.])\d{1,9}(?:\.\d{1,6})?\s?(?:ms|s|sec|secs|seconds?|minutes?|min|%|x|mb|gb|kb|rps|qps|req/s|fps)(?!\w)"
     r"|(?<!\d)\d{1,9}(?:\.\d{1,6})?(?:秒|ミリ秒|分|倍|%|mb|gb|kb|ms)|半分に",
@@ -42,6 +47,8 @@ _FILE: Final = re.compile(
     r"[\w-]\.(?:py|pyi|js|jsx|ts|tsx|go|rs|java|kt|rb|php|c|h|cc|cpp|cs|swift|sh|md|rst|txt|toml|ya?ml|json|cfg|ini|html|css|sql)(?!\w)",
     re.ASCII,
 )
+_ITEM: Final = re.compile(r"^[ \t]*(?:[-*+・]|\d{1,2}[.)])[ \t]+(?:\[ \][ \t]+)?(.+)$")
+_MOST_GOALS: Final = 8
 _PARTS: Final = re.compile(r"[,;(、]| - ")
 _CLAUSE: Final = re.compile(r"[,;.!?。、\n]")
 
@@ -65,29 +72,54 @@ class Instruction(NamedTuple):
     """What the request says must stay as it is, in its own words."""
     expected: str
     """What a longer text says should happen."""
+    goals: tuple[str, ...]
+    """What it lists as things to do; empty if it asks for one thing."""
+    verb: str
+    """That it begins with, if it is one of the book's."""
     text: str
     """As far as it is read."""
+    plain: str
+    """Without code and traces; of a pasted diff, the names of the files."""
+    traced: str
+    """The lines of traces in it."""
     words: Searched
 
 
 def read(text: str) -> Instruction:
-    text = text[:MOST_READ]
+    text = "\n".join(without_machine(text[:MOST_READ].split("\n")))
     prose = _prose(text)
     title, rest = _title(prose)
     words = searched(prose)
+    verb = _verb(_head(searched(_main(_bare(title)))))
     kind = _kind(title, rest, text)
     said = frozenset(things_said(text)) | frozenset(_about(kind, title, text))
     quotation = one_line(prose if "\n" not in prose else title or prose, _LONGEST_QUOTATION)
-    return Instruction(kind, said, quotation, _kept(prose), _expected(text), text, words)
+    return Instruction(
+        kind=kind,
+        said=said,
+        title=quotation,
+        kept=_kept(prose),
+        expected=_expected(text),
+        goals=() if kind is Kind.BUG else tuple(_goals(prose)),
+        verb=verb,
+        text=text,
+        plain="\n".join([_written(text), *_DIFF.findall(text)]),
+        traced="\n".join(found[0] for found in _TRACE.finditer(text)),
+        words=words,
+    )
 
 
 def _prose(text: str) -> str:
     """Without comments, code, traces and addresses."""
+    return _URL.sub(" ", _written(text)).strip()
+
+
+def _written(text: str) -> str:
     blocks = _FENCED.split(_COMMENT.sub(" ", text))
     outside = "\n".join(blocks[::2]) or text
-    for noise in (_TRACE, _INDENTED, _URL):
+    for noise in (_TRACE, _INDENTED):
         outside = noise.sub(" ", outside)
-    return outside.strip()
+    return outside
 
 
 def _title(prose: str) -> tuple[str, str]:
@@ -110,13 +142,15 @@ _MOST_BESIDE_A_VERB: Final = 4
 _MOST_BY_BODY: Final = 2
 _LEAST: Final = 1
 _BY_ERROR: Final = 2
+_BY_OUTCOME: Final = 2
+_WEAK: Final = 2
+"""A sign of this weight counts in the main clause only."""
 _ENDINGS: Final = (("ies", "y"), ("es", ""), ("s", ""))
 
 
 def _kind(title: str, rest: str, text: str) -> Kind:
-    tag = _TAG.match(title)
-    bare = _polite(title[tag.end() :] if tag else title)
-    main = _PARTS.split(_CODE.sub(" it ", bare), maxsplit=1)[0]
+    tag, bare = _TAG.match(title), _bare(title)
+    main = _main(bare)
     words, body = _told(bare), _told(rest)
     verb = _verb(_head(searched(main)))
     scores: dict[Kind, int] = {}
@@ -133,8 +167,20 @@ def _kind(title: str, rest: str, text: str) -> Kind:
         scores[kind] += _NOUN
     if _ERROR.search(title) or (verb == "" and _ERROR.search(text)):
         scores[Kind.BUG] += _BY_ERROR
+    if verb == "" and _shows_code(text) and words.has_any(vocabulary().outcomes):
+        scores[Kind.BUG] += _BY_OUTCOME
     best = max(Kind, key=lambda kind: scores[kind])
     return best if scores[best] >= _LEAST else Kind.GENERAL
+
+
+def _bare(title: str) -> str:
+    """Without a tag and politeness."""
+    tag = _TAG.match(title)
+    return _polite(title[tag.end() :] if tag else title)
+
+
+def _main(bare: str) -> str:
+    return _PARTS.split(_CODE.sub(" it ", bare), maxsplit=1)[0]
 
 
 def _told(text: str) -> Searched:
@@ -174,13 +220,14 @@ def _weight(verb: str, signs: Signs) -> int:
 
 
 def _sum(words: Searched, listed: Mapping[int, Words]) -> int:
-    return sum(weight for weight, terms in listed.items() for word in terms if words.has(word))
+    places = {weight: _head(words) if weight <= _WEAK else words for weight in listed}
+    return sum(weight for weight, terms in listed.items() for word in terms if places[weight].has(word))
 
 
 def _head(words: Searched) -> Searched:
     """The main clause."""
     ends = [at for clause in vocabulary().clause if (at := words.latin.find(clause)) > 0]
-    return Searched(words.latin[: min(ends, default=len(words.latin)) + 1], "")
+    return Searched(words.latin[: min(ends, default=len(words.latin)) + 1], words.raw)
 
 
 def _by_noun(words: Searched, head: Searched, verb: str) -> Iterator[Kind]:
@@ -208,7 +255,8 @@ def things_said(text: str) -> Iterator[Said]:
     for said, words in vocabulary().said.items():
         if said is not Said.NEW and prose.has_any(words):
             yield said
-    if len(_FENCED.findall(text)) > 1 or _TRACE.search(text) or _ERROR.search(text):
+    called = _CALL.search(text) and prose.has_any(vocabulary().said[Said.EXPECTED])
+    if _shows_code(text) or _ERROR.search(text) or _DIFF.search(text) or called:
         yield Said.CASE
     if _FIGURE.search(text):
         yield Said.FIGURE
@@ -218,12 +266,16 @@ def things_said(text: str) -> Iterator[Said]:
         yield Said.PLACE
 
 
+def _shows_code(text: str) -> bool:
+    return len(_FENCED.findall(text)) > 1 or _TRACE.search(text) is not None
+
+
 def _about(kind: Kind, title: str, text: str) -> Iterator[Said]:
     """What depends on the kind of change and the title."""
     if kind is Kind.RENAME and _NEW_NAME.search(title):
         yield Said.NEW_NAME
     words = searched(title)
-    shown = _FENCED.search(text) or _TRACE.search(text)
+    shown = _shows_code(text)
     if kind is Kind.BUG and (
         words.has_any(vocabulary().negations) or (shown and words.has_any(vocabulary().failures))
     ):
@@ -231,6 +283,35 @@ def _about(kind: Kind, title: str, text: str) -> Iterator[Said]:
     extending = words.has_any(vocabulary().extending)
     if words.has_any(vocabulary().said[Said.NEW]) and not extending:
         yield Said.NEW
+
+
+def _goals(prose: str) -> list[str]:
+    """The items of the first list in which each begins with a verb, unless it tells steps or alternatives."""
+    for intro, items in _lists(prose):
+        if len(items) > 1 and _asks(intro, items):
+            return items[:_MOST_GOALS]
+    return []
+
+
+def _lists(prose: str) -> Iterator[tuple[str, list[str]]]:
+    """Each with the line before it; a line that is indented belongs to the item before."""
+    intro, items = "", list[str]()
+    for line in prose.splitlines():
+        if item := _ITEM.match(line):
+            items.append(one_line(item[1], _LONGEST_QUOTATION))
+        elif line.strip() and not (items and line.startswith((" ", "\t"))):
+            yield intro, items
+            intro, items = line, []
+    yield intro, items
+
+
+def _asks(intro: str, items: Sequence[str]) -> bool:
+    words = vocabulary()
+    if searched(intro).has_any((*words.no_goals, *words.said[Said.CASE], *words.expected)):
+        return False
+    return all(_verb(_head(searched(_main(_bare(one))))) or not one.isascii() for one in items) and all(
+        _kind(one, "", one) is not Kind.GENERAL for one in items
+    )
 
 
 def _kept(prose: str) -> str:
@@ -263,7 +344,9 @@ def _expected(text: str) -> str:
             first = (said or [following])[0]
             # What ends with a colon goes on in code.
             whole = _is_sentence(first) and not first.endswith(":")
-            whole = whole and not searched(first).has_any(vocabulary().unsure)
+            words = searched(first)
+            vague = len(first.split()) <= _FEW_WORDS and words.has_any(vocabulary().vague)
+            whole = whole and not vague and not words.has_any(vocabulary().unsure)
             return one_line(first, _LONGEST_QUOTATION) if whole else ""
     return ""
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from ringi.domain.prompt import SUMMARY_AIM, NewCriterion, NewPath, NewSummary
+from ringi.domain.prompt import SUMMARY_AIM, NewPath, NewSummary
 from ringi.domain.session import HANDED_ON, Brief, Question
-from ringi.llm.playbook.book import Kind
-from ringi.llm.playbook.case import Case, applies, case_of, filled
+from ringi.llm.playbook.book import Kind, Place
+from ringi.llm.playbook.case import Case, case_of, places
 from ringi.llm.playbook.quote import cut, harmless, one_line
 
 _MOST_LISTED: Final = 10
@@ -48,8 +48,8 @@ def summary(brief: Brief) -> NewSummary:
     draft = _Draft(case, _MEASURES[0][0], str)
     return NewSummary(
         cut(text, SUMMARY_AIM),
-        acceptance_criteria=tuple(_criteria(draft))[-_MOST_LISTED:],
-        target_paths=tuple(map(NewPath, dict.fromkeys(_paths(draft)))),
+        acceptance_criteria=tuple(case.criteria())[-_MOST_LISTED:],
+        target_paths=tuple(map(NewPath, dict.fromkeys(_paths(case)))),
         test_commands=case.commands[:1],
         assumptions=tuple(_assumptions(draft)),
         out_of_scope=tuple(_beyond(draft)),
@@ -93,10 +93,7 @@ def _asked(question: Question, draft: _Draft) -> str:
 
 
 def _steps(draft: _Draft) -> Iterator[str]:
-    case, chosen = draft.case, draft.case.chosen()
-    for step in case.chapter.steps:
-        if applies(step, chosen) and (text := filled(step.step, case.slots)):
-            yield text
+    yield from (text for _, text in draft.case.steps())
     if draft.brief.feedback:
         yield draft.sentence("address")
 
@@ -104,24 +101,12 @@ def _steps(draft: _Draft) -> Iterator[str]:
 # --- what a summary says, as data ------------------------------------------------------------------------
 
 
-def _criteria(draft: _Draft) -> Iterator[NewCriterion]:
-    case, chosen = draft.case, draft.case.chosen()
-    asked = {case.question(entry).question for entry in case.chapter.questions if entry.criterion}
-    answers = (question.answer for question in draft.brief.questions if question.question in asked)
-    for text in filter(None, (case.instruction.expected, *answers)):
-        yield NewCriterion(draft.sentence("this_case"), draft.sentence("tried"), draft.said(text))
-    for entry in case.chapter.criteria:
-        if applies(entry, chosen):
-            yield NewCriterion(*(filled(text, case.slots) for text in (entry.given, entry.when, entry.then)))
-
-
-def _paths(draft: _Draft) -> Iterator[str]:
+def _paths(case: Case) -> Iterator[str]:
     """Only what exists."""
-    files, project = draft.case.files, draft.brief.project
-    yield from (file.path for file in files.start)
-    used = " ".join(_steps(draft))
-    named = (files.test, files.docs, project.changelog, *project.manifests[:1])
-    yield from (path for path in named if path and f"`{path}`" in used)
+    yield from places(case, Place.START)
+    for entry, _ in case.steps():
+        if entry.changes:
+            yield from places(case, entry.changes)
 
 
 def _assumptions(draft: _Draft) -> Iterator[str]:

@@ -12,7 +12,7 @@ import pytest
 from ringi.llm.playbook.book import CONTENT, Book, DecisionEntry, Kind, QuestionEntry, book, shown, vocabulary
 
 EN, JA = book("en"), book("ja")
-SLOTS = {"start", "place", "home", "others", "test", "beside", "docs", "changelog", "manifest", "run"}
+SLOTS = {"start", "place", "home", "others", "test", "beside", "docs", "changelog", "log", "manifest", "run"}
 
 both = pytest.mark.parametrize("words", [EN, JA], ids=["en", "ja"])
 

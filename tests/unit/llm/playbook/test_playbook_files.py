@@ -2,8 +2,9 @@
 
 import pytest
 
-from ringi.domain.context import FileKind, FoundFile
-from ringi.llm.playbook.case import told_in
+from ringi.domain.context import Definition, FileKind, FoundFile, ProjectFacts
+from ringi.llm.playbook.case import Files, case_of, told_in
+from tests.unit.llm.playbook.sessions import brief_of
 
 READMES = ("docs/agents/README.md", "README.md", "README.ja.md", "docs/design/README.md")
 SOURCES = ("src/flask/app.py", "src/flask/cli.py", "app.py")
@@ -31,3 +32,73 @@ def found(*paths: str) -> list[FoundFile]:
 )
 def test_the_files_that_a_request_names(text: str, paths: tuple[str, ...], named: list[str]):
     assert [file.path for file in told_in(text, found(*paths))] == named
+
+
+def code(path: str, *names: str, tests: tuple[str, ...] = ()) -> FoundFile:
+    known = tuple(Definition(name, "class", line, line) for line, name in enumerate(names, 1))
+    return FoundFile(path=path, kind=FileKind.SOURCE, definitions=known, tests=tests)
+
+
+SHOP = (
+    code("shop/rows.py", "Row", "make_row", "TotalError"),
+    code("shop/sums.py", "SumField", "SumField.total", "Other.total"),
+    code("shop/http.py", "HTTPBasket", "LIMIT_OF_ROWS"),
+    FoundFile(path="tests/data/rows.txt", kind=FileKind.TEST),
+)
+FOLDERS = ("tests", "shop/tests", "web/tests")
+
+
+def files(text: str, *found: FoundFile) -> Files:
+    return case_of(brief_of(text, project=ProjectFacts(found=found or SHOP, tests=FOLDERS))).files
+
+
+@pytest.mark.req("IP-3")
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("SumField loses rows\n\nI call `make_row` before.", ["shop/sums.py", "shop/rows.py"]),
+        ("HTTPBasket loses rows", ["shop/http.py"]),
+        ("Sums raise TotalError", ["shop/rows.py"]),
+        ("Sums beyond LIMIT_OF_ROWS are wrong", ["shop/rows.py"]),
+        ("Sums are wrong\n\n```\n$ python sums.py rows.py\n```\n", ["shop/rows.py"]),
+        ("Sums are wrong\n\nSee https://example.org/blob/main/shop/sums.py#L3", ["shop/sums.py"]),
+        ("Sums are wrong\n\n```diff\n--- a/shop/sums.py\n+++ b/shop/sums.py\n```\n", ["shop/sums.py"]),
+        (
+            'Sums are wrong\n\nTraceback (most recent call last):\n  File "shop/http.py", line 1\n',
+            ["shop/http.py"],
+        ),
+        ("### Environment\nHTTPBasket\n### Problem\nsums are wrong", ["shop/rows.py"]),
+    ],
+)
+def test_where_to_start(text: str, start: list[str]):
+    assert [file.path for file in files(text).start] == start
+
+
+def test_what_a_trace_names_is_looked_at_next():
+    text = 'SumField is wrong\n\nTraceback (most recent call last):\n  File "shop/http.py", line 1\n'
+    made = files(text)
+    assert ([file.path for file in made.start], made.others[0].path) == (["shop/sums.py"], "shop/http.py")
+
+
+def test_a_definition_whose_class_is_named_comes_first():
+    found = code("shop/sums.py", "Other.total", "SumField.total")
+    (start,) = files("SumField fails in `total`", found).start
+    assert [one.name for one in start.definitions] == ["SumField.total", "Other.total"]
+
+
+@pytest.mark.parametrize(
+    ("text", "test"),
+    [
+        ("HTTPBasket is wrong", "`shop/tests`"),
+        ("HTTPBasket is wrong, see test_http.py", "`shop/tests/test_http.py`"),
+        ("SumField is wrong", "`shop/tests/test_sums.py`"),
+    ],
+)
+def test_where_a_test_goes(text: str, test: str):
+    found = (
+        code("shop/sums.py", "SumField", tests=("shop/tests/test_sums.py",)),
+        SHOP[2],
+        *(FoundFile(path="shop/tests/test_http.py", kind=FileKind.TEST),)[: "test_http" in text],
+    )
+    project = ProjectFacts(found=found, tests=FOLDERS)
+    assert case_of(brief_of(text, project=project)).slots["test"] == test

@@ -27,6 +27,8 @@ KINDS = {
         "空のCSVを読み込むと落ちる不具合を修正",
         "画面がおかしい",
         "CIが落ちている",
+        "`total` returns rows in another order\n\n```\n>>> total(a)\n```\n",
+        "Fixed sums of subclasses",
     ],
     Kind.FEATURE: [
         "add a --json option to the list command",
@@ -42,6 +44,8 @@ KINDS = {
         "Raise an error when a name contains a dot",
         "ユーザー一覧に --json オプションを追加する",
         "エラーメッセージをわかりやすくして",
+        "Give reports a width argument",
+        "Keeping the order of columns for exports that do not touch them\n\n### Describe the workflow you want to enable\nI export.",
     ],
     Kind.DOCS: [
         "add an install section to README.md",
@@ -121,6 +125,8 @@ def test_the_text_behind_the_title_only_tells_a_fault_from_a_wish():
         ("nobody uses it", Said.UNUSED),
         ("開くと落ちる", Said.CASE),
         ("空の表を返すこと", Said.EXPECTED),
+        ("`total(a, 2)` should give `4`", Said.CASE),
+        ("--- a/report.py\n+++ b/report.py\n@@ -1 +1 @@\n-a\n+b\n", Said.CASE),
     ],
 )
 def test_what_a_text_says(text: str, said: Said):
@@ -155,7 +161,38 @@ def test_what_must_stay_is_read_in_the_words_of_the_request(text: str, kept: str
         ("### Expected behavior\nThe following output:\n", ""),
         ("### Expected behavior\nI'm not sure what is right.\n", ""),
         ("### Expected behavior\n### Actual behavior\nnothing at all", ""),
+        ("### Expected behavior\nIt should work!\n", ""),
     ],
 )
 def test_what_is_expected_is_read_from_its_section(section: str, expected: str):
     assert read(f"Sum is wrong\n\n{section}").expected == expected
+
+
+@pytest.mark.req("PP-28")
+@pytest.mark.parametrize(
+    ("text", "goals"),
+    [
+        ("Please:\n- add login\n- add logout\n", ("add login", "add logout")),
+        (
+            "Reports\n\n- [ ] Add a total\n  per month\n- [ ] Remove the footer\n",
+            ("Add a total", "Remove the footer"),
+        ),
+        ("お願いします\n- ログインを追加\n- ログアウトを実装", ("ログインを追加", "ログアウトを実装")),
+        ("Add a total\n\n- add it\n", ()),
+        ("Add a total\n\n- [x] Added a test\n- [ ] Yes, I would like to help\n", ()),
+        ("Add a total\n\n<!--\n- add a title\n- add a text\n-->\n", ()),
+        ("Add a total\n\n```\n- add a\n- add b\n```\n", ()),
+        ("Add a total\n\n- Python: 3.12\n- Numpy : latest\n", ()),
+        ("Add a total\n\nIt could be done in two ways:\n1. Add a method\n2. Extend `render`\n", ()),
+        ("The total is wrong\n\n1. Create a report\n2. Add a row\n", ()),
+        ("Add a total\n\nSteps to reproduce:\n1. Create a report\n2. Add a row\n", ()),
+    ],
+)
+def test_a_list_of_things_to_do_is_several_goals_and_any_other_is_none(text: str, goals: tuple[str, ...]):
+    assert read(text).goals == goals
+
+
+def test_what_is_said_of_a_machine_is_not_read():
+    text = "The total is wrong\n\n### System information\n`app.py` and `Report`\n\n### Notes\n`Basket` too\n"
+    assert "Report" not in read(text).text
+    assert "Basket" in read(text).text

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ringi.domain.context import ProjectFacts
 from ringi.llm.playbook.questions import MOST_ASKED, decisions, questions
+from ringi.llm.playbook.summary import summary
 from tests.unit.llm.playbook.sessions import PROJECT, answered, brief_of, decided
 from tests.unit.llm.playbook.test_playbook_instruction import CASES
 
@@ -107,7 +108,6 @@ def test_a_removal_is_never_answered_with_keeping_it(words: str, where: str):
         ),
         ("rename Report.total to Report.sum, no alias please", "Drop it now"),
         ("remove the deprecated XML endpoint", "Remove it now"),
-        ("deprecate the XML endpoint in favour of JSON", "Deprecate it now, remove it in a later release"),
         ("delete users who have not logged in for two years", "Deleted, after a look at the list"),
         (
             "delete users who have not logged in for two years, as a soft delete",
@@ -118,6 +118,16 @@ def test_a_removal_is_never_answered_with_keeping_it(words: str, where: str):
 )
 def test_the_recommendation_is_what_was_asked_for(text: str, name: str):
     assert recommended(text) == [name]
+
+
+@pytest.mark.req("IP-4")
+@pytest.mark.parametrize("more", ["", " in favour of JSON", ".\n\nIt is unused."])
+def test_what_the_request_begins_with_is_not_decided_again(more: str):
+    brief = brief_of(f"Deprecate the XML endpoint{more}")
+    assert decisions(brief).decisions == ()
+    steps = summary(brief).summary
+    assert "Let it warn" in steps
+    assert "Remove it" not in steps
 
 
 def test_an_answer_can_speak_for_another_option():
