@@ -2,14 +2,16 @@
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ringi.domain.answer import NewContent
 from ringi.domain.plan import ALL_SPECS, PlanStatus
 from ringi.domain.run import Review, RunPhase, StepStatus, StopCode
-from ringi.errors import RunOver
+from ringi.errors import BranchRefused, CheckFailed, RunOver, StepNotCommitted
 from ringi.usecases.run import cancel_run
 from tests.functional.run_desk import CALC, FIX, RunDesk, a_plan, a_step, at_home, by_step, git, project
 
@@ -262,6 +264,7 @@ def test_what_a_person_drops_of_a_step_is_not_in_the_later_ones(root: Path):
         [spec] = there.plan.get_state(plan_id).action_specs
         there.plan.amend(plan_id, [NewContent(spec.id, text)])
     run = desk.decide("S01")
+    assert run.steps[0].evidence[0].tree == run.steps[0].tree
     assert run.steps[1].status is StepStatus.PROPOSED, run.stop
     assert run.steps[1].evidence[0].tree == run.steps[1].tree
     assert desk.decide("S02").phase is RunPhase.COMPLETED
@@ -315,3 +318,129 @@ def test_a_cancelled_run_leaves_what_was_committed(root: Path):
     assert not desk.copies()
     with pytest.raises(RunOver):
         desk.go()
+
+
+NO_WALLS = "with:\n  sandbox: 'off'\nroles:\n  implementer:\n    command: {script}\n"
+
+
+def stopped(desk: RunDesk, **options: object) -> StopCode:
+    run = desk.go(**options)
+    assert run.stop is not None, run.phase
+    assert run.stop.message
+    assert run.stop.next_action
+    return run.stop.reason_code
+
+
+@pytest.mark.req("PT-16", "RN-9")
+def test_without_a_sandbox_tests_run_once_somebody_has_approved(root: Path):
+    desk = RunDesk(root, implementer=FIX)
+    desk.configure(NO_WALLS.format(script=desk.scripts / "implementer"))
+    desk.start(a_plan(a_step(1)))
+    run = desk.go()
+    assert (run.review, run.steps[0].evidence) == (Review.EACH, ())
+    run = desk.decide("S01")
+    assert run.phase is RunPhase.COMPLETED
+    assert [(one.exit_code, one.sandboxed) for one in run.steps[0].evidence] == [(0, False)]
+
+
+@pytest.mark.req("PT-16", "RN-10")
+def test_without_a_sandbox_a_failing_test_takes_the_step_back(root: Path):
+    desk = RunDesk(root, implementer="echo '# no' >> calc.py")
+    desk.configure(NO_WALLS.format(script=desk.scripts / "implementer"))
+    desk.start(a_plan(a_step(1), limits={"max_autofix_cycles": 0}))
+    desk.go()
+    with pytest.raises(CheckFailed):
+        desk.decide("S01")
+    assert stopped(desk) is StopCode.UNIT_TEST_FAILED
+    assert git(root, "branch", "--list", "aiflow/*") == ""
+
+
+@pytest.mark.req("RN-5")
+def test_in_place_the_checkout_is_on_the_branch(root: Path):
+    desk = RunDesk(root, implementer=FIX)
+    desk.start(a_plan(a_step(1)))
+    desk.go(in_place=True)
+    assert (root / "calc.py").read_text() == CALC
+    assert desk.decide("S01").phase is RunPhase.COMPLETED
+    assert git(root, "symbolic-ref", "--short", "HEAD") == "aiflow/RQ-20260101-001/20260101-000000"
+    assert (root / "calc.py").read_text() == CALC.replace("-", "+")
+    assert git(root, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(
+    ("hook", "code"),
+    [
+        ("exit 1", StopCode.COMMIT_FAILED),
+        ("echo '# more' >> calc.py; git add calc.py", StopCode.COMMIT_REWRITTEN),
+    ],
+)
+def test_hooks_that_fail_or_rewrite(root: Path, hook: str, code: StopCode):
+    path = root / ".git/hooks/pre-commit"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{hook}\n")
+    path.chmod(0o755)
+    desk = RunDesk(root, implementer=FIX)
+    desk.start(a_plan(a_step(1)))
+    desk.go()
+    with pytest.raises(StepNotCommitted):
+        desk.decide("S01")
+    assert stopped(desk) is code
+    path.unlink()
+    desk.go(retry=True)
+    assert desk.decide("S01").phase is RunPhase.COMPLETED
+    assert desk.commits() == ["Step 1"]
+
+
+@pytest.mark.req("RN-6", "RN-8")
+@pytest.mark.parametrize(
+    ("script", "step", "limits", "code"),
+    [
+        ("sleep 600", {}, {"timeout_sec": 1}, StopCode.ROLE_TIMEOUT),
+        (FIX, {"commands": {"unit": ["sleep 600"]}}, {"timeout_sec": 2}, StopCode.TEST_TIMEOUT),
+        (FIX, {"commands": {"unit": ["gh pr list"]}}, {}, StopCode.GH_FORBIDDEN),
+        (FIX, {"commands": {"unit": []}}, {}, StopCode.NO_UNIT_COMMAND),
+        (FIX, {"commands": {"unit": ["true"], "e2e": ["false"]}}, {}, StopCode.E2E_FAILED),
+        (FIX, {"role": "reviewer"}, {}, StopCode.NO_ROLE),
+        (FIX, {"scope": {"forbidden_paths": ["calc.py"]}}, {}, StopCode.INPUT_CONTRADICTION),
+    ],
+)
+def test_why_a_run_stops(
+    root: Path, script: str, step: dict[str, Any], limits: dict[str, Any], code: StopCode
+):
+    desk = RunDesk(root, implementer=script)
+    desk.start(a_plan(a_step(1, **step), limits=limits))
+    assert stopped(desk) is code
+
+
+def test_what_was_thrown_away_is_made_again_only_if_somebody_says_so(root: Path):
+    desk = RunDesk(root, implementer=FIX)
+    desk.start(a_plan(a_step(1)))
+    desk.go()
+    with desk.open() as workspace:
+        workspace.of_plan(desk.plan_of("S01")).plan.discard(desk.plan_of("S01"))
+    assert stopped(desk) is StopCode.DECLINED
+    assert desk.go(retry=True).steps[0].status is StepStatus.PROPOSED
+    assert desk.decide("S01").phase is RunPhase.COMPLETED
+
+
+def test_somebody_else_has_a_branch_of_that_name_meanwhile(root: Path):
+    desk = RunDesk(root, implementer=FIX)
+    desk.start(a_plan(a_step(1)))
+    desk.go()
+    git(root, "commit", "-q", "--allow-empty", "-m", "theirs")
+    git(root, "branch", "aiflow/RQ-20260101-001/20260101-000000")
+    with suppress(BranchRefused):
+        desk.decide("S01")
+    assert stopped(desk) in {StopCode.BRANCH_MOVED, StopCode.WORK_BRANCH_EXISTS}
+    assert git(root, "log", "-1", "--format=%s", "aiflow/RQ-20260101-001/20260101-000000") == "theirs"
+
+
+def test_the_base_branch_moves_while_an_approval_waits(root: Path):
+    desk = RunDesk(root, implementer=FIX)
+    desk.start(a_plan(a_step(1)))
+    base = desk.go().base_commit
+    (root / "calc.py").write_text("other = 1\n")
+    git(root, "commit", "-qam", "theirs")
+    assert desk.decide("S01").phase is RunPhase.COMPLETED
+    assert git(root, "merge-base", "main", "aiflow/RQ-20260101-001/20260101-000000") == base
+    assert (root / "calc.py").read_text() == "other = 1\n"

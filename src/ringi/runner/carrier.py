@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.run import Attempt, Run, RunPhase, StepState, StepStatus, Stop, StopCode, StoredRun
 from ringi.domain.run_plan import RunRole, RunStep
-from ringi.errors import CopyFailed, NotFound
+from ringi.errors import BranchRefused, CopyFailed, NotFound
 from ringi.ports import NewEvent
 from ringi.runner import machine
 from ringi.runner.bench import RunEvent, RunServices
@@ -155,4 +155,12 @@ def stop_of(code: StopCode, message: Text, next_action: Text | str, step: RunSte
         message=str(message),
         next_action=str(next_action),
         step_id=step.step_id if step else "",
+    )
+
+
+def refusal(run: Run, error: BranchRefused) -> Stop:
+    return Stop(
+        reason_code=StopCode(error.code.upper()),
+        message=str(Text(error.message, **error.details)),
+        next_action=str(Text(error.hint, **error.details)) if error.hint else f"ringi continue {run.run_id}",
     )

@@ -10,7 +10,7 @@ from ringi.runner import machine
 from ringi.runner.bench import Decided, Decision
 from ringi.runner.carrier import Carrier, stop_of
 from ringi.runner.machine import with_step
-from ringi.runner.testing import gate_failed
+from ringi.runner.testing import evidence_on, gate_failed
 from ringi.text import Text
 
 _E, _S = EventKind, StepStatus
@@ -53,6 +53,9 @@ def decide(carrier: Carrier, index: int) -> None:
 
 def _committed(carrier: Carrier, index: int, decision: Decision) -> None:
     run, step, state = carrier.at(index)
+    evidence = decision.evidence or state.evidence
+    if decision.tree and carrier.bench.sandboxed():  # the person changed what had been tested
+        evidence = evidence_on(carrier, index, decision.tree)
     done = with_step(
         run,
         index,
@@ -60,7 +63,7 @@ def _committed(carrier: Carrier, index: int, decision: Decision) -> None:
         commit=decision.commit,
         tree=decision.tree or state.tree,
         plan_version=decision.version or state.plan_version,
-        evidence=decision.evidence or state.evidence,
+        evidence=evidence,
         ended_at=carrier.services.clock.now(),
     )
     carrier.save(done, f"{step.step_id}: committed {decision.commit[:12]}")

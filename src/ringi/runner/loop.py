@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from ringi.domain.events import EventKind
 from ringi.domain.run import Run, RunPhase, Stop
+from ringi.errors import BranchRefused
 from ringi.runner import machine
 from ringi.runner.bench import RunServices
-from ringi.runner.carrier import Carrier
+from ringi.runner.carrier import Carrier, refusal
 from ringi.runner.deciding import decide
 from ringi.runner.gates import missing
 from ringi.runner.machine import Act
@@ -26,10 +27,13 @@ def carry_on(services: RunServices, run_id: str) -> Run:
     """Until it is done, paused, or somebody is needed. The caller holds the lock of the run."""
     carrier = Carrier(services, run_id)
     while (due := machine.due(carrier.run)) is not None:
-        if due.act in _OF_RUN:
-            _OF_RUN[due.act](carrier)
-        else:
-            _OF_STEP[due.act](carrier, due.step)
+        try:
+            if due.act in _OF_RUN:
+                _OF_RUN[due.act](carrier)
+            else:
+                _OF_STEP[due.act](carrier, due.step)
+        except BranchRefused as error:
+            carrier.halt(refusal(carrier.run, error))
     return carrier.run
 
 

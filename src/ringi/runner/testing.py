@@ -23,24 +23,29 @@ def test(carrier: Carrier, index: int) -> None:
     run, step, state = carrier.at(index)
     if carrier.is_lost(run):
         return
-    commands = _gates(carrier, index)
     if not carrier.bench.sandboxed():  # they run once somebody has approved what they run
         carrier.save(with_step(run, index, status=_S.REVIEWING), f"{step.step_id}: reviewing")
         return
-    carrier.bench.stand_at(run, state.tree)
-    found: list[Evidence] = []
-    for number, (kind, command) in enumerate(commands, 1):
-        found.append(_one_test(carrier, index, kind, command, number))
-        if not found[-1].passed:
-            break
-    # What a test writes is not part of the step.
-    carrier.bench.stand_at(run, state.tree)
-    tested = with_step(run, index, evidence=tuple(found))
+    found = evidence_on(carrier, index, state.tree)
+    tested = with_step(run, index, evidence=found)
     failed = found[-1] if found and not found[-1].passed else None
     if failed is None or not carrier.plan.gates.require_unit_pass:
         carrier.save(with_step(tested, index, status=_S.REVIEWING), f"{step.step_id}: reviewing")
         return
     gate_failed(carrier, index, tested, failed)
+
+
+def evidence_on(carrier: Carrier, index: int, tree: str) -> tuple[Evidence, ...]:
+    """What the commands of the step say about this tree, up to the first that fails."""
+    carrier.bench.stand_at(carrier.run, tree)
+    found: list[Evidence] = []
+    for number, (kind, command) in enumerate(_gates(carrier, index), 1):
+        found.append(_one_test(carrier, index, kind, command, number))
+        if not found[-1].passed:
+            break
+    # What a test writes is not part of the step.
+    carrier.bench.stand_at(carrier.run, tree)
+    return tuple(found)
 
 
 def _gates(carrier: Carrier, index: int) -> list[tuple[str, str]]:

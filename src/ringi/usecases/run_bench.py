@@ -33,6 +33,7 @@ from ringi.plans.propose import set_specs
 from ringi.process.capture import last
 from ringi.process.git import Git, index_entries
 from ringi.runner.bench import Begun, Decided, Decision, Merged
+from ringi.runner.carrier import refusal
 from ringi.runner.scope import Changes
 from ringi.text import Text
 from ringi.usecases.agent_sandbox import AgentSandbox, enclosed
@@ -72,7 +73,7 @@ class RunBench:
                 return Stop(reason_code=StopCode.DIRTY_WORKTREE, message=str(message), next_action=str(hint))
             branch.make()
         except BranchRefused as error:
-            return _refused(run, error)
+            return refusal(run, error)
         copy = _copy_of(self._workspace.places.copies, run.run_id) or _make(self._workspace, run)
         _bring_to(copy, branch)
         return Begun(branch.of.base_commit, copy.shadow.capture().tree, copy.id)
@@ -249,7 +250,7 @@ class RunBench:
         try:
             self._workspace.branch(run.run_id).publish()
         except BranchRefused as error:
-            return _refused(run, error)
+            return refusal(run, error)
         return None
 
     def tidy(self, run: Run) -> None:
@@ -333,14 +334,6 @@ def _index(root: Path) -> dict[bytes, str]:
 def _unclean(paths: Sequence[str]) -> list[str]:
     """Requests are ours to write."""
     return [path for path in paths if path.split("/", 1)[0] != "requests"]
-
-
-def _refused(run: Run, error: BranchRefused) -> Stop:
-    return Stop(
-        reason_code=StopCode(error.code.upper()),
-        message=str(Text(error.message, **error.details)),
-        next_action=str(Text(error.hint, **error.details)) if error.hint else f"ringi continue {run.run_id}",
-    )
 
 
 def _evidence(one: CheckResult) -> Evidence:

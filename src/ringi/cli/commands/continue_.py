@@ -3,8 +3,8 @@
 import click
 
 from ringi.cli.app import App
+from ringi.cli.commands.run_driver import RunDriver
 from ringi.cli.plan_names import RUN
-from ringi.cli.run_driver import RunDriver
 from ringi.cli.runs import GOING_ON, reading
 from ringi.usecases.run import RunOptions
 

@@ -62,7 +62,14 @@ def plan(app: App, /, words: tuple[str, ...], **options: Any) -> None:
     _require_sense(words, options)
     from ringi.cli.planning.entry import run  # noqa: PLC0415  # help does not need it
 
-    raise click.exceptions.Exit(run(app, words, options))
+    raise click.exceptions.Exit(run(app, words, options, _carried_out))
+
+
+def _carried_out(run_id: str) -> int:
+    from ringi.cli.commands.run_driver import RunDriver  # noqa: PLC0415  # most sessions end without
+    from ringi.usecases.run import RunOptions  # noqa: PLC0415
+
+    return RunDriver(click.get_current_context(), run_id, RunOptions()).go()
 
 
 def _require_sense(words: tuple[str, ...], given: dict[str, Any]) -> None:

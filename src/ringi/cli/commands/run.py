@@ -7,8 +7,8 @@ import click
 
 from ringi.cli.app import App
 from ringi.cli.arguments import read_named, require_long
+from ringi.cli.commands.run_driver import RunDriver
 from ringi.cli.planning.entry import Then, planned
-from ringi.cli.run_driver import RunDriver
 from ringi.cli.ui import translated
 from ringi.domain.run import Review
 from ringi.errors import NotFound

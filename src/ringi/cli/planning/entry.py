@@ -32,8 +32,8 @@ Then = Callable[[str], int]
 _START: Final = 'ringi plan "…"'
 
 
-def run(app: App, words: Sequence[str], options: dict[str, Any]) -> int:
-    """The exit code."""
+def run(app: App, words: Sequence[str], options: dict[str, Any], then: Then) -> int:
+    """The exit code. `then` is done if the person wants what they approved carried out now."""
     if options["show_prompt"]:
         return _show_prompt(app, words, options["resume"])
     seated = _at_terminal(app)
@@ -48,7 +48,7 @@ def run(app: App, words: Sequence[str], options: dict[str, Any]) -> int:
     elif options["resume"] is not None:
         require_long(options["resume"])
     order = _order(options)
-    return _go_on(app, _opened(app, words, options), order, seated=seated)
+    return _go_on(app, _opened(app, words, options), order, then, seated=seated)
 
 
 def _show_prompt(app: App, words: Sequence[str], session: str | None) -> int:
@@ -121,13 +121,15 @@ def planned(app: App, view: SessionView, then: Then) -> int:
     seated = _at_terminal(app)
     if not seated and not app.ui.as_json:
         app.ui = Ui(as_json=True, environment=app.environment)
-    return _go_on(app, view, Order(), seated=seated, then=then)
+    return _go_on(app, view, Order(), then, seated=seated, at_once=True)
 
 
-def _go_on(app: App, view: SessionView, order: Order, *, seated: bool, then: Then | None = None) -> int:
+def _go_on(
+    app: App, view: SessionView, order: Order, then: Then, *, seated: bool, at_once: bool = False
+) -> int:
     driver = Driver(app, view.session_id)
     if seated and not order.anything:
-        return _talk(driver, view, then)
+        return _talk(driver, view, then, at_once=at_once)
     try:
         return carry_out(driver, view, order)
     except KeyboardInterrupt:
@@ -136,18 +138,11 @@ def _go_on(app: App, view: SessionView, order: Order, *, seated: bool, then: The
         return Interrupted.exit_code
 
 
-def _talk(driver: Driver, view: SessionView, then: Then | None) -> int:
+def _talk(driver: Driver, view: SessionView, then: Then, *, at_once: bool) -> int:
     skip_after = driver.app.workspace.configuration.config.planning.skip_after_sec
-    dialogue = Dialogue(driver, TypedLines(driver.ui), skip_after, at_once=then is not None)
+    dialogue = Dialogue(driver, TypedLines(driver.ui), skip_after, at_once=at_once)
     code = dialogue.run(view)
-    return (then or _carried_out)(dialogue.run_id) if dialogue.run_id else code
-
-
-def _carried_out(run_id: str) -> int:
-    from ringi.cli.run_driver import RunDriver  # noqa: PLC0415  # most sessions end without
-    from ringi.usecases.run import RunOptions  # noqa: PLC0415
-
-    return RunDriver(click.get_current_context(), run_id, RunOptions()).go()
+    return then(dialogue.run_id) if dialogue.run_id else code
 
 
 def _chosen(app: App) -> str | None:
