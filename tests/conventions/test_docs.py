@@ -1,5 +1,6 @@
 """The pages say what is: what can be compared with the program is compared."""
 
+import ast
 import configparser
 import os
 import re
@@ -124,6 +125,29 @@ def test_every_command_is_in_the_table(folder: Path):
     config = cli.get_command(click.Context(cli), "config")
     assert isinstance(config, click.Group)
     assert all(f"`ringi config {name}`" in rows for name in config.commands)
+
+
+def offered_in(source: Path) -> Iterator[str]:
+    """Commands that the program tells a person to type: a whole string, or what follows a colon."""
+    for node in ast.walk(ast.parse(read(source))):
+        if isinstance(node, ast.JoinedStr):
+            text = "".join(str(one.value) if isinstance(one, ast.Constant) else "X" for one in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = re.sub(r"\{\w+\}", "X", node.value)
+        else:
+            continue
+        if found := re.search(r"(?:^|: )(ringi [a-z].*)$", text):
+            yield found[1]
+
+
+@pytest.mark.req("RN-11")
+def test_every_command_that_a_stopped_run_offers_exists():
+    ours = ROOT / "src" / "ringi"
+    sources = [*(ours / "runner").glob("*.py"), *(ours / "usecases").glob("*run*.py")]
+    sources += [ours / "usecases" / "replan.py", *ours.glob("cli/**/run*.py"), ours / "views" / "run.py"]
+    offered = {line for source in sources for line in offered_in(source)}
+    assert {"ringi run --again X", "ringi retry X", "ringi continue X --test COMMAND"} <= offered
+    assert [problem for line in sorted(offered) if (problem := problem_of(line))] == []
 
 
 def test_every_command_has_an_example_that_can_be_typed():

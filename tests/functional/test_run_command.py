@@ -1,13 +1,16 @@
 """`ringi run` from a plan to commits, as a person sees it; and without one, as a script does."""
 
 import json
+import os
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from tests.fakes.signing import RealKey
 from tests.functional.desk import Desk
 from tests.functional.screens import Screen
+from tests.helpers import accept_signers_in
 from tests.unit.runner.run_samples import RUN_ID, plan_of, step_of
 
 ROLE = "sh {role}"
@@ -128,3 +131,73 @@ def test_a_request_can_be_written_and_wrong_uses_are_named(desk: Desk):
     assert f"→ ringi run --request {path}" in done.stdout
     for words in ([], ["x y", "--session", "20"], ["--plan", "a", "--request", "b"]):
         assert desk.run("run", *words).returncode == 2
+
+
+@pytest.mark.req("RN-4", "IP-6")
+def test_a_key_approves_the_plan_and_the_steps_without_a_terminal(
+    project: tuple[Desk, Path, str], tmp_path: Path
+):
+    desk, file, role = project
+    key = RealKey(tmp_path, "key")
+    signers = Path(os.environ["XDG_CONFIG_HOME"]) / "ringi" / "allowed_signers"
+    signers.parent.mkdir(parents=True, exist_ok=True)
+    signers.write_text(f'hanako namespaces="ringi-approval" {key.public}\n')
+    signers.chmod(0o600)
+    accept_signers_in(desk.root)
+    stranger = RealKey(tmp_path, "stranger")
+    refused = desk.process("run", "--plan", str(file), "--with", role, "--sign", str(stranger.path))
+    assert refused.returncode == 6, refused.stderr
+    done = desk.process("--json", "run", RUN_ID, "--with", role, "--sign", str(key.path))
+    assert done.returncode == 3, done.stderr
+    assert "Fix the sum" in done.stderr
+    document = json.loads(done.stdout)
+    assert [step["status"] for step in document["steps"]] == ["proposed", "proposed"]
+    for step in document["steps"]:
+        for words in (["approve", step["plan_id"], "--sign", str(key.path)], ["execute", step["plan_id"]]):
+            decided = desk.process(*words)
+            assert decided.returncode == 0, decided.stderr
+    assert desk.process("continue").returncode == 0
+    assert "signed" in desk.run("report").stdout
+    assert desk.process("run", "Add JSON output", "--sign", str(key.path)).returncode == 2
+
+
+@pytest.mark.req("RN-7", "RN-14")
+def test_a_step_that_is_too_large_is_planned_anew_with_the_command_it_names(
+    project: tuple[Desk, Path, str], tmp_path: Path
+):
+    desk, file, _role = project
+    large = tmp_path / "large.sh"
+    large.write_text("sed -i 's/a - b/a + b/' calc.py; seq 200 > notes.md\n")
+    with Screen.ringi(desk.root, "run", "--plan", str(file), "--with", f"sh {large}", columns=100) as screen:
+        screen.wait(r"Approve\? \[y/n\]")
+        screen.type("y", enter=True)
+        screen.wait(f"→ ringi run --again {RUN_ID}")
+        assert screen.exit_code == 6
+    done = desk.process("--json", "run", "--again", RUN_ID)
+    assert done.returncode == 3, done.stderr
+    anew = json.loads(done.stdout)
+    assert (anew["replaces"], anew["stop"]["reason_code"]) == (RUN_ID, "APPROVAL_NEEDED")
+    assert len(anew["steps"]) > 2
+    again = desk.process("run", "--again", RUN_ID)
+    assert again.returncode == 6
+    assert f"ringi run {anew['run_id']}" in again.stderr
+
+
+@pytest.mark.req("RN-14")
+def test_a_run_whose_tests_keep_failing_is_planned_anew_in_a_session(
+    project: tuple[Desk, Path, str], tmp_path: Path
+):
+    desk, file, _role = project
+    wrong = tmp_path / "wrong.sh"
+    wrong.write_text("sed -i 's/a - b/a * b/' calc.py; echo >> calc.py\n")
+    with Screen.ringi(desk.root, "run", "--plan", str(file), "--with", f"sh {wrong}", columns=100) as screen:
+        screen.wait(r"Approve\? \[y/n\]")
+        screen.type("y", enter=True)
+        screen.wait(f"→ ringi retry {RUN_ID}")
+        assert screen.exit_code == 6
+    done = desk.process("run", "--again", RUN_ID)
+    assert done.returncode == 3, done.stderr
+    [session] = desk.json("status")["planning"]
+    whole = json.dumps(desk.json("status", "--session", session["sessionId"]))
+    assert RUN_ID in whole
+    assert "UNIT_TEST_FAILED" in whole

@@ -1,5 +1,6 @@
 """A role works on a step, and what it changed is measured (RN-6, RN-9)."""
 
+import shlex
 from collections.abc import Sequence
 from typing import Final
 
@@ -139,7 +140,7 @@ def _violated(carrier: Carrier, index: int, run: Run, found: Sequence[Violation]
     if too_large is not None:
         next_action = f"ringi run --again {run.run_id}"
     elif first.paths:
-        next_action = f"ringi continue {run.run_id} --allow {first.paths[0]}"
+        next_action = f"ringi continue {run.run_id} --allow {shlex.quote(first.paths[0])}"
     else:
         next_action = f"ringi retry {run.run_id}"
     stop = stop_of(stopping.code, Text("{problem}", problem=problem), next_action, step)

@@ -1,21 +1,26 @@
 """`ringi run`: from a request to commits with evidence."""
 
 from gettext import gettext as _
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from ringi.cli.app import App
 from ringi.cli.arguments import read_named, require_long
 from ringi.cli.commands.run_driver import RunDriver
+from ringi.cli.plan_names import RUN
 from ringi.cli.planning.entry import Then, planned
 from ringi.cli.ui import translated
-from ringi.domain.run import Review
+from ringi.domain.run import Review, Run
 from ringi.errors import NotFound
 from ringi.text import Text
+from ringi.usecases.replan import replan
 from ringi.usecases.requests import new_request
 from ringi.usecases.run import RunOptions
 from ringi.usecases.run_start import start_from_file, start_from_request, start_from_session
+
+_SOURCES: Final = ("request", "plan", "session", "again", "new_request")
 
 
 @click.command()
@@ -23,6 +28,7 @@ from ringi.usecases.run_start import start_from_file, start_from_request, start_
 @click.option("--request", metavar="FILE", help="Plan the request in this Markdown file.")
 @click.option("--plan", metavar="FILE|-", help="Carry out a planning.json made elsewhere.")
 @click.option("--session", metavar="ID", help="Carry out what this planning session was approved with.")
+@click.option("--again", metavar="RUN", type=RUN, help="Plan a stopped run anew.")
 @click.option(
     "--new-request",
     metavar="[TITLE]",
@@ -35,6 +41,9 @@ from ringi.usecases.run_start import start_from_file, start_from_request, start_
 @click.option("--in-place", is_flag=True, help="Switch your own checkout to the work branch.")
 @click.option("--max-steps", type=click.IntRange(1, 99), metavar="N", help="Pause after so many steps.")
 @click.option("--with", "command", metavar="CMD", default="", help="Who implements it.")
+@click.option(
+    "--sign", metavar="KEY", type=click.Path(path_type=Path), help="Approve the plan with this SSH key."
+)
 @click.pass_context
 def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
     """Carry out a request: a plan to approve, small tested steps, a commit for each, a report.
@@ -44,9 +53,12 @@ def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
     person is needed, and ringi continue goes on.
     """
     app: App = ctx.obj
-    sources = [name for name in ("request", "plan", "session", "new_request") if given[name] is not None]
+    sources = [name for name in _SOURCES if given[name] is not None]
     if len(sources) + bool(words) != 1:
-        raise click.UsageError(_('Say what to run: "…", --request FILE, --plan FILE or --session ID'))
+        message = _('Say what to run: "…", --request FILE, --plan FILE, --session ID or --again RUN')
+        raise click.UsageError(message)
+    if given["sign"] and {*sources} & {"request", "new_request"}:
+        raise _unsigned()
     if given["new_request"] is not None:
         path = new_request(app.workspace, given["new_request"], translated)
         app.ui.line(Text("Fill in {path}, then:", path=str(path)))
@@ -62,7 +74,7 @@ def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
     )
 
     def then(run_id: str) -> int:
-        return RunDriver(ctx, run_id, options).go()
+        return RunDriver(ctx, run_id, options, given["sign"]).go()
 
     raise click.exceptions.Exit(_begun(app, words, given, then))
 
@@ -74,6 +86,10 @@ def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
     if given["session"] is not None:
         require_long(given["session"])
         return then(start_from_session(workspace, given["session"]).run_id)
+    if given["again"] is not None:
+        require_long(given["again"])
+        anew = replan(workspace, given["again"])
+        return then(anew.run_id) if isinstance(anew, Run) else planned(app, anew, then)
     if given["request"] is not None:
         view = start_from_request(workspace, read_named(given["request"]), given["request"])
         return planned(app, view, then)
@@ -82,4 +98,10 @@ def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
             return then(start_from_session(workspace, words[0]).run_id)
         except NotFound:
             pass  # a request of one word
+    if given["sign"]:
+        raise _unsigned()
     return planned(app, workspace.planning.start(" ".join(words), actor=app.actor), then)
+
+
+def _unsigned() -> click.UsageError:
+    return click.UsageError(_("--sign approves the plan of a run: give RUN, --plan FILE or --again RUN"))

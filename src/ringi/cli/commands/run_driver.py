@@ -5,18 +5,19 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 from typing import Final, TextIO
 
 import click
 
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
-from ringi.cli.ask import LinePrompter
+from ringi.cli.ask import LinePrompter, signed
 from ringi.cli.commands.review import can_be_full, decide
 from ringi.cli.progress import Line, Pace
 from ringi.cli.runs import Looked, document, lock_of, reading, show
 from ringi.cli.ui import help_lines, translated, width
-from ringi.domain.approval import TypedAnswer
+from ringi.domain.approval import Proof, TypedAnswer
 from ringi.domain.plan import risk_of
 from ringi.domain.risk import Risk
 from ringi.domain.run import Review, Run, RunPhase, StepState, StepStatus, StopCode
@@ -67,12 +68,14 @@ def exit_code(run: Run) -> int:
 
 
 class RunDriver:
-    def __init__(self, ctx: click.Context, run_id: str, options: RunOptions) -> None:
+    def __init__(self, ctx: click.Context, run_id: str, options: RunOptions, key: Path | None = None) -> None:
+        """A key approves the plan; the results are asked for all the same."""
         self._ctx = ctx
         self._app: App = ctx.obj
         self._ui = self._app.ui
         self._run_id = run_id
         self._options = options
+        self._key = key
 
     def go(self) -> int:
         """The exit code."""
@@ -102,6 +105,8 @@ class RunDriver:
     def _is_asked(self, run: Run) -> bool:
         """Whether a person can decide now."""
         needed = run.stop is not None and run.stop.reason_code is StopCode.APPROVAL_NEEDED
+        if needed and self._key and run.stopped_in is RunPhase.PLANNING:
+            return True
         return needed and not self._ui.as_json and self._app.workspace.person.refusal() is None
 
     def _told(self, run: Run) -> int:
@@ -116,11 +121,16 @@ class RunDriver:
 
     def _plan_approved(self) -> bool:
         """A plan made elsewhere: nobody has approved it yet."""
-        self._app.workspace.signers.require_typing(f"ringi run {self._run_id} --sign KEY")
         found = ReviewedRun(self._app.workspace, self._run_id)
+        if self._key is None:
+            self._app.workspace.signers.require_typing(found.signing)
         self._ui.line(title_of(found.run.instruction), style="bold")
         self._ui.show(plan_lines(found.plan))
-        proof = typed_approval(LinePrompter(self._app), found.digest)
+        proof: Proof | None
+        if self._key is not None:
+            proof = signed(self._app, self._key, found.statement(self._app.workspace.person.user()))
+        else:
+            proof = typed_approval(LinePrompter(self._app), found.digest)
         if proof is not None:
             found.approve(proof)
         return proof is not None
