@@ -4,6 +4,7 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.plan_names import PLAN
+from ringi.domain.subject import elsewhere
 from ringi.errors import CommitFailed, NoCurrentPlan, Refused
 from ringi.text import Text
 from ringi.views import words
@@ -22,6 +23,10 @@ def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None
         app.ui.line(Text("The rest can be executed again under the same approval:"), indent=2)
         app.ui.next_step(f"ringi execute {name}")
         app.fail(aborted(result, specs, name))
+    if document.step and elsewhere(document.step):
+        told = Text("✓ {step} is committed on the run's branch", step=document.step.step_id)
+        app.ui.line(told, style="green")
+        return
     app.ui.show([end_line(result, specs, name)])
     if not files_written(result, specs):
         app.ui.next_step(f"ringi show {name}")
