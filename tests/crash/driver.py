@@ -10,18 +10,26 @@ import json
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Iterator, Mapping
+from types import FrameType
 from typing import Any
 
 import ringi
 from ringi.domain.approval import TypedAnswer
+from ringi.domain.plan import PlanStatus
+from ringi.domain.run import OVER, StepStatus
 from ringi.usecases.plan_merge import merge_if_clean
 from ringi.usecases.reviewed_plan import ReviewedPlan
+from ringi.usecases.run import RunOptions, run_steps
 from tests.fakes.people import SeatedPerson
+from tests.helpers import approve
 
 _PR_SET_PTRACER = 0x59616D61
 _ANY_PROCESS = ctypes.c_ulong(-1)
 _COUNTED = ("open", "os.", "sqlite3.", "ctypes.", "fcntl.", "shutil.", "pathlib.")
+_CHANGING = ("os.link", "os.remove", "os.rename", "os.symlink", "os.truncate", "subprocess.Popen")
+"""Where something becomes visible to others; in between files are written that nobody knows yet."""
 
 
 def main() -> None:
@@ -60,14 +68,19 @@ def _warm() -> None:
 def _child(task: Mapping[str, Any], tell: int) -> None:
     code = 70
     try:
+        if "run" in task and task["event"]:  # also while the work of an earlier one is recovered
+            _die_at(task["event"], _CHANGING)
         with _opened(task) as workspace:
             if task["attach"]:
                 _wait_for_tracer(tell)
-            if task.get("event"):
-                _die_at(task["event"])
+            if task.get("event") and "run" not in task:
+                _die_at(task["event"], _COUNTED)
             code = 0 if _act(workspace, task) else 71
             # Not the end of the process: closing the ledger is no part of the execution.
             os._exit(code)
+    except BaseException:
+        traceback.print_exc()
+        raise
     finally:
         os._exit(code)
 
@@ -82,6 +95,8 @@ def _opened(task: Mapping[str, Any]) -> Iterator[ringi.Workspace]:
 
 
 def _act(workspace: ringi.Workspace, task: Mapping[str, Any]) -> bool:
+    if task.get("run"):
+        return _carry_on(workspace, task["run"], RunOptions(**task["options"]))
     if task.get("merge"):
         return merge_if_clean(ReviewedPlan(workspace, task["plan"])) is not None
     if answer := task.get("answer"):
@@ -90,17 +105,47 @@ def _act(workspace: ringi.Workspace, task: Mapping[str, Any]) -> bool:
     return workspace.plan.execute(task["plan"]).overall_success
 
 
-def _die_at(event: int) -> None:
+def _carry_on(workspace: ringi.Workspace, run_id: str, options: RunOptions) -> bool:
+    """To its end: whatever waits is approved and carried out."""
+    while (run := workspace.sessions.run(run_id)).phase not in OVER:
+        made = [step.plan_id for step in run.steps if step.status is StepStatus.PROPOSED]
+        if run.stop and made:
+            there = workspace.of_plan(made[0])
+            if there.plan.get_state(made[0]).status is PlanStatus.PENDING_REVIEW:
+                approve(there, made[0])
+                there.plan.execute(made[0])
+        now = run_steps(workspace, run_id, options)
+        if now.steps == run.steps and run.stop:
+            plans = [(ref.id, str(ref.status)) for ref in workspace.plan.list()]
+            sys.stderr.write(f"{now.stop} {plans}\n")
+            return False
+    return True
+
+
+def _die_at(event: int, counted: tuple[str, ...]) -> None:
     left = event
 
-    def hook(name: str, arguments: object) -> None:
+    def hook(name: str, _: object) -> None:
         nonlocal left
-        if name.startswith(_COUNTED):
+        if name.startswith(counted):
             left -= 1
             if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+                _die()
+            if name == "subprocess.Popen":
+                left -= 1
+                if left == 0:
+                    sys.setprofile(_die_once_started)
 
     sys.addaudithook(hook)
+
+
+def _die_once_started(frame: FrameType, event: str, _: object) -> None:
+    if event == "return" and frame.f_code.co_qualname == "Popen._execute_child":
+        _die()
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _wait_for_tracer(tell: int) -> None:

@@ -163,11 +163,16 @@ def commit(services: Services, approval: Approval, result: ExecutionResult) -> E
     if services.store.checking() != result.plan_id:
         with services.store.transaction() as transaction:
             transaction.set_checking(result.plan_id)
+    return _ended(services, result, _attempted(services, approval, subject, subject.commit), subject)
+
+
+def _attempted(
+    services: Services, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
+) -> CommitOutcome:
     try:
-        outcome = _made(services, approval, subject, subject.commit)
+        return _made(services, approval, subject, wanted)
     except NoCommit as error:
-        outcome = CommitOutcome("", str(error.details["why"]))
-    return _ended(services, result, outcome, subject)
+        return CommitOutcome("", str(error.details["why"]))
 
 
 def _ended(
@@ -268,7 +273,7 @@ def not_made(services: Services, approval: Approval, result: ExecutionResult) ->
 
 
 def finish(services: Services, recovered: Sequence[ExecutionResult]) -> list[ExecutionResult]:
-    """Records what the repository shows after a crash; commits nothing."""
+    """Records what the repository shows after a crash; commits nothing but a step of a run."""
     plan_id = services.store.checking()
     stored = services.store.plan(plan_id) if plan_id else None
     if stored is None:
@@ -285,10 +290,25 @@ def finish(services: Services, recovered: Sequence[ExecutionResult]) -> list[Exe
         _recorded(services, last.result, outcome, over=False)
         return list(recovered)
     if last.intent.kind is subject.kind and services.commits is not None:
-        outcome = _found(services, approval, subject, subject.commit) or outcome
+        found = _found(services, approval, subject, subject.commit)
+        outcome = found or _once_more(services, approval, last.result) or outcome
     result = _ended(services, last.result, outcome, subject)
     others = [one for one in recovered if one.execution_id != result.execution_id]
     return [*others, msgspec.structs.replace(result, recovered=True)]
+
+
+def _once_more(services: Services, approval: Approval, result: ExecutionResult) -> CommitOutcome | None:
+    """A step is nothing without its commit: taken back, a person would have to approve it again.
+
+    Tried once, in case a hook is what cuts it off.
+    """
+    subject = _approved(approval)
+    if not subject.step or not subject.commit or subject.kind is not Act.EXECUTE:
+        return None
+    if outcome_of(services.store.events(result.plan_id)) is not None:
+        return None
+    _recorded(services, result, CommitOutcome("", str(_CUT_OFF)), over=False)
+    return _attempted(services, approval, subject, subject.commit)
 
 
 def _found(

@@ -67,9 +67,10 @@ def _finish(carrier: Carrier) -> None:
     if stop := carrier.bench.publish(carrier.run):
         carrier.halt(stop)
         return
+    # Before it is over: nobody looks after a run that is.
+    carrier.bench.tidy(carrier.run)
     done = machine.in_phase(carrier.run, RunPhase.COMPLETED)
     carrier.save(done, "completed", EventKind.RUN_COMPLETED)
-    carrier.bench.tidy(done)
 
 
 _OF_RUN: Final[Mapping[Act, Callable[[Carrier], None]]] = {

@@ -159,8 +159,8 @@ def cancel_run(workspace: OpenWorkspace, run_id: str) -> Run:
         if step.plan_id and step.status is not StepStatus.DONE:
             bench.throw_away(step.plan_id)
     ended = replace(machine.in_phase(run, RunPhase.CANCELLED), stop=None, stopped_in=None)
-    _save(workspace, stored, ended, EventKind.RUN_CANCELLED, "")
     bench.tidy(ended)
+    _save(workspace, stored, ended, EventKind.RUN_CANCELLED, "")
     return ended
 
 

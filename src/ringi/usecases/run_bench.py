@@ -74,7 +74,11 @@ class RunBench:
             branch.make()
         except BranchRefused as error:
             return refusal(run, error)
-        copy = _copy_of(self._workspace.places.copies, run.run_id) or _make(self._workspace, run)
+        copy = _copy_of(self._workspace.places.copies, run.run_id)
+        if copy is not None and not copy.record.taken:  # whoever made it was killed
+            copy.remove()
+            copy = None
+        copy = copy or _make(self._workspace, run)
         _bring_to(copy, branch)
         return Begun(branch.of.base_commit, copy.shadow.capture().tree, copy.id)
 

@@ -173,6 +173,8 @@ class RunBranch:
 
         Returns the newest commit. Raises BranchMoved, or WorkBranchExists before anything was published.
         """
+        if not self.is_made and self.of.tip and _commit(_looking(self._person), self._ref) == self.of.tip:
+            return self.of.tip  # all of it was, and the folder is removed
         new = self.tip()
         if self.of.in_place or new == self.of.base_commit:
             return new
