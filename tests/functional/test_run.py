@@ -78,6 +78,22 @@ def test_each_step_is_decided_before_the_next_begins(root: Path):
     assert desk.decide("S02").phase is RunPhase.COMPLETED
 
 
+@pytest.mark.req("RN-4", "RN-7")
+def test_what_is_edited_in_its_files_is_noticed_and_not_followed(root: Path):
+    desk = RunDesk(root, implementer=BOTH)
+    desk.start(TWO)
+    desk.go()
+    [stage] = (root / ".agent/runs").rglob("stage.json")
+    plan = stage.with_name("planning.json")
+    stage.write_text(stage.read_text().replace("needs_input", "completed"))
+    plan.write_text(plan.read_text().replace("Step 2", "Another").replace("aiflow/", "other/"))
+    with desk.open() as workspace:
+        assert {Path(name).name for name in workspace.upkeep.differences()} == {stage.name, plan.name}
+    assert desk.decide("S01", "S02").phase is RunPhase.COMPLETED
+    assert desk.commits() == ["Step 1", "Step 2"]
+    assert git(root, "branch", "--list", "other/*") == ""
+
+
 @pytest.mark.req("RN-6")
 def test_it_pauses_after_as_many_steps_as_it_may_take(root: Path):
     desk = RunDesk(root, implementer=BOTH)
