@@ -19,6 +19,7 @@ from ringi import errors
 from ringi.cli.examples import EXAMPLES
 from ringi.cli.main import COMMANDS, cli, hoisted
 from ringi.domain.plan import PLAN_TRANSITIONS
+from ringi.domain.run import StopCode
 from ringi.wiring.config_keys import KEYS
 from tests.helpers import accept_signers_in
 
@@ -148,6 +149,13 @@ def test_every_command_that_a_stopped_run_offers_exists():
     offered = {line for source in sources for line in offered_in(source)}
     assert {"ringi run --again X", "ringi retry X", "ringi continue X --test COMMAND"} <= offered
     assert [problem for line in sorted(offered) if (problem := problem_of(line))] == []
+
+
+@in_both
+@pytest.mark.req("RN-11")
+def test_every_reason_that_a_run_stops_for_is_on_its_page(folder: Path):
+    rows = "\n".join(line for line in read(folder / "runs.md").splitlines() if line.startswith("| `"))
+    assert set(re.findall(r"`([A-Z][A-Z0-9_]+)`", rows)) == {*map(str, StopCode)}
 
 
 def test_every_command_has_an_example_that_can_be_typed():

@@ -257,7 +257,7 @@ def _step_lines(one: StepResult, facts: RunFacts, say: Say) -> Iterator[str]:
     if state.tree:
         expected = one.step.expected_diff
         changed = Text(
-            "{files} files, {lines} lines changed (expected: at most {most_files} files, {most} lines)",
+            "files: {files} (expected: at most {most_files}), lines: {lines} (expected: at most {most})",
             files=state.files,
             lines=state.lines,
             most_files=expected.files_max,

@@ -99,6 +99,8 @@ def step_facts(state: StepState) -> Iterator[Text]:
 
 
 def changed(state: StepState) -> Text:
+    if state.files == state.lines == 1:
+        return Text("1 file, 1 line")
     if state.files == 1:
         return Text("1 file, {lines} lines", lines=state.lines)
     return Text("{files} files, {lines} lines", files=state.files, lines=state.lines)
