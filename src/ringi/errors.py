@@ -680,7 +680,7 @@ class RunOver(Refused):
 class CannotReplan(Refused):
     code = "cannot_replan"
     message = "Run {run} cannot be planned again: {why}"
-    hint = "See what can be done: ringi status {run}"
+    hint = 'See what can be done: ringi status {run}; or plan it from the start: ringi run "…"'
 
 
 class WrongAnswer(Refused):
