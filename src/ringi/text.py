@@ -1,6 +1,7 @@
 """Text for people: translatable templates, and the filter for text from outside."""
 
 import gettext
+import re
 import unicodedata
 from collections.abc import Callable
 from functools import cache
@@ -69,6 +70,12 @@ _LAST_OF_TWO_BYTES: Final = 0xFFFF
 # Cc control, Cf format (bidirectional marks, zero width), Cs surrogate (bytes that were not UTF-8),
 # Zl and Zp line and paragraph separators, Co private use, Cn not assigned.
 _SHOWN_AS_CODE: Final = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"])
+_TERMINAL_CODES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+
+
+def without_codes(text: str) -> str:
+    """Without what a terminal obeys, such as colours; it is for what another program printed."""
+    return _TERMINAL_CODES.sub("", text)
 
 
 def visible(text: str, *, keep: str = "\t") -> str:

@@ -31,6 +31,8 @@ class Case(NamedTuple):
     """Writes what the agent needs to its home; gives the variables."""
     screen: tuple[str, ...]
     """The same start as a person at a terminal types it, who can be asked."""
+    role: str
+    """The command that gives it a role in a run: only its model is chosen."""
     tests: bool = True
     """Whether it runs commands by itself."""
 
@@ -142,6 +144,7 @@ CLAUDE = Case(
     _claude,
     screen=("claude", "--model", "two", ASKED, "--permission-mode", "acceptEdits",
             "--allowedTools", "Bash(python3:*)"),
+    role="claude --model two",
 )  # fmt: skip
 CODEX = Case(
     "codex",
@@ -155,6 +158,7 @@ CODEX = Case(
     lambda _: [Call("exec_command", {"cmd": "echo notes > NOTES.md"}), Say(NOTED)],
     _codex,
     screen=("codex", "--no-alt-screen", "-m", "two", ASKED, "-a", "never", "-s", "workspace-write"),
+    role="codex -m two",
 )
 OPENCODE = Case(
     "opencode",
@@ -169,6 +173,7 @@ OPENCODE = Case(
     lambda root: [Call("write", {"filePath": f"{root}/NOTES.md", "content": _NOTES}), Say(NOTED)],
     _opencode,
     screen=("opencode", "-m", "scripted/two", "--prompt", ASKED, "--mini"),
+    role="opencode -m scripted/two",
 )
 GEMINI = Case(
     "gemini",
@@ -183,6 +188,7 @@ GEMINI = Case(
     lambda root: [Call("write_file", {"file_path": f"{root}/NOTES.md", "content": _NOTES}), Say(NOTED)],
     _gemini,
     screen=("gemini", "-m", "gemini-two", "-i", ASKED, "--approval-mode", "yolo"),
+    role="gemini -m gemini-two",
 )  # fmt: skip
 AIDER = Case(
     "aider",
@@ -196,6 +202,7 @@ AIDER = Case(
     _aider,
     screen=("aider", "--model", "openai/two", "--edit-format", "diff", "--no-stream",
             "-m", ASKED, "app/hello.py"),
+    role="aider --model openai/two --edit-format diff --no-stream",
     tests=False,
 )  # fmt: skip
 CASES = (CLAUDE, CODEX, OPENCODE, GEMINI, AIDER)

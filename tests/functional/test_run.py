@@ -163,6 +163,15 @@ def test_what_a_role_does_wrong(root: Path, script: str, code: StopCode, phase: 
     assert git(root, "branch", "--list", "aiflow/*") == ""
 
 
+@pytest.mark.req("RN-12")
+def test_a_role_that_changes_nothing_has_said_why(root: Path):
+    desk = RunDesk(root, implementer=r"printf '\033[31mcalc.py is generated\033[0m\n'")
+    desk.start(a_plan(a_step(1)))
+    run = desk.go()
+    assert run.stop is not None
+    assert (run.stop.reason_code, run.stop.detail) == (StopCode.NO_CHANGES, "calc.py is generated\n")
+
+
 def test_a_person_allows_a_path_and_nobody_works_again(root: Path):
     desk = RunDesk(root, implementer=FIX + "; echo x > other.py; date +%N >> other.py")
     desk.start(a_plan(a_step(1), limits={"max_autofix_cycles": 0}))

@@ -177,7 +177,8 @@ def test_while_somebody_works_a_terminal_shows_it_live(desk: Desk):
             with Screen.ringi(desk.root, "status", run.run_id, columns=60, rows=16) as screen:
                 screen.wait("tests/test_a.py")
                 assert "at work now" in screen.text
-                assert "\\x1b[31mtests/test_a.py .." in screen.text
+                assert " tests/test_a.py .." in screen.text
+                assert b"\x1b[31mtests" not in screen.raw, "its colours are not ours"
                 worker.stdin.write("tests/test_b.py FAILED\n")
                 worker.stdin.flush()
                 screen.wait("test_b.py FAILED")

@@ -327,7 +327,8 @@ _GEMINI: Final = Agent(
         last=("--resume", "latest"),
         named=("--resume",),
     ),
-    unattended=Unattended(("--approval-mode", "auto_edit"), _words("--approval-mode -y --yolo")),
+    # auto_edit would deny it every command, the tests as well.
+    unattended=Unattended(("--approval-mode", "yolo"), _words("--approval-mode -y --yolo")),
     model=Model(
         words=("gemini", *_GEMINI_ASKED, "--policy", f"{FILES}/no-tools.toml"),
         reading=("gemini", *_GEMINI_ASKED, "--policy", f"{FILES}/reading.toml"),
@@ -387,6 +388,8 @@ _OPENCODE: Final = Agent(
         last=("--continue",),
         named=("--session",),
     ),
+    # Without a terminal, what its settings ask about is denied. What they deny stays denied.
+    unattended=Unattended(("--auto",), _words("--auto --dangerously-skip-permissions")),
     presence=Presence(
         ("opencode",),
         (".config/opencode", ".opencode"),

@@ -31,7 +31,7 @@ from ringi.errors import (
 )
 from ringi.llm.backend import Call, Reply, RetryLater, Turn
 from ringi.process.capture import Ran, at_most, last, run
-from ringi.text import Text, why_failed
+from ringi.text import Text, why_failed, without_codes
 
 PREFIX: Final = "command:"
 MOST_BYTES: Final = 1024 * 1024
@@ -60,7 +60,6 @@ _ELSEWHERE: Final = frozenset(
         "CLICOLOR_FORCE",
     }
 )
-_TERMINAL_CODES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _HEADINGS: Final[Mapping[str, str]] = {"user": "User", "assistant": "You, earlier"}
 _NO_TOOLS: Final = "Answer immediately with text only. Use no tools, read no files, and ask no questions."
 _READING: Final = (
@@ -317,7 +316,7 @@ def _remove(folder: Path) -> None:
 
 
 def _text(data: bytes) -> str:
-    return _TERMINAL_CODES.sub("", data.decode("utf-8", errors="replace"))
+    return without_codes(data.decode("utf-8", errors="replace"))
 
 
 def _end_of(words: str) -> str:

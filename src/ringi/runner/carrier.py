@@ -15,7 +15,7 @@ from ringi.runner.bench import RunEvent, RunServices
 from ringi.runner.gates import stops
 from ringi.runner.machine import with_step
 from ringi.runner.services import RoleWork, Task
-from ringi.text import Text
+from ringi.text import Text, without_codes
 
 _E, _S = EventKind, StepStatus
 _FAILING: Final = frozenset(
@@ -79,7 +79,7 @@ class Carrier:
         self.services.on_event(RunEvent(self.run, step_id, what))
 
     def hear(self, step_id: str, data: bytes) -> None:
-        lines = data.decode("utf-8", errors="replace").splitlines()
+        lines = without_codes(data.decode("utf-8", errors="replace")).splitlines()
         if lines:
             self.services.on_event(RunEvent(self.run, step_id, Text("{line}", line=""), lines[-1]))
 

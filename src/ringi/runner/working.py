@@ -89,9 +89,13 @@ def role_failed(
     if step.fallback and not state.fallback and state.status is _S.WORKING:
         carrier.save(with_step(noted, index, fallback=True), f"{step.step_id}: falling back, {code}")
         return
-    log = carrier.services.files.tail(attempt.log, _SHOWN_OUTPUT)
     stop = stop_of(code, why, f"ringi retry {run.run_id}", step)
-    carrier.halt(replace(stop, detail=carrier.services.mask(log)), noted)
+    carrier.halt(replace(stop, detail=_said(carrier, attempt)), noted)
+
+
+def _said(carrier: Carrier, attempt: Attempt) -> str:
+    """Its last words."""
+    return carrier.services.mask(carrier.services.files.tail(attempt.log, _SHOWN_OUTPUT))
 
 
 def _measure(carrier: Carrier, index: int, attempt: Attempt, earlier: tuple[Attempt, ...]) -> None:
@@ -144,6 +148,8 @@ def _violated(carrier: Carrier, index: int, run: Run, found: Sequence[Violation]
     else:
         next_action = f"ringi retry {run.run_id}"
     stop = stop_of(stopping.code, Text("{problem}", problem=problem), next_action, step)
+    if stopping.code is StopCode.NO_CHANGES:  # the brief says: change nothing and say why
+        stop = replace(stop, detail=_said(carrier, run.steps[index].attempts[-1]))
     if person:  # it goes on in the same copy once the person has mended it
         attempts = run.steps[index].attempts
         run = with_step(run, index, tree="", attempts=(*attempts[:-1], replace(attempts[-1], ended_at="")))

@@ -13,7 +13,7 @@ from typing import Final
 
 from ringi.errors import InTheWay
 from ringi.fs import OsFileSystem, open_own, opened, publish
-from ringi.text import Text
+from ringi.text import Text, without_codes
 
 _PATCHES: Final = "patches"
 _LOGS: Final = "logs"
@@ -52,13 +52,14 @@ class RunFiles:
             publish(folder, _name(path), data)
 
     def tail(self, path: str, most: int) -> str:
-        """The last bytes of a log as text; empty if it is not there."""
+        """The last bytes of a log as text, without colours; empty if it is not there."""
         with contextlib.suppress(OSError, InTheWay), self._folder(_LOGS, make=False) as folder:
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             descriptor = os.open(_name(path), flags, dir_fd=folder)
             try:
                 size = os.fstat(descriptor).st_size
-                return os.pread(descriptor, most, max(0, size - most)).decode("utf-8", "replace")
+                data = os.pread(descriptor, most, max(0, size - most))
+                return without_codes(data.decode("utf-8", "replace"))
             finally:
                 os.close(descriptor)
         return ""

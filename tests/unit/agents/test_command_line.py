@@ -239,9 +239,9 @@ def test_a_sandbox_of_the_agent_is_switched_off_unless_it_allows_less(command: s
         ("codex", "codex exec --sandbox workspace-write -- BRIEF"),
         ("codex exec --full-auto", "codex exec --full-auto -- BRIEF"),
         ("gemini --yolo", "gemini --yolo --prompt=BRIEF"),
-        ("gemini -m pro", "gemini --approval-mode auto_edit -m pro --prompt=BRIEF"),
+        ("gemini -m pro", "gemini --approval-mode yolo -m pro --prompt=BRIEF"),
         ("aider --model x app.py", "aider --message BRIEF --yes-always --model x app.py"),
-        ("opencode run --model a/b", "opencode run --model a/b -- BRIEF"),
+        ("opencode run --model a/b", "opencode run --auto --model a/b -- BRIEF"),
     ],
 )  # fmt: skip
 def test_an_agent_is_asked_without_a_terminal(line: str, once: str) -> None:
