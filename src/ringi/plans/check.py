@@ -232,9 +232,11 @@ def finish(services: Services) -> None:
 
 def require_committed(services: Services, approval: Approval, result: ExecutionResult) -> None:
     """What a step of a run wrote goes if it did not become a commit. Raises StepNotCommitted then."""
+    outcome = result.commit
+    if not outcome or outcome.commit:
+        return
     stored = services.store.plan(result.plan_id)
-    step, outcome = stored.document.step, result.commit
-    if step and outcome and not outcome.commit:
+    if step := stored.document.step:
         became = _take_back_step(services, result.plan_id, approval)
         raise StepNotCommitted(
             plan=f"p{stored.number}",
