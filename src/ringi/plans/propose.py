@@ -210,7 +210,8 @@ def set_specs(
     `merged` says what they were merged with. Raises PlanChanged if the plan is no longer `only_if`.
     `requester` is set by whoever started the proposer; else it is whoever is here.
     """
-    require_here(services, services.store.plan(plan_id))
+    if services.run_id:  # its tree may have to be made first
+        require_here(services, services.store.plan(plan_id))
     since = merged.since if merged else {}
     tree = as_seen(services.tree, basis, seen) if services.run_id else services.tree
     if not from_model:  # which counts them
@@ -223,6 +224,7 @@ def set_specs(
     bases, kept_until = _bases(services, validated, seen)
     with services.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
+        require_here(services, stored)
         if only_if:
             require_as_seen(stored, only_if)
         refuse_fixed(stored)
