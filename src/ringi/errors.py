@@ -36,6 +36,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 ├── Usage               2     the call itself is wrong
 │   ├── NotFound              no such plan, file, key
 │   ├── NoCurrentPlan         no plan was named, and none is current
+│   ├── NoRun                 no run was named, and none fits
 │   ├── NameTaken             another program has the name
 │   ├── Ambiguous             more than one plan is meant
 │   ├── NoSuchProgram         the command to run does not exist
@@ -367,6 +368,12 @@ class NoCurrentPlan(Usage):
     code = "no_current_plan"
     message = "There is no current plan."
     hint = "See the plans, and name one: ringi list"
+
+
+class NoRun(Usage):
+    code = "no_run"
+    message = "No run is there for this command."
+    hint = 'See the runs: ringi status; start one: ringi run "…"'
 
 
 class NameTaken(Usage):

@@ -69,6 +69,21 @@ def test_two_approvals_lead_from_a_plan_to_commits_and_a_report(project: tuple[D
     assert (desk.files(), desk.git("status", "--porcelain")) == before
     assert "approved by" in desk.run("report").stdout
     assert desk.run("doctor").returncode == 0
+    # By the beginning of its id, as everywhere.
+    with Screen.ringi(desk.root, "undo", RUN_ID[:-3], columns=100, rows=40) as screen:
+        screen.wait(r"Go\? \[y/n\]")
+        screen.type("y", enter=True)
+        screen.wait("is gone")
+        assert screen.exit_code == 0
+    assert desk.git("branch", "--list", document["work_branch"]) == ""
+
+
+@pytest.mark.parametrize("command", ["continue", "retry", "cancel", "report"])
+def test_where_there_is_no_run(desk: Desk, command: str):
+    done = desk.run(command)
+    assert done.returncode == 2
+    assert "No run is there for this command." in done.stderr
+    assert "ringi status" in done.stderr
 
 
 @pytest.mark.req("RN-4")

@@ -13,11 +13,10 @@ from ringi.cli.app import App
 from ringi.cli.arguments import require_long
 from ringi.domain.run import OVER, Run, RunPhase, errors_of, stage_of
 from ringi.domain.run_plan import RunPlan
-from ringi.errors import NotFound
+from ringi.errors import NoRun
 from ringi.runner.report import CriterionResult, criteria
 from ringi.store.ledger import LedgerReader
 from ringi.store.lock import PassingLock
-from ringi.text import Text
 from ringi.views.run import run_lines
 from ringi.workspace.run_files import RunFiles
 
@@ -57,7 +56,7 @@ class RunReader:
         for run_id in reversed(self.ledger.run_ids()):
             if self.ledger.run(run_id).phase in phases:
                 return run_id
-        raise NotFound(what=Text("run"), name="…", see="ringi status")
+        raise NoRun
 
     def look(self, run_id: str) -> Looked:
         working = lock_of(self._places.state, run_id).is_held()

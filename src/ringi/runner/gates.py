@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from ringi.domain.run import Run, Stop, StopCode
-from ringi.domain.run_plan import CriterionType, RunPlan, RunStep
-from ringi.runner.scope import shown, within
+from ringi.domain.run_plan import CriterionType, RunPlan, RunStep, inside
+from ringi.runner.scope import shown
 from ringi.text import Text
 
 
@@ -44,8 +44,8 @@ def missing(run: Run, plan: RunPlan) -> Stop | None:
 def _closed(step: RunStep) -> str:
     """Its paths, if all of them are forbidden."""
     scope = step.scope
-    inside = [path for path in scope.target_paths if within(path, scope.forbidden_paths or ())]
-    return shown(inside) if inside and len(inside) == len(scope.target_paths) else ""
+    closed = [path for path in scope.target_paths if inside(path, scope.forbidden_paths or ())]
+    return shown(closed) if closed and len(closed) == len(scope.target_paths) else ""
 
 
 def unit_commands(run: Run, plan: RunPlan, step: RunStep) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from msgspec import UNSET
 
 from ringi.domain.run import StopCode
-from ringi.domain.run_plan import RunLimits, RunStep
+from ringi.domain.run_plan import RunLimits, RunStep, inside
 from ringi.text import Text
 
 _SHOWN: Final = 5
@@ -44,12 +44,12 @@ def _violations(
     step: RunStep, limits: RunLimits, changes: Changes, allowed: Sequence[str]
 ) -> Iterator[Violation]:
     scope = step.scope
-    forbidden = tuple(path for path in changes.lines if within(path, scope.forbidden_paths or ()))
+    forbidden = tuple(path for path in changes.lines if inside(path, scope.forbidden_paths or ()))
     if forbidden:
         message = Text("the step must not change {paths}", paths=shown(forbidden))
         yield Violation(StopCode.OUT_OF_SCOPE, message)
     targets = (*scope.target_paths, *allowed)
-    beyond = tuple(path for path in changes.lines if path not in forbidden and not within(path, targets))
+    beyond = tuple(path for path in changes.lines if path not in forbidden and not inside(path, targets))
     if beyond and scope.target_paths:
         message = Text(
             "{paths} is outside of what the step may change: {targets}",
@@ -72,14 +72,6 @@ def _violations(
             most=scope.max_files_changed,
         )
         yield Violation(StopCode.STEP_TOO_LARGE, message)
-
-
-def within(path: str, places: Sequence[str]) -> bool:
-    return any(_holds(place.strip("/"), path) for place in places)
-
-
-def _holds(place: str, path: str) -> bool:
-    return place in {"", ".", path} or path.startswith(f"{place}/")
 
 
 def shown(paths: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """`ringi undo`: bring the files back to before a plan."""
 
-import re
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,7 @@ from ringi.domain.approval import (
     SignedAct,
 )
 from ringi.domain.execution import ExecutionResult, OpStatus
-from ringi.errors import EffectsUnknown, ExecutionAborted, NoCommit, RevertFailed, UndoStale
+from ringi.errors import EffectsUnknown, ExecutionAborted, NoCommit, NotFound, RevertFailed, UndoStale
 from ringi.plans.commit_revert import standing
 from ringi.plans.undo import Undoable
 from ringi.text import Text, stored
@@ -29,9 +29,6 @@ from ringi.views import words
 from ringi.views.result import commit_lines, result_lines, said, short_id
 
 _MOST: Final = 50
-
-
-_RUN: Final = re.compile(r"\d{8}-\d{6}-")
 
 
 @click.command()
@@ -46,11 +43,9 @@ def undo(ctx: click.Context, plan: str | None, commit: bool | None, sign: Path |
     If the plan was committed, a new commit can revert that. Of a run, the branch goes, unless it was merged.
     """
     app: App = ctx.obj
-    if plan and _RUN.match(plan):
-        _undo_run(ctx, app, app.workspace.planning.find_run(plan), sign)
+    if plan and (run_id := _named_run(app, plan)):
+        _undo_run(ctx, app, run_id, sign)
         return
-    if plan:
-        app.find_plan(plan)
     tool = app.workspace.plan
     if sign is None:
         name = app.workspace.plan_name(plan) if plan else ""
@@ -77,6 +72,17 @@ def undo(ctx: click.Context, plan: str | None, commit: bool | None, sign: Path |
             Text("Commit {id} stays. To take it back in git too, commit the restored files.", id=made[0])
         )
         app.ui.next_step("git status")
+
+
+def _named_run(app: App, name: str) -> str:
+    """Empty if it is the name of a plan. Raises NotFound if it is neither."""
+    try:
+        app.find_plan(name)
+    except NotFound:
+        with contextlib.suppress(NotFound):
+            return app.workspace.planning.find_run(name)
+        raise
+    return ""
 
 
 def _undo_run(ctx: click.Context, app: App, run_id: str, sign: Path | None) -> None:
