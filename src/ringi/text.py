@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, AnyStr, Final, Generic, cast
 
 _LOCALES: Final = Path(__file__).parent / "locale"
 
@@ -31,6 +31,22 @@ class Text:
 
     def __hash__(self) -> int:
         return hash(self.template)
+
+
+class _LazyPattern(Generic[AnyStr]):
+    def __init__(self, pattern: AnyStr, flags: int) -> None:
+        self._source: tuple[AnyStr, int] = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        """Only for what it does not have yet: once it is compiled, a method is found like any other."""
+        found = getattr(re.compile(*self._source), name)
+        setattr(self, name, found)
+        return found
+
+
+def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Compiled when it is first used: most commands need few of hundreds, and wait for none of the others."""
+    return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))
 
 
 def in_language(language: str) -> Callable[[Text], str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ringi.context.source import Source
+from ringi.text import lazy_pattern
 
 _README: Final = tuple(
     f"{folder}readme{suffix}"
@@ -39,13 +40,13 @@ _CHANGES: Final = tuple(
     for suffix in (".md", ".rst", ".txt", "", ".adoc")
 )
 # A folder to which every change adds a file of its own.
-_FRAGMENTS: Final = re.compile(
+_FRAGMENTS: Final = lazy_pattern(
     r"((?:[^/]+/){0,3}(?:newsfragments|fragments|upcoming_changes|(?:changelog|changes|news)\.d)/)"
     r"(?:[^/]+/)?(?:\+?\d{1,7}[.-][^/]*|_?template[^/]*|readme[^/]*)"
     r"|((?:[^/]+/){0,3}(?:changelog|changes|news)/)(?:[^/]+/)?(?:\+?\d{1,7}[.-]\D[^/]*|_?template[^/]*)",
     re.IGNORECASE,
 )
-_ELSEWHERE: Final = re.compile(r"https?://|\.\. include::|:(?:ref|doc):")
+_ELSEWHERE: Final = lazy_pattern(r"https?://|\.\. include::|:(?:ref|doc):")
 _SHORT: Final = 10
 """Lines of a file that only says where the change log is."""
 _MOST_RULES: Final = 4
@@ -53,24 +54,24 @@ _LONGEST: Final = 500
 """Characters of the first paragraph."""
 _FEWEST_WORDS: Final = 4
 _DESCRIBED: Final = {
-    "pyproject.toml": re.compile(r'^description\s*=\s*"([^"\n]+)"', re.MULTILINE),
-    "cargo.toml": re.compile(r'^description\s*=\s*"([^"\n]+)"', re.MULTILINE),
-    "package.json": re.compile(r'^\s*"description"\s*:\s*"([^"\n]+)"', re.MULTILINE),
-    "composer.json": re.compile(r'^\s*"description"\s*:\s*"([^"\n]+)"', re.MULTILINE),
-    "setup.cfg": re.compile(r"^description\s*=\s*(\S.*)$", re.MULTILINE),
+    "pyproject.toml": lazy_pattern(r'^description\s*=\s*"([^"\n]+)"', re.MULTILINE),
+    "cargo.toml": lazy_pattern(r'^description\s*=\s*"([^"\n]+)"', re.MULTILINE),
+    "package.json": lazy_pattern(r'^\s*"description"\s*:\s*"([^"\n]+)"', re.MULTILINE),
+    "composer.json": lazy_pattern(r'^\s*"description"\s*:\s*"([^"\n]+)"', re.MULTILINE),
+    "setup.cfg": lazy_pattern(r"^description\s*=\s*(\S.*)$", re.MULTILINE),
 }
 
-_IMAGE: Final = re.compile(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])")
-_LINK: Final = re.compile(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
-_TAG: Final = re.compile(r"</?[A-Za-z][^<>]*/?>")
-_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_ROLE: Final = re.compile(r":[a-z]+:`([^`<]*?)(?: ?<[^`>]*>)?`|`([^`<\n]+?) ?<[^`>\n]*>`__?|\|[^|\n]+\|")
-_EMPHASIS: Final = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
-_UNDERLINE: Final = re.compile(r"([=\-~^\"'#*+.`:_])\1{2,}\s*")
-_NO_PROSE: Final = re.compile(
+_IMAGE: Final = lazy_pattern(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])")
+_LINK: Final = lazy_pattern(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+_TAG: Final = lazy_pattern(r"</?[A-Za-z][^<>]*/?>")
+_COMMENT: Final = lazy_pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_ROLE: Final = lazy_pattern(r":[a-z]+:`([^`<]*?)(?: ?<[^`>]*>)?`|`([^`<\n]+?) ?<[^`>\n]*>`__?|\|[^|\n]+\|")
+_EMPHASIS: Final = lazy_pattern(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_UNDERLINE: Final = lazy_pattern(r"([=\-~^\"'#*+.`:_])\1{2,}\s*")
+_NO_PROSE: Final = lazy_pattern(
     r"\s*(?:#|\.\. |:[\w-]+:|=\s|==|\[[^\]]+\]:|[-*+|>]\s|\d+[.)]\s|```|~~~|//|image::)"
 )
-_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")  # noqa: RUF001
+_SENTENCE: Final = lazy_pattern(r"(?<=[.!?])\s+|(?<=[。！？])")  # noqa: RUF001
 
 
 def readme_of(source: Source) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from ringi.domain.context import FileKind
+from ringi.text import lazy_pattern
 
 _CODE_SUFFIXES: Final = """
     py pyi pyx pxd ipynb js jsx mjs cjs ts tsx mts cts vue svelte astro coffee java kt kts scala groovy clj
@@ -26,16 +27,16 @@ _DOCS: Final = frozenset(_DOC_FOLDERS.split())
 _OTHER: Final = frozenset(_OTHER_FOLDERS.split())
 _VENDORED: Final = frozenset(_VENDOR_FOLDERS.split())
 _PACKAGES: Final = "packages"
-_PROSE_NAMES: Final = re.compile(
+_PROSE_NAMES: Final = lazy_pattern(
     r"(?:readme|changelog|changes|history|news|authors|contributing|contributors|license|copying|notice|security"
     r"|todo|install|upgrading)\b.*",
     re.IGNORECASE,
 )
-_TEST_NAME: Final = re.compile(
+_TEST_NAME: Final = lazy_pattern(
     r"(?:test|tests|conftest)\.\w+|test_.+|.+_tests?\.\w+|.+_spec\.rb|.+\.(?:test|spec|cy|e2e)\.\w+"
     r"|(?:Test[A-Z]\w*|\w+(?:Tests?|Spec|IT))\.(?:java|kt|scala|groovy|cs|swift|php)"
 )
-_OTHER_NAMES: Final = re.compile(
+_OTHER_NAMES: Final = lazy_pattern(
     r"setup\.py|noxfile\.py|tasks\.py|fabfile\.py|.+\.min\.(?:js|css)|.+-\d+(?:\.\d+)+\.(?:js|css)|.+\.lock|.+-lock\.\w+"
 )
 

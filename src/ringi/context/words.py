@@ -4,14 +4,15 @@ An identifier counts as a whole and by its parts; endings are cut, so that `pars
 and Japanese are written without spaces: there, every two characters that stand together are a word.
 """
 
-import re
 from collections import Counter
 from functools import lru_cache
 from typing import Final
 
-_WORD: Final = re.compile(r"[^\W\d]\w*")
-_PART: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
-_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
+from ringi.text import lazy_pattern
+
+_WORD: Final = lazy_pattern(r"[^\W\d]\w*")
+_PART: Final = lazy_pattern(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_UNSPACED: Final = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
 _LONGEST: Final = 60
 _SHORTEST_PART: Final = 3
 _SHORTEST_STEMMED: Final = 5

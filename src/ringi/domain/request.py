@@ -22,7 +22,7 @@ from ringi.domain.base import Document
 from ringi.domain.problems import Level, Problem, ReasonCode, schema_problems
 from ringi.domain.run_plan import FEWEST_CRITERIA, AcceptanceCriterion, Line, Lines, Paths, TestInstructions
 from ringi.domain.run_plan_rules import repeated_ids
-from ringi.text import Text
+from ringi.text import Text, lazy_pattern
 
 MOST_BYTES: Final = 1024 * 1024
 _SECTIONS: Final[Mapping[str, str]] = {
@@ -48,20 +48,22 @@ _SECTIONS: Final[Mapping[str, str]] = {
     "禁止パス": "forbidden",
 }
 _FENCE: Final = ("```", "~~~")
-_BULLET: Final = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
-_ID: Final = re.compile(r"(AC-[A-Za-z0-9]{1,20})(?:[:：.)]|\s|$)\s*")  # noqa: RUF001
+_BULLET: Final = lazy_pattern(r"(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_ID: Final = lazy_pattern(r"(AC-[A-Za-z0-9]{1,20})(?:[:：.)]|\s|$)\s*")  # noqa: RUF001
 _COLON: Final = r"\s*[:：、,]?\s*"  # noqa: RUF001
 _CLAUSES: Final = {"given": "前提(?:条件)?", "when": "操作", "then": "期待(?:結果|値)"}
 _BEGINS: Final = {
     # At the start of a line or after a comma.
-    name: re.compile(rf"(?:^|[,.;、。])\s*(?:{name}\b{_COLON}|{word}{_COLON})", re.IGNORECASE | re.MULTILINE)
+    name: lazy_pattern(
+        rf"(?:^|[,.;、。])\s*(?:{name}\b{_COLON}|{word}{_COLON})", re.IGNORECASE | re.MULTILINE
+    )
     for name, word in _CLAUSES.items()
 }
-_ANYWHERE: Final = {name: re.compile(rf"\b{name}\b{_COLON}", re.IGNORECASE) for name in _CLAUSES}
-_KEY: Final = re.compile(r"([A-Za-z0-9_]{1,20})\s*[:：]\s*")  # noqa: RUF001
+_ANYWHERE: Final = {name: lazy_pattern(rf"\b{name}\b{_COLON}", re.IGNORECASE) for name in _CLAUSES}
+_KEY: Final = lazy_pattern(r"([A-Za-z0-9_]{1,20})\s*[:：]\s*")  # noqa: RUF001
 
 
-_REQUEST_ID: Final = re.compile(r"RQ-(\d{8})-(\d{3,6})")
+_REQUEST_ID: Final = lazy_pattern(r"RQ-(\d{8})-(\d{3,6})")
 
 
 def next_request_id(day: str, taken: Iterable[str]) -> str:

@@ -1,6 +1,5 @@
 """What a model is told in each phase of a session: what stays, then the task of the call."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -21,10 +20,11 @@ from ringi.domain.prompt import (
 )
 from ringi.domain.session import Brief, DecisionPoint, Language, Purpose
 from ringi.planning.operations import State, questions_left
+from ringi.text import lazy_pattern
 
 # Kana, and the characters that Japanese shares with Chinese.
-_JAPANESE: Final = re.compile("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9f]")
-_WORD: Final = re.compile("[A-Za-z]+")
+_JAPANESE: Final = lazy_pattern("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9f]")
+_WORD: Final = lazy_pattern("[A-Za-z]+")
 
 
 def language_of(instruction: str) -> Language:

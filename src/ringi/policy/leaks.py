@@ -9,31 +9,31 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from ringi.text import Text
+from ringi.text import Text, lazy_pattern
 
 # Placeholders: words for where a secret goes, and what people type instead of one.
-_PLACEHOLDER: Final = re.compile(
+_PLACEHOLDER: Final = lazy_pattern(
     rb"example|sample|placeholder|change.?me|changeit|dummy|fake|mock|test|todo|fixme|redacted|your|my[_-]|xxxx"
     rb"|\*\*\*|\.\.\.|foo|bar|12345|abcdef|password|passwd|secret|token|api.?key|insert|replace|here|null"
     rb"|undefined|default|environ|getenv|process\.env|hunter2|letmein|qwerty|lorem|eyjzdwiioiixmjm0nty3odkwi"
 )
-_FILLED_IN: Final = re.compile(
+_FILLED_IN: Final = lazy_pattern(
     rb"\$\{|\$\(|\{\{|<[^>]*>|%\(|%[sd]|\{[\w.]*\}|\A\$\w+\Z|\A%\w+%\Z|\A@|://|\A[./~]|\[-?\d*\]"
 )
 _FEWEST_DIFFERENT: Final = 6
-_EXAMPLE: Final = re.compile(
+_EXAMPLE: Final = lazy_pattern(
     rb"example|xxxx|1234567890|0123456789|abcdefgh|eyjzdwiioiixmjm0nty3odkwi|\.\.\.|\*\*\*"
 )
 _UNQUOTED_DIGITS: Final = 3
 # Names of indexes, requests, versions, and types. `\Z` is the end of the name.
-_NO_SECRET: Final = re.compile(
+_NO_SECRET: Final = lazy_pattern(
     rb"(?:next|page|pagination|continuation|forward|backward|client|request|idempotency|lock|change|update|input"
     rb"|output|action|resume|sync|product|publickey)[_-]?token\Z|::\w*\Z"
 )
 _LONGEST_NAME: Final = 32
 _LONGEST_BODY: Final = 16_384
 """The largest private keys are shorter, in base64."""
-_BODY: Final = re.compile(
+_BODY: Final = lazy_pattern(
     rb"[A-Za-z0-9+/=]*(?:(?:\s|\\[nr])+(?:[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9+/]{1,15}={1,2}))*"
 )
 
@@ -54,7 +54,7 @@ class _Shape(NamedTuple):
 def _token(kind: Text, anchor: bytes, body: bytes, behind: bytes = rb"[A-Za-z0-9_-]") -> _Shape:
     # The look-behind comes after the anchor, so that the search can start with the anchor.
     start = re.escape(anchor)
-    pattern = re.compile(start + rb"(?<!" + behind + start + rb")(" + body + rb")")
+    pattern = lazy_pattern(start + rb"(?<!" + behind + start + rb")(" + body + rb")")
     return _Shape(kind, anchor, pattern, whole=not anchor.endswith(b"="))
 
 
@@ -77,7 +77,7 @@ _SHAPES: Final = (
     _Shape(
         Text("a private key"),
         b"PRIVATE KEY",
-        re.compile(
+        lazy_pattern(
             rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
             rb"(?:[^-]|-(?!----)){0,400}?([A-Za-z0-9+/]{40})"
         ),
@@ -87,7 +87,7 @@ _SHAPES: Final = (
     _Shape(
         Text("a private key"),
         b"PuTTY-User-Key-File-",
-        re.compile(rb"PuTTY-User-Key-File-[23]: [^\n]{0,200}\n(?:[^\n]{0,200}\n){0,8}?([A-Za-z0-9+/]{40})"),
+        lazy_pattern(rb"PuTTY-User-Key-File-[23]: [^\n]{0,200}\n(?:[^\n]{0,200}\n){0,8}?([A-Za-z0-9+/]{40})"),
         whole=True,
         closing=b"Private-MAC",
     ),
@@ -102,7 +102,7 @@ _SHAPES: Final = (
     _Shape(
         Text("a Slack webhook"),
         b"hooks.slack.com/services/",
-        re.compile(rb"hooks\.slack\.com/services/(T[A-Z0-9]{6,20}/B[A-Z0-9]{6,20}/[A-Za-z0-9]{16,64})"),
+        lazy_pattern(rb"hooks\.slack\.com/services/(T[A-Z0-9]{6,20}/B[A-Z0-9]{6,20}/[A-Za-z0-9]{16,64})"),
     ),
     _token(_STRIPE, b"sk_live_", rb"[A-Za-z0-9]{16,255}"),
     _token(_STRIPE, b"rk_live_", rb"[A-Za-z0-9]{16,255}"),
@@ -130,7 +130,7 @@ _SHAPES: Final = (
     _Shape(
         Text("a password in an address"),
         b"://",
-        re.compile(
+        lazy_pattern(
             rb"://(?<=[A-Za-z0-9]://)[A-Za-z0-9._%+-]{1,64}:([^\s\"'`/@:<>{}$()\\]{6,128})@[A-Za-z0-9\[]"
         ),
         _PLACEHOLDER,
@@ -193,8 +193,8 @@ def _names() -> tuple[_Name, ...]:
     return tuple(
         _Name(
             anchor,
-            re.compile(start + _SURE),
-            tuple(re.compile(start + rest) for rest in (_MAYBE, _ANNOTATED, _IN_PROSE)),
+            lazy_pattern(start + _SURE),
+            tuple(lazy_pattern(start + rest) for rest in (_MAYBE, _ANNOTATED, _IN_PROSE)),
         )
         for anchor, start in _NAMED
     )
@@ -371,32 +371,32 @@ def _secret(value: bytes, *, quoted: bool) -> bool:
 
 _LONG: Final = 16
 _NAME: Final = rb"(?:passw(?:or)?ds?|passphrases?|pwd|secrets?|tokens?|(?:api[_ -]?)?keys?|credentials?)"
-_IDENTIFIER: Final = re.compile(rb"[a-z_][\w.]*")
+_IDENTIFIER: Final = lazy_pattern(rb"[a-z_][\w.]*")
 _CALLS: Final = frozenset([b"(", b"[", b"{", b"<"])
-_LOOKED_UP: Final = re.compile(
+_LOOKED_UP: Final = lazy_pattern(
     rb"(?:self|this|cls|config|settings|env|environ|process|os|args|opts?|options|request|req|response|ctx|context"
     rb"|data|state|props|params|user|app|vault|creds?|form|body|json|row|obj)(?:\.\w+)+"
     rb"|[a-z_]\w*(?:\.\w+)*\.\w*" + _NAME + rb"\w*|(?:[a-z]+_)+" + _NAME + rb"\d?"
 )
 # What prose says about a secret, instead of the secret.
-_STATE: Final = re.compile(
+_STATE: Final = lazy_pattern(
     rb"[a-z]+(?:ed|ing|able)|wrong|(?:in)?valid|(?:in)?correct|missing|empty|not|never|always|too|very|kept|shown|sent"
     rb"|read|set|unset|given|taken|for|from|the|that|this|what|where|when|only|also|still|already|now|then|weak|strong"
     rb"|(?:un)?safe|(?:in)?secure|lost|forgotten|(?:un)?known|part|one|out|here|there|written|long|short|least|because"
     rb"|under|below|bound|made|its|you|your|they|must|should|can|may|will|header|field|see|and|with|without|into"
 )
-_MADE_UP: Final = re.compile(
+_MADE_UP: Final = lazy_pattern(
     rb"examples?|samples?|placeholder|change.?me|changeit|dummy|fake|mock|todo|fixme|redacted|masked|hidden|your|my"
     rb"|xxx+|foo|bar|baz|insert|replace|here|null|none|nil|undefined|true|false|default|optional|required|string|str"
     rb"|bytes|bool(?:ean)?|int(?:eger)?|number|any|object|value|some|the|access|client|auth|basic|bearer|user|admin|"
     + _NAME
 )
-_GUESSED: Final = re.compile(rb"secret|passw(?:or)?d|admin")
+_GUESSED: Final = lazy_pattern(rb"secret|passw(?:or)?d|admin")
 """Such a word alone is a bad password, not a placeholder."""
 _FEWEST_LEFT: Final = 2
-_SIGNS: Final = re.compile(rb"[^a-z0-9\x80-\xff]")
-_DIGIT: Final = re.compile(rb"\d")
-_LETTER: Final = re.compile(rb"[a-z\x80-\xff]")
+_SIGNS: Final = lazy_pattern(rb"[^a-z0-9\x80-\xff]")
+_DIGIT: Final = lazy_pattern(rb"\d")
+_LETTER: Final = lazy_pattern(rb"[a-z\x80-\xff]")
 
 
 def real(value: bytes, *, digits: bool) -> bool:
@@ -409,7 +409,7 @@ def real(value: bytes, *, digits: bool) -> bool:
     return len(left) >= _FEWEST_LEFT
 
 
-_WHOLE_NAME: Final = re.compile(_NAME, re.IGNORECASE)
+_WHOLE_NAME: Final = lazy_pattern(_NAME, re.IGNORECASE)
 
 
 def is_name(pattern: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from ringi.policy.leaks import KINDS, leaks
-from ringi.text import Text
+from ringi.text import Text, lazy_pattern
 
 _A_KEY: Final = Text("a key")
 _CONFIGURED: Final = Text("a configured secret")
@@ -23,10 +23,10 @@ _SHORTEST_KEY: Final = 8
 _ROUNDS: Final = 4
 """Masking one secret may uncover another one next to it, so it is repeated."""
 
-_SECRET_VARIABLE: Final = re.compile(
+_SECRET_VARIABLE: Final = lazy_pattern(
     r"(?:^|_)(?:API|AUTH)?(?:KEY|TOKEN|SECRET|PAT|CREDENTIALS?)(?:_?\d+)?$|PASSWORD|PASSWD", re.IGNORECASE
 )
-_PROXY_PASSWORD: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?[^:@/]*:(.+)@", re.IGNORECASE)
+_PROXY_PASSWORD: Final = lazy_pattern(r"(?:[a-z][a-z0-9+.-]*://)?[^:@/]*:(.+)@", re.IGNORECASE)
 
 Find = Callable[[str], Sequence[tuple[int, int]] | None]
 """Where the configured patterns match; None if they took too long."""
@@ -79,7 +79,7 @@ def _mark(kind: Text) -> str:
     return f"(masked: {kind})"
 
 
-_MARKS: Final = re.compile("|".join(re.escape(_mark(kind)) for kind in sorted({*KINDS, *_OWN}, key=str)))
+_MARKS: Final = lazy_pattern("|".join(re.escape(_mark(kind)) for kind in sorted({*KINDS, *_OWN}, key=str)))
 
 
 def _replaced(text: str, spans: Iterable[_Span], *, keep_lines: bool = False) -> str:
@@ -137,7 +137,7 @@ def _without(spans: Iterable[_Span], marks: Sequence[tuple[int, int]]) -> Iterat
 # The built-in shapes, in bytes like those of `leaks`; each begins with a plain word, which is quick to find.
 
 # Characters right after a token may still be part of it.
-_GLUED: Final = re.compile(rb"[A-Za-z0-9_+/=~-]*")
+_GLUED: Final = lazy_pattern(rb"[A-Za-z0-9_+/=~-]*")
 
 
 def _built_in(text: str) -> list[_Span]:
