@@ -203,6 +203,10 @@ def test_everything_wrong_is_named_at_once_and_nothing_is_saved(client: RawClien
             **DESIGN,
             "target_paths": [{"path": "lib/x.py"}, {"path": "/etc/hosts", "new": True}],
             "test_commands": ["no-such-program --all"],
+            "steps": [
+                {"title": "One", "target_paths": ["app/hello.py"], "test_commands": ["nothing-there"]},
+                {"title": "Two", "target_paths": ["app/gone.py", "../up.py"]},
+            ],
         },
     )
     assert error["code"] == "bad_brought"
@@ -216,6 +220,9 @@ def test_everything_wrong_is_named_at_once_and_nothing_is_saved(client: RawClien
         "the project has no lib/x.py; a file to be added needs new: true",
         "/etc/hosts is outside the project",
         "no-such-program --all does not run here",
+        "$.design.steps[0].test_commands: nothing-there does not run here",
+        "$.design.steps[1].target_paths: the project has no app/gone.py",
+        "$.design.steps[1].target_paths: ../up.py is outside the project",
     ):
         assert words in error["message"], words
     wrong = client.refused(

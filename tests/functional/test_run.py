@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ringi.domain.answer import NewContent
+from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import ALL_SPECS, PlanStatus
 from ringi.domain.run import Review, RunPhase, StepStatus, StopCode
 from ringi.errors import BranchRefused, CheckFailed, RunOver, StepNotCommitted
@@ -64,6 +65,34 @@ def test_two_steps_decided_together_at_the_end(root: Path):
     assert run.phase is RunPhase.COMPLETED
     assert desk.commits() == ["Step 1", "Step 2"]
     assert "It adds." in desk.file("README.md")
+
+
+@pytest.mark.req("RN-3", "RN-7", "RN-16")
+def test_the_steps_of_a_session_become_commits_with_one_approval(root: Path):
+    desk = RunDesk(root, implementer=BOTH)
+    design = {
+        "summary": "It adds.",
+        "acceptance_criteria": [{"given": "2 and 3", "when": "added", "then": "it is 5"}],
+        "target_paths": [{"path": "calc.py"}, {"path": "README.md"}],
+        "test_commands": ["python3 test_calc.py"],
+        "steps": [
+            {"title": "Add instead of subtracting", "target_paths": ["calc.py"], "criteria": [1]},
+            {"title": "Say that it adds", "target_paths": ["README.md"], "test_commands": ["git status"]},
+        ],
+    }
+    with desk.open() as workspace:
+        planning = workspace.planning
+        session = planning.start("Make it add", agent_brings=True).session_id
+        planning.bring(session, {"questions": [], "decisions": [], "design": design})
+        answer = TypedAnswer(planning.request(session).digest, "y")
+        desk.run_id = planning.approve(session, "hanako", answer).pending.run_id
+    run = desk.go()
+    assert [step.status for step in run.steps] == [StepStatus.PROPOSED, StepStatus.PROPOSED]
+    assert [[one.command for one in step.evidence] for step in run.steps] == [
+        ["python3 test_calc.py"], ["git status", "python3 test_calc.py"]
+    ]  # fmt: skip
+    assert desk.decide("S01", "S02").phase is RunPhase.COMPLETED
+    assert desk.commits(run.work_branch) == [one["title"] for one in design["steps"]]
 
 
 @pytest.mark.req("RN-5")

@@ -97,6 +97,8 @@ MOST_FILES = 8
 MOST_FINDINGS = 20
 """Of an agent, in a whole session."""
 MOST_SPECS = 50
+MOST_OWN_STEPS = 10
+"""Of one summary; a plan with more is cut too finely."""
 LINE_AIM = 300
 PHRASE_AIM = 120
 SUMMARY_AIM = 4_000
@@ -184,11 +186,29 @@ _Paths = Annotated[tuple[NewPath, ...], Meta(max_length=40)]
 _Commands = Annotated[tuple[_Line, ...], Meta(max_length=5)]
 
 
-class NewTargets(Document, frozen=True):
+class NewStep(Document, frozen=True, omit_defaults=True):
+    """A part of the work that is complete in itself: one commit."""
+
+    title: _Phrase
+    target_paths: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=300)], ...], Meta(min_length=1, max_length=40)
+    ]
+    """As the summary names them."""
+    criteria: Annotated[tuple[Annotated[int, Meta(ge=1, le=10)], ...], Meta(max_length=10)] = ()
+    """The acceptance criteria that it meets, by number, from 1."""
+    test_commands: _Commands = ()
+    """None: those of the summary."""
+
+
+_Steps = Annotated[tuple[NewStep, ...], Meta(max_length=MOST_OWN_STEPS)]
+
+
+class NewTargets(Document, frozen=True, omit_defaults=True):
     """The paths and commands of a summary, corrected."""
 
     target_paths: _Paths = ()
     test_commands: _Commands = ()
+    steps: _Steps = ()
 
 
 class NewSummary(Document, frozen=True, omit_defaults=True):
@@ -200,10 +220,21 @@ class NewSummary(Document, frozen=True, omit_defaults=True):
     assumptions: _Lines = ()
     out_of_scope: _Lines = ()
     open_points: _Lines = ()
+    steps: _Steps = ()
+    """In order; none if it is one commit."""
 
     def __post_init__(self) -> None:
         if not self.summary.strip():
             raise ValueError("the summary is empty")
+        known = len(self.acceptance_criteria)
+        wrong = [
+            f"steps[{at}].criteria: {number}"
+            for at, step in enumerate(self.steps)
+            for number in step.criteria
+            if number > known
+        ]
+        if wrong:
+            raise ValueError(f"there are {known} acceptance criteria, numbered from 1; {', '.join(wrong)}")
 
 
 class BroughtFinding(Document, frozen=True):

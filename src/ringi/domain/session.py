@@ -208,6 +208,17 @@ class TargetPath(CamelDocument, frozen=True):
     """It does not exist yet; otherwise it does, checked against the files."""
 
 
+class DesignStep(CamelDocument, frozen=True, kw_only=True):
+    """A part of the work that is complete in itself: one commit."""
+
+    title: str
+    target_paths: tuple[str, ...]
+    criteria: tuple[int, ...] = ()
+    """The acceptance criteria of the design that it meets, by number, from 1."""
+    test_commands: tuple[str, ...] = ()
+    """Empty: those of the design."""
+
+
 class Design(CamelDocument, frozen=True, kw_only=True):
     """What a summary says, as data: the run's plan is made from it."""
 
@@ -217,6 +228,8 @@ class Design(CamelDocument, frozen=True, kw_only=True):
     assumptions: tuple[str, ...] = ()
     out_of_scope: tuple[str, ...] = ()
     open_points: tuple[str, ...] = ()
+    steps: tuple[DesignStep, ...] = ()
+    """In order; empty if it is one commit."""
 
 
 class FromRequest(CamelDocument, frozen=True):

@@ -289,7 +289,8 @@ _BRING: Final = {
     Purpose.REVISION: "Your user rejected the design: read `feedback`. planning_bring with decisions: those "
     "to make again (with their id) or to add, and dropped; [] if only the design changes. The others stay.",
     Purpose.REVIEW: "planning_bring with design: what will be built, when it is done, which files change, "
-    "how it is tested, what you assume, leave out and do not know.",
+    "how it is tested, what you assume, leave out and do not know; steps only if it needs more than one "
+    "commit, each complete in itself: code with its tests, and everything works after it.",
 }
 
 

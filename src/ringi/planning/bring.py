@@ -21,6 +21,7 @@ from ringi.domain.prompt import (
     NewDecisions,
     NewQuestions,
     NewRevision,
+    NewSummary,
 )
 from ringi.domain.session import (
     AgentPending,
@@ -162,14 +163,20 @@ class _Step:
         if self._brought.design is None:
             return None
         result = checked(self._brought.design, project_of(self._services, self.state))
+        named = {target.path for target in result.design.target_paths}
         for one in result.wrong:
-            if one in result.design.test_commands:
-                self._fault("$.design.test_commands", Text("{command} does not run here", command=one))
-            elif is_outside(one):
-                self._fault("$.design.target_paths", Text("{path} is outside the project", path=one))
+            if one not in named:
+                where = _where(self._brought.design, "test_commands", one)
+                self._fault(where, Text("{command} does not run here", command=one))
+                continue
+            where = _where(self._brought.design, "target_paths", one)
+            if is_outside(one):
+                self._fault(where, Text("{path} is outside the project", path=one))
             else:
-                why = Text("the project has no {path}; a file to be added needs new: true", path=one)
-                self._fault("$.design.target_paths", why)
+                why = Text(
+                    "the project has no {path}; a file to be added needs new: true in target_paths", path=one
+                )
+                self._fault(where, why)
         return result
 
     def _ask_further(self) -> None:
@@ -243,6 +250,17 @@ class _Step:
             case DecisionPending():
                 return Text("the decisions are made first; bring it after that")
         return Text("it is not due")
+
+
+def _where(design: NewSummary, part: str, name: str) -> str:
+    """The part of the design, or of its first step, that names it."""
+    own = design.test_commands if part == "test_commands" else [one.path for one in design.target_paths]
+    if name not in map(plain_path, own) and name not in map(plain_line, own):
+        for at, step in enumerate(design.steps):
+            mine = step.test_commands if part == "test_commands" else step.target_paths
+            if name in map(plain_path, mine) or name in map(plain_line, mine):
+                return f"$.design.steps[{at}].{part}"
+    return f"$.design.{part}"
 
 
 def _placed(one: BroughtFinding) -> str:

@@ -43,7 +43,6 @@ from ringi.planning.run_parts import (
     RunWishes,
     fit,
     line,
-    only_tests,
     parts_of,
     taken,
     within,
@@ -117,12 +116,14 @@ def compile_run_plan(planned: Planned, names: RunNames, wishes: RunWishes = RunW
     words = _WORDS[planned.language]
     commands = _commands(planned)
     drafts = list(parts_of(planned))
-    parts = within([_allowed(part, planned) for part in drafts], wishes, words["part"])
+    parts = within(_allowed(drafts, planned), wishes, words["part"])
     criteria = _criteria(planned, commands, words)
     links = _links(parts, criteria, planned)
     steps = tuple(
-        _step(number, part, link, _Around(planned, names, wishes, commands))
-        for number, (part, link) in enumerate(zip(parts, links, strict=True), 1)
+        _step(number, part, link, _Around(planned, names, wishes, tests))
+        for number, (part, link, tests) in enumerate(
+            zip(parts, links, _each(parts, commands, planned), strict=True), 1
+        )
     )
     folder = _folder(names)
     design = planned.design or Design()
@@ -146,7 +147,7 @@ def compile_run_plan(planned: Planned, names: RunNames, wishes: RunWishes = RunW
         gates=RunGates(
             require_clean_worktree=True,
             require_work_branch=True,
-            require_unit_pass=bool(commands),
+            require_unit_pass=all(step.commands.unit for step in steps),
             require_e2e_for_regression_ac=False,
             forbid_gh=True,
             max_step_too_large_retries=1,
@@ -164,12 +165,13 @@ def compile_run_plan(planned: Planned, names: RunNames, wishes: RunWishes = RunW
 # What the request allows.
 
 
-def _allowed(part: Part, planned: Planned) -> Part:
-    """Without paths that the request does not allow; if none is left, with all that it allows."""
+def _allowed(parts: Sequence[Part], planned: Planned) -> Sequence[Part]:
+    """Without paths that the request does not allow, and steps that have none left; one has all it allows."""
     allowed = planned.request.allowed_paths if planned.request else ()
     if not allowed:
-        return part
-    return part._replace(paths=tuple(one for one in part.paths if inside(one, allowed)) or fit(allowed))
+        return parts
+    kept = [part._replace(paths=tuple(one for one in part.paths if inside(one, allowed))) for part in parts]
+    return [part for part in kept if part.paths] or [parts[0]._replace(paths=fit(allowed))]
 
 
 def _beyond(parts: Iterable[Part], planned: Planned, words: Mapping[str, str]) -> Iterator[str]:
@@ -233,10 +235,11 @@ def _links(
     parts: Sequence[Part], criteria: Sequence[AcceptanceCriterion], planned: Planned
 ) -> list[tuple[str, ...]]:
     """What no task claims is met with the last step; what is true of any change, with every step."""
-    own = not planned.request and not (planned.design and planned.design.acceptance_criteria)
+    said = _said(planned)
     links: list[set[str]] = [set() for _ in parts]
-    for number, one in enumerate(criteria, 1):
-        claimed = [at for at, part in enumerate(parts) if own and number in part.criteria]
+    for one in criteria:
+        numbers = {number for number, then in enumerate(said, 1) if (_prose(then) or "—") == one.then}
+        claimed = [at for at, part in enumerate(parts) if numbers & part.criteria]
         if one.type is not CriterionType.FUNCTIONAL:
             claimed = list(range(len(parts)))
         for at in claimed or [len(parts) - 1]:
@@ -245,6 +248,14 @@ def _links(
         if not link:
             link.add(_nearest(part, criteria))
     return [tuple(sorted(link)) for link in links]
+
+
+def _said(planned: Planned) -> Sequence[str]:
+    """What the numbers of a part mean: criteria of the design, else of the goal."""
+    if planned.design and planned.design.acceptance_criteria:
+        return [one.then for one in planned.design.acceptance_criteria]
+    goal = (planned.goal.success_criteria if planned.goal else None) or ()
+    return [then for then in goal if line(then)]
 
 
 def _nearest(part: Part, criteria: Sequence[AcceptanceCriterion]) -> str:
@@ -280,7 +291,7 @@ def _step(number: int, part: Part, links: tuple[str, ...], around: _Around) -> R
     return RunStep(
         step_id=id_,
         title=title,
-        role=RunRole.QA if part.paths and only_tests(part.paths) else RunRole.IMPLEMENTER,
+        role=RunRole.IMPLEMENTER,
         intent=_prose("\n".join(dict.fromkeys([part.title, *part.outcomes]))) or title,
         scope=StepScope(
             target_paths=part.paths[:MOST_PATHS],
@@ -344,6 +355,15 @@ def _commands(planned: Planned) -> tuple[str, ...]:
     named = (asked,) if isinstance(asked, str) and asked.strip() else tuple(asked)
     named = named or (planned.design.test_commands if planned.design else ())
     return taken(named or planned.project.test_commands[:1], Command)[:20]
+
+
+def _each(parts: Sequence[Part], commands: Sequence[str], planned: Planned) -> Iterator[tuple[str, ...]]:
+    """For each step its own; with the last one everything is done, and all of them have to pass."""
+    asked = planned.request.test_instructions.get("unit") if planned.request else ()
+    for number, part in enumerate(parts, 1):
+        own = () if asked else taken(part.commands, Command)
+        common = commands if number == len(parts) or not own else ()
+        yield tuple(dict.fromkeys([*own, *common]))[:20]
 
 
 def _folder(names: RunNames) -> str:

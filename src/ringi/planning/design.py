@@ -8,8 +8,17 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.domain.prompt import NewCriterion, NewPath, NewSummary, NewTargets
-from ringi.domain.session import Criterion, DecisionPoint, Design, Language, SessionFacts, TargetPath
+from ringi.domain.prompt import NewCriterion, NewPath, NewStep, NewSummary, NewTargets
+from ringi.domain.run_plan import inside
+from ringi.domain.session import (
+    Criterion,
+    DecisionPoint,
+    Design,
+    DesignStep,
+    Language,
+    SessionFacts,
+    TargetPath,
+)
 from ringi.text import Text, in_language
 
 _LINE_NUMBERS: Final = re.compile(r"(?::|#L?)\d+(?:-L?\d+)?$")
@@ -52,13 +61,20 @@ def checked(found: NewSummary, project: Project) -> Checked:
         out_of_scope=_lines(found.out_of_scope),
         open_points=_lines(found.open_points),
     )
-    return corrected(Checked(design), NewTargets(found.target_paths, found.test_commands), project)
+    targets = NewTargets(found.target_paths, found.test_commands, found.steps)
+    return corrected(Checked(design), targets, project)
 
 
 def corrected(before: Checked, found: NewTargets, project: Project) -> Checked:
-    """With other paths and commands; an empty list corrects nothing."""
+    """With other paths, commands and steps; an empty list corrects nothing."""
     named = {_existing(plain_path(one.path), project): one for one in found.target_paths if one.path.strip()}
-    design = before.design
+    steps = tuple(_step(one, project) for one in found.steps)
+    design = replace(before.design, steps=steps or before.design.steps)
+    if steps and not named:
+        named = {one.path: NewPath(one.path, one.new) for one in design.target_paths}
+    for path in (path for step in steps for path in step.target_paths):
+        if not inside(path, named):  # it is checked like the others
+            named[path] = NewPath(path)
     if named:
         missing = [path for path, one in named.items() if _is_missing(path, one, project)]
         design = replace(
@@ -68,8 +84,33 @@ def corrected(before: Checked, found: NewTargets, project: Project) -> Checked:
         missing = [target.path for target in design.target_paths if target.path in before.wrong]
     if commands := _lines(found.test_commands):
         design = replace(design, test_commands=commands)
-    unknown = [one for one in design.test_commands if not project.resolves(one)]
-    return Checked(design, (*missing, *unknown))
+    unknown = [one for one in _all_commands(design) if not project.resolves(one)]
+    return Checked(_within_targets(design), (*missing, *unknown))
+
+
+def _step(new: NewStep, project: Project) -> DesignStep:
+    paths = [_existing(plain_path(path), project) for path in new.target_paths if path.strip()]
+    return DesignStep(
+        title=plain_line(new.title),
+        target_paths=tuple(dict.fromkeys(paths)),
+        criteria=tuple(dict.fromkeys(new.criteria)),
+        test_commands=_lines(new.test_commands),
+    )
+
+
+def _all_commands(design: Design) -> Iterator[str]:
+    steps = (command for step in design.steps for command in step.test_commands)
+    yield from dict.fromkeys([*design.test_commands, *steps])
+
+
+def _within_targets(design: Design) -> Design:
+    """Without paths of steps that a correction dropped, and steps that have none left."""
+    targets = [one.path for one in design.target_paths]
+    steps = (
+        replace(step, target_paths=tuple(path for path in step.target_paths if inside(path, targets)))
+        for step in design.steps
+    )
+    return replace(design, steps=tuple(step for step in steps if step.target_paths))
 
 
 def _existing(path: str, project: Project) -> str:
@@ -97,12 +138,18 @@ def marked(result: Checked, language: Language) -> Design:
     say = in_language(language)
     words = [Text("The project has no {what}, which the design named as if it were there.", what=f"`{one}`")
              for one in wrong]  # fmt: skip
-    return replace(
+
+    def working(commands: Sequence[str]) -> tuple[str, ...]:
+        return tuple(command for command in commands if command not in wrong)
+
+    kept = replace(
         design,
         target_paths=tuple(one for one in design.target_paths if not is_outside(one.path)),
-        test_commands=tuple(command for command in design.test_commands if command not in wrong),
+        test_commands=working(design.test_commands),
         open_points=(*design.open_points, *map(say, words)),
+        steps=tuple(replace(step, test_commands=working(step.test_commands)) for step in design.steps),
     )
+    return _within_targets(kept)
 
 
 def rendered(summary: str, design: Design, decisions: Sequence[DecisionPoint], facts: SessionFacts) -> str:

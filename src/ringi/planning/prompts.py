@@ -18,7 +18,7 @@ from ringi.domain.prompt import (
     NewTargets,
     Prompt,
 )
-from ringi.domain.session import Brief, DecisionPoint, Language, Purpose
+from ringi.domain.session import Brief, DecisionPoint, Design, Language, Purpose
 from ringi.planning.operations import State, questions_left
 from ringi.text import lazy_pattern
 
@@ -84,13 +84,17 @@ _TASKS: Final = {
         "acceptance_criteria: what can be checked afterwards, as given, when, then. "
         "target_paths: every file to change or add, as the project names it; new: true only if it does not "
         "exist yet. test_commands: commands of this project that check the change. "
+        "steps: none if it is one commit, as most changes are; otherwise at least 2, in order, each complete "
+        "in itself: code together with its tests and docs, and everything works after it. title; "
+        "target_paths: those of the list that it changes; criteria: numbers of the acceptance_criteria that "
+        "it meets; test_commands: only if it is checked by others. "
         "assumptions, out_of_scope, open_points: one sentence each, or none. "
         "Add nothing that the data does not say."
     ),
     Purpose.TARGETS: (
         "This project does not have what `problem` names. Give target_paths and test_commands of the design "
-        "again, complete and corrected: paths that exist, or with new: true if they are to be added, and "
-        "commands that work here."
+        "again, and steps if it had some, complete and corrected: paths that exist, or with new: true if "
+        "they are to be added, and commands that work here."
     ),
 }
 _FURTHER: Final = (
@@ -139,9 +143,15 @@ def _material(state: State, brief: Brief, purpose: Purpose) -> Iterator[tuple[st
         yield "decisions", _decisions(brief, _chosen)
     if purpose is Purpose.TARGETS:
         yield "summary", facts.draft
+        yield "steps", "\n".join(_steps(facts.design))
     yield "feedback", "\n".join(brief.feedback)
     if purpose is Purpose.TARGETS:
         yield "problem", "\n".join(facts.wrong)
+
+
+def _steps(design: Design | None) -> Iterator[str]:
+    for step in design.steps if design else ():
+        yield f"{step.title}: {', '.join(step.target_paths)}"
 
 
 def _answers(brief: Brief) -> str:

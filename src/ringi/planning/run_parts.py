@@ -13,7 +13,7 @@ from ringi.domain.base import prepared
 from ringi.domain.context import FileKind, ProjectFacts
 from ringi.domain.planning import ActionPlan, Complexity, GoalUnderstanding, Subtask
 from ringi.domain.request import Request
-from ringi.domain.run_plan import LONGEST_LINE, MOST_STEPS, Path
+from ringi.domain.run_plan import LONGEST_LINE, MOST_STEPS, Path, inside
 from ringi.domain.session import Design, Language
 from ringi.planning.order import Order, normal, ordered
 
@@ -62,20 +62,30 @@ class Part(NamedTuple):
     outcomes: tuple[str, ...] = ()
     criteria: frozenset[int] = frozenset()
     """By number, from 1."""
+    commands: tuple[str, ...] = ()
+    """That test it; empty: those of the design."""
+
+
+class _Draft(NamedTuple):
+    part: Part
+    needs: frozenset[str] = frozenset()
+    """The tasks that it depends on."""
 
 
 def parts_of(planned: Planned) -> Iterator[Part]:
+    tasks = [_Draft(_part(one, planned), frozenset(one.dependencies or ())) for one in
+             _in_order(planned.subtasks)]  # fmt: skip
+    # What has no path only looks at something, or runs the tests.
+    drafts = [one for one in tasks or _own_steps(planned.design or Design()) if one.part.paths]
+    nothing_else = all(only_tests(draft.part.paths) for draft in drafts)
     found: list[Part] = []
-    for task in _in_order(planned.subtasks):
-        part = _part(task, planned)
-        if not part.paths:
-            continue  # it only looks at something, or runs the tests
-        place = _place(part, task, found)
+    for draft in drafts:
+        place = _place(draft, found, nothing_else=nothing_else)
         if place is None:
-            found.append(part)
+            found.append(draft.part)
         else:
-            found[place] = _merged(found[place], part)
-    if len(found) > 1 and only_tests(found[0].paths):
+            found[place] = _merged(found[place], draft.part)
+    if len(found) > 1 and only_tests(found[0].paths) and not nothing_else:
         found[:2] = [_merged(found[1], found[0])]
     if not found:
         found = [_whole(planned)]
@@ -107,14 +117,47 @@ def _part(task: Subtask, planned: Planned) -> Part:
     )
 
 
-def _place(part: Part, task: Subtask, found: Sequence[Part]) -> int | None:
+def _own_steps(design: Design) -> Iterator[_Draft]:
+    """Those of the design; a file that none of them names goes with the last, a test with what it tests."""
+    for step in design.steps:
+        thens = [one.then for at, one in enumerate(design.acceptance_criteria, 1) if at in step.criteria]
+        part = Part(
+            title=step.title,
+            tasks=frozenset(),
+            paths=fit(step.target_paths),
+            complexity=Complexity.MEDIUM,
+            outcomes=tuple(thens),
+            criteria=frozenset(step.criteria),
+            commands=step.test_commands,
+        )
+        yield _Draft(part)
+    if not design.steps:
+        return
+    named = [path for step in design.steps for path in step.target_paths]
+    left = [target.path for target in design.target_paths if not inside(target.path, named)]
+    yield from (_Draft(Part("", frozenset(), fit([path]), Complexity.LOW)) for path in left)
+
+
+def _place(draft: _Draft, found: Sequence[Part], *, nothing_else: bool) -> int | None:
     """The step it belongs into: that of what its tests test, or the one before if the files are the same."""
     if not found:
         return None
-    if only_tests(part.paths):
-        needs = set(task.dependencies or ())
-        return next((at for at in reversed(range(len(found))) if found[at].tasks & needs), len(found) - 1)
-    return len(found) - 1 if set(part.paths) == set(found[-1].paths) else None
+    part, last = draft.part, len(found) - 1
+    if not part.title:  # nobody said which
+        tested = _tested(part, found) if only_tests(part.paths) else None
+        return last if tested is None else tested
+    if only_tests(part.paths) and not nothing_else:
+        needed = (at for at in reversed(range(len(found))) if found[at].tasks & draft.needs)
+        place = next(needed, _tested(part, found))
+        return last if place is None else place
+    return last if set(part.paths) == set(found[-1].paths) else None
+
+
+def _tested(part: Part, found: Sequence[Part]) -> int | None:
+    """The last step with a file that these tests are called after."""
+    names = set(map(_stem, part.paths))
+    places = (at for at in reversed(range(len(found))) if names & set(map(_stem, found[at].paths)))
+    return next(places, None)
 
 
 def _merged(one: Part, other: Part) -> Part:
@@ -124,8 +167,9 @@ def _merged(one: Part, other: Part) -> Part:
         paths=tuple(dict.fromkeys(one.paths + other.paths)),
         complexity=max(one.complexity, other.complexity, key=_HARDER.index),
         hints=tuple(dict.fromkeys(one.hints + other.hints)),
-        outcomes=tuple(dict.fromkeys((*one.outcomes, other.title, *other.outcomes))),
+        outcomes=tuple(filter(None, dict.fromkeys((*one.outcomes, other.title, *other.outcomes)))),
         criteria=one.criteria | other.criteria,
+        commands=tuple(dict.fromkeys(one.commands + other.commands)),
     )
 
 

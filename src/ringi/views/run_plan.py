@@ -1,8 +1,10 @@
 """planning.json as lines: the steps, each a commit, and what must be true afterwards."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from ringi.domain.run_plan import AcceptanceCriterion, RunPlan
+from msgspec import UNSET
+
+from ringi.domain.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunStep
 from ringi.text import Text
 from ringi.views.lines import EMPTY, Line, Style, line, prose
 
@@ -25,12 +27,30 @@ def plan_lines(plan: RunPlan, told: str = "") -> Iterator[Line]:
 
 
 def step_lines(plan: RunPlan) -> Iterator[Line]:
+    tests = dict.fromkeys(one.commands.unit or () for one in plan.steps)
+    alike = len(tests) < 2  # noqa: PLR2004  # each step is tested with the same commands
     for one in plan.steps:
         yield prose(one.title, indent=2, mark=f"{one.step_id}  ")
         if one.scope.target_paths:
             yield prose(", ".join(one.scope.target_paths), Style.PLACE, indent=7)
-    for command in dict.fromkeys(command for one in plan.steps for command in one.commands.unit or ()):
-        yield line(Text("tested with: {command}", command=command), Style.FAINT, indent=2)
+        if len(plan.steps) > 1:
+            yield from (prose(Text("done if: {what}", what=then), indent=7) for then in _thens(plan, one))
+        if not alike:
+            yield from _tested(one.commands.unit or (), indent=7)
+    if alike:
+        yield from _tested([command for commands in tests for command in commands], indent=2)
+
+
+def _thens(plan: RunPlan, step: RunStep) -> Iterator[str]:
+    """What is true after this step, beyond what is of every one."""
+    for one in plan.context.acceptance_criteria:
+        if one.id in step.links_to_ac and one.type in {UNSET, CriterionType.FUNCTIONAL}:
+            yield one.then
+
+
+def _tested(commands: Iterable[str], indent: int) -> Iterator[Line]:
+    for command in commands:
+        yield line(Text("tested with: {command}", command=command), Style.FAINT, indent=indent)
 
 
 def _criterion(one: AcceptanceCriterion) -> Text:

@@ -180,7 +180,8 @@ FIELDS: dict[type[Document], str] = {
     context.ProjectFacts: "languages manifests tests entries about rules testCommands changelog found",
     session.Criterion: "given when then",
     session.TargetPath: "path new",
-    session.Design: "acceptanceCriteria targetPaths testCommands assumptions outOfScope openPoints",
+    session.DesignStep: "title targetPaths criteria testCommands",
+    session.Design: "acceptanceCriteria targetPaths testCommands assumptions outOfScope openPoints steps",
     session.SessionFacts: "language model usage failedIn designed feedback project context snapshot restless"
     " design files missing code readIn rejected draft wrong runPlan request replaces agentBrings findings",
     session.FromRequest: "requestId path request",

@@ -48,6 +48,9 @@ def test_every_length_is_bounded(kind: type[Document]):
         (NewSummary, {"summary": " \n"}),
         (NewSummary, {"summary": "x" * 16_001}),
         (NewSummary, {"summary": "x", "approved": True}),
+        (NewSummary, {"summary": "x", "steps": [{"title": "t", "target_paths": []}]}),
+        (NewSummary, {"summary": "x", "steps": [{"title": "t", "target_paths": ["a"]}] * 11}),
+        (NewSummary, {"summary": "x", "steps": [{"title": "t", "target_paths": ["a"], "criteria": [1]}]}),
     ],
 )
 def test_what_does_not_fit_is_refused(kind: type[Document], raw: Any):

@@ -13,9 +13,9 @@ from ringi.domain.problems import Level
 from ringi.domain.request import Request
 from ringi.domain.run_plan import AcceptanceCriterion, RunPlan, inside
 from ringi.domain.run_plan_rules import run_plan_problems
-from ringi.domain.session import Criterion, Design, TargetPath
+from ringi.domain.session import Criterion, Design, DesignStep, TargetPath
 from ringi.planning.compile import RunNames, compile_run_plan
-from ringi.planning.run_parts import Planned, RunWishes
+from ringi.planning.run_parts import Planned, RunWishes, only_tests
 
 NAMES = RunNames("RQ-20251214-008", "20251214-210501-a1b2c3", "2025-12-14T21:05:01+09:00", "main")
 PROJECT = ProjectFacts(
@@ -98,7 +98,7 @@ def test_tests_that_come_first_join_the_change():
     subtasks = (task("t1", "tests/test_a.py"), task("t2", "src/a.py", dependencies=("t1",)))
     assert paths(made(Planned("A", subtasks=subtasks))) == [("src/a.py", "tests/test_a.py")]
     [step] = made(Planned("A", subtasks=subtasks[:1])).steps
-    assert step.role == "qa"
+    assert step.role == "implementer", "one that judges would write nothing"
 
 
 def test_actions_say_which_files_if_tasks_do_not():
@@ -134,6 +134,92 @@ def test_criteria_of_the_design_are_linked_and_not_padded():
     assert step.commands.unit == plan.context.test_instructions["unit"] == ("tox", "make lint")
     assert (plan.assumptions, plan.risks) == (("it is git",), ("the name",))
     assert plan.context.constraints == ("Out of scope: colours",)
+
+
+def own(title: str, *paths: str, **more: Any) -> DesignStep:
+    return DesignStep(title=title, target_paths=paths, **more)
+
+
+def designed(*steps: DesignStep, **more: Any) -> Design:
+    named = dict.fromkeys(path for step in steps for path in step.target_paths)
+    fields = {"target_paths": tuple(map(TargetPath, named)), "test_commands": ("make test",), **more}
+    return Design(steps=steps, **fields)
+
+
+@pytest.mark.req("RN-3", "RN-16")
+def test_the_steps_of_a_design_become_the_steps_of_the_run():
+    criteria = tuple(Criterion(f"g{n}", f"w{n}", f"t{n}") for n in (1, 2, 3))
+    design = designed(
+        own("Read it", "src/read.py", criteria=(2,), test_commands=("pytest tests/test_read.py",)),
+        own("Show it", "src/show.py", "tests/test_show.py", criteria=(1,)),
+        own("Say it", "docs/it.md"),
+        acceptance_criteria=criteria,
+    )
+    plan = made(Planned("It", design=design))
+    assert [step.title for step in plan.steps] == ["Read it", "Show it", "Say it"]
+    assert paths(plan) == [("src/read.py",), ("src/show.py", "tests/test_show.py"), ("docs/it.md",)]
+    assert [step.commands.unit for step in plan.steps] == [
+        ("pytest tests/test_read.py",), ("make test",), ("make test",)
+    ]  # fmt: skip
+    assert [step.links_to_ac for step in plan.steps] == [("AC-02",), ("AC-01",), ("AC-03",)]
+    assert plan.steps[0].success_criteria == ("t2", "pytest tests/test_read.py exits with 0")
+    assert plan.limits.max_steps_per_run == 3
+    assert plan.gates.require_unit_pass
+
+
+@pytest.mark.req("RN-16")
+def test_the_last_step_passes_the_tests_of_all():
+    steps = (own("A", "a.py", test_commands=("pytest a",)), own("B", "b.py", test_commands=("pytest b",)))
+    plan = made(Planned("It", design=designed(*steps)))
+    assert [step.commands.unit for step in plan.steps] == [("pytest a",), ("pytest b", "make test")]
+    asked = Request(title="It", test_instructions={"unit": "tox"})
+    plan = made(Planned("It", design=designed(*steps), request=asked))
+    assert [step.commands.unit for step in plan.steps] == [("tox",), ("tox",)]
+
+
+@pytest.mark.req("RN-16")
+def test_steps_that_would_not_stand_alone_are_joined():
+    code, tests = own("Code", "src/a.py"), own("Tests", "tests/test_a.py")
+    other = own("Other", "src/b.py")
+    for steps in ((code, other, tests), (code, tests, other)):
+        plan = made(Planned("It", design=designed(*steps)))
+        assert paths(plan) == [("src/a.py", "tests/test_a.py"), ("src/b.py",)]
+    assert paths(made(Planned("It", design=designed(tests, code)))) == [("src/a.py", "tests/test_a.py")]
+    twice = made(Planned("It", design=designed(code, own("More", "src/a.py"))))
+    [step] = twice.steps
+    assert step.intent == "Code\nMore"
+    more = own("Tests of b", "tests/test_b.py")
+    assert len(made(Planned("It", design=designed(tests, more))).steps) == 2, "nothing but tests changes"
+
+
+@pytest.mark.req("RN-16")
+def test_a_file_that_no_step_names_belongs_to_one_of_them():
+    steps = (own("A", "src/a.py"), own("B", "src/b.py"))
+    named = ("src/a.py", "src/b.py", "tests/test_a.py", "CHANGELOG.md")
+    plan = made(Planned("It", design=designed(*steps, target_paths=tuple(map(TargetPath, named)))))
+    assert paths(plan) == [("src/a.py", "tests/test_a.py"), ("src/b.py", "CHANGELOG.md")]
+
+
+FEW = ["src/a.py", "src/b.py", "tests/test_a.py", "tests/test_b.py", "tests/test_c.py", "docs/x.md"]
+
+
+@pytest.mark.req("RN-16")
+@given(st.lists(st.lists(st.sampled_from(FEW), min_size=1, max_size=4, unique=True), min_size=1, max_size=6))
+def test_whatever_the_steps_of_a_design_no_tests_are_without_their_code(named: list[list[str]]):
+    steps = (own(f"Step {at}", *files) for at, files in enumerate(named))
+    found = paths(made(Planned("It", design=designed(*steps))))
+    assert {path for files in found for path in files} == {path for files in named for path in files}
+    assert all(map(only_tests, found)) or not any(map(only_tests, found))
+
+
+@pytest.mark.req("RN-13", "RN-16")
+def test_a_step_that_the_request_does_not_allow_is_left_out():
+    design = designed(own("A", "src/a.py"), own("B", "lib/b.py", "src/b.py"), own("C", "lib/c.py"))
+    asked = Request(title="It", test_instructions={}, allowed_paths=("src/",))
+    plan = made(Planned("It", design=design, request=asked))
+    assert [step.title for step in plan.steps] == ["A", "B"]
+    assert paths(plan) == [("src/a.py",), ("src/b.py",)]
+    assert any("lib/c.py" in one for one in plan.risks or ())
 
 
 def test_criteria_of_the_goal_belong_to_the_tasks_that_claim_them():
@@ -240,6 +326,16 @@ plans = st.builds(
         assumptions=lists,
         out_of_scope=lists,
         open_points=lists,
+        steps=st.lists(
+            st.builds(
+                DesignStep,
+                title=texts,
+                target_paths=st.lists(files, max_size=12).map(tuple),
+                criteria=st.lists(st.integers(1, 10), max_size=3).map(tuple),
+                test_commands=lists,
+            ),
+            max_size=10,
+        ).map(tuple),
     ),
     project=st.builds(
         ProjectFacts,

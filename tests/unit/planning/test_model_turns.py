@@ -270,6 +270,43 @@ def test_paths_and_commands_that_are_not_there_are_asked_for_once_more(tmp_path:
     assert (facts.design.open_points, facts.draft, facts.wrong) == ((), "", ())
 
 
+@pytest.mark.req("RN-3", "RN-16")
+def test_the_paths_and_commands_of_steps_are_checked_like_the_others(tmp_path: Path):
+    steps = [
+        {"title": "Log in", "target_paths": ["app/login.py:3", "app/new.py"], "criteria": [1]},
+        {"title": "Log out", "target_paths": ["app/logn.py"], "test_commands": ["nose -v", "pytest"]},
+    ]
+    targets = [{"path": "app/new.py", "new": True}]
+    desk = desk_of(tmp_path, review={**SUMMARY, "target_paths": targets, "steps": steps}, targets={})
+    design = desk.tool.get(desk.at_review()).facts.design
+    assert told(desk.model.asked[-1])["problem"] == "app/logn.py\nnose -v"
+    assert "Log out: app/logn.py" in told(desk.model.asked[-1])["steps"]
+    assert [(one.title, one.target_paths, one.test_commands) for one in design.steps] == [
+        ("Log in", ("app/login.py", "app/new.py"), ()),
+        ("Log out", ("app/logn.py",), ("pytest",)),
+    ]
+    assert [one.path for one in design.target_paths] == ["app/new.py", "app/login.py", "app/logn.py"]
+    assert len(design.open_points) == 2, "what is still wrong is said"
+
+
+@pytest.mark.req("RN-3")
+@pytest.mark.parametrize("again", [True, False])
+def test_steps_follow_the_corrected_paths(tmp_path: Path, again: bool):
+    steps = [
+        {"title": "In", "target_paths": ["app/logn.py"]},
+        {"title": "Out", "target_paths": ["app/new.py"]},
+    ]
+    targets = [{"path": "app/new.py", "new": True}]
+    right = {"target_paths": [*targets, {"path": "app/login.py"}], "test_commands": []}
+    if again:
+        right["steps"] = [{**steps[0], "target_paths": ["app/login.py"]}, steps[1]]
+    desk = desk_of(tmp_path, review={**SUMMARY, "target_paths": targets, "steps": steps}, targets=right)
+    facts = desk.tool.get(desk.at_review()).facts
+    assert [one.title for one in facts.design.steps] == (["In", "Out"] if again else ["Out"])
+    named = [path for step in facts.run_plan.steps for path in step.scope.target_paths]
+    assert sorted(named) == ["app/login.py", "app/new.py"]
+
+
 @pytest.mark.parametrize("again", [{}, {"target_paths": [{"path": "app/logn.py"}, {"path": "/etc/passwd"}]}])
 def test_what_is_wrong_twice_is_marked(tmp_path: Path, again: dict[str, Any]):
     wrong = {

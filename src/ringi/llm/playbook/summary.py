@@ -1,19 +1,22 @@
 """The summary that a person approves: the request, what was agreed, the steps, and how it is checked."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ringi.domain.prompt import SUMMARY_AIM, NewPath, NewSummary
+from ringi.domain.prompt import PHRASE_AIM, SUMMARY_AIM, NewPath, NewStep, NewSummary
 from ringi.domain.session import HANDED_ON, Brief, Question
 from ringi.llm.playbook.book import Kind, Place
-from ringi.llm.playbook.case import Case, case_of, places
+from ringi.llm.playbook.case import Case, case_of, files_for, places
+from ringi.llm.playbook.instruction import read
 from ringi.llm.playbook.quote import cut, harmless, one_line
 
 _MOST_LISTED: Final = 10
 # Characters per quotation and lines per section; the first pair that fits is used.
 _MEASURES: Final = ((400, 20), (140, 12), (60, 6), (30, 3))
 _QUESTION_MARK: Final = re.compile(r"[?？]")  # noqa: RUF001
+_ALONE: Final = frozenset([Kind.FEATURE, Kind.DOCS, Kind.TESTS, Kind.PERFORMANCE])
+"""Several of them work without each other; a rename or a removal is one change, wherever it is made."""
 _WITHOUT_TESTS: Final = frozenset([Kind.DOCS, Kind.BUILD, Kind.RELEASE])
 
 
@@ -46,14 +49,16 @@ def summary(brief: Brief) -> NewSummary:
         if len(text) <= SUMMARY_AIM:
             break
     draft = _Draft(case, _MEASURES[0][0], str)
+    steps = tuple(_own_steps(case))
     return NewSummary(
         cut(text, SUMMARY_AIM),
         acceptance_criteria=tuple(case.criteria())[-_MOST_LISTED:],
-        target_paths=tuple(map(NewPath, dict.fromkeys(_paths(case)))),
+        target_paths=tuple(map(NewPath, dict.fromkeys([*_paths(case), *_paths_of(steps)]))),
         test_commands=case.commands[:1],
         assumptions=tuple(_assumptions(draft)),
         out_of_scope=tuple(_beyond(draft)),
         open_points=tuple(_open(draft))[:_MOST_LISTED],
+        steps=steps,
     )
 
 
@@ -107,6 +112,26 @@ def _paths(case: Case) -> Iterator[str]:
     for entry, _ in case.steps():
         if entry.changes:
             yield from places(case, entry.changes)
+
+
+def _own_steps(case: Case) -> Sequence[NewStep]:
+    """One for each thing that the request lists, if all name files of their own; else it is one change."""
+    steps, known = list[NewStep](), set[str]()
+    wanted = [case.instruction, *map(read, case.instruction.goals)]
+    if any(one.kind not in _ALONE for one in wanted):
+        return ()
+    for text, one in zip(case.instruction.goals, wanted[1:], strict=True):
+        files = files_for(one, case.brief.project)
+        paths = [file.path for file in files.start]
+        if not files.named or not known.isdisjoint(paths):
+            return ()
+        known.update(paths)
+        steps.append(NewStep(one_line(text, PHRASE_AIM), tuple(paths)))
+    return steps
+
+
+def _paths_of(steps: Sequence[NewStep]) -> Iterator[str]:
+    return (path for step in steps for path in step.target_paths)
 
 
 def _assumptions(draft: _Draft) -> Iterator[str]:

@@ -249,3 +249,43 @@ def test_long_answers_are_cut_and_all_sections_stay(language: Any, letter: str):
     assert [book(language).sentences[key] for key in SECTIONS] == headings(made)
     assert not re.search("👍(?!🏽)", made)
     assert not re.search("e(?!\u0301)…", made)
+
+
+SEVERAL = ProjectFacts(
+    languages=("Python",),
+    test_commands=("pytest",),
+    changelog="CHANGELOG.md",
+    found=tuple(
+        FoundFile(path=path, kind=FileKind.SOURCE, tests=(f"tests/test_{name}.py",))
+        for name in ("report", "store", "mail")
+        for path in [f"src/{name}.py"]
+    ),
+)
+
+
+@pytest.mark.req("RN-16")
+def test_things_that_name_files_of_their_own_are_steps():
+    text = "Make the exports better\n\n- Add a --json option to src/report.py\n- Add a cache to src/store.py\n- Add retries to src/mail.py"
+    found = summary(Brief(instruction=text, project=SEVERAL))
+    assert [(step.title, step.target_paths) for step in found.steps] == [
+        ("Add a --json option to src/report.py", ("src/report.py",)),
+        ("Add a cache to src/store.py", ("src/store.py",)),
+        ("Add retries to src/mail.py", ("src/mail.py",)),
+    ]
+    assert {"src/report.py", "src/store.py", "src/mail.py"} <= {one.path for one in found.target_paths}
+
+
+@pytest.mark.req("RN-16")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Add a --json option to src/report.py",
+        "Add exports\n\n- Add a --json option to src/report.py\n- Add a --csv option to src/report.py",
+        "Add exports\n\n- Add a --json option to src/report.py\n- Add a way to send it",
+        "Rename rows to lines\n\n- Rename rows in src/report.py\n- Rename rows in src/store.py",
+        "Remove the cache\n\n- Remove the cache of src/report.py\n- Remove the cache of src/store.py",
+        "It fails\n\n- Fix src/report.py\n- Fix src/store.py",
+    ],
+)
+def test_what_belongs_together_is_not_split(text: str):
+    assert summary(Brief(instruction=text, project=SEVERAL)).steps == ()
