@@ -1,9 +1,10 @@
 """`make try`: the whole way, in a scratch repository of its own. Offline, without a model.
 
-First beside an agent, then by script, then from a request. At a terminal you press the keys. Without one the
-script presses them, through a pseudo-terminal, and says so.
+First beside an agent, then from a request to a commit, then by script. At a terminal you press the keys.
+Without one the script presses them, through a pseudo-terminal, and says so.
 """
 
+import json
 import os
 import pty
 import re
@@ -23,6 +24,7 @@ DECLINED = 5
 NOT_STARTED = 127
 LONGEST_SEC = 120
 MENU = r"\[q\]uit"
+REQUEST = "Print the total below the report"
 
 REPORT = '''\
 """Prints a small report."""
@@ -105,6 +107,25 @@ subprocess.run(["git", "commit", "-qam", "Add --json to the report"], check=True
 print("demo agent: done")
 """
 
+# Makes the step of a run: whatever command you like does it, told by a brief what is asked for.
+IMPLEMENTER = """\
+import os, pathlib
+
+print("demo implementer:", pathlib.Path(os.environ["RINGI_BRIEF"]).read_text().splitlines()[0])
+report, test = pathlib.Path("report.py"), pathlib.Path("test_report.py")
+text = report.read_text()
+text = text.replace(
+    "\\n\\ndef main",
+    "\\n\\ndef total(rows):\\n    return f\\"total: {sum(count for _, count in rows)}\\"\\n\\n\\ndef main",
+)
+report.write_text(text.replace("        print(line)\\n", "        print(line)\\n    print(total(ROWS))\\n"))
+test.write_text(test.read_text().replace(
+    "\\n\\nif __name__",
+    "\\n    def test_total(self):\\n        self.assertEqual(report.total([(\\"a\\", 2)]), \\"total: 2\\")\\n"
+    "\\n\\nif __name__",
+))
+"""
+
 # A plan as somebody writes it, or a model: words, a diff, a command.
 PLAN = """\
 # Sort the report
@@ -152,11 +173,12 @@ def journey(folder: Path) -> int:
     if not stage.undone:
         say("\nIt stays as you left it, so the tour ends here: its second half needs the files as they were.")
         return 0
+    from_a_request(stage, folder)
     by_script(stage, folder)
-    if stage.undone and contents(project) != before:
+    if contents(project) != before and stage.undone:
         return say_bug()
-    from_a_request(stage)
     say("\nNow in your own repository:  ringi init   then   ringi with -- your-agent")
+    say('                             or  ringi run "what you want" --with your-agent')
     return 0
 
 
@@ -204,38 +226,41 @@ def not_decided(stage: "Stage") -> bool:
     return False
 
 
+def from_a_request(stage: "Stage", folder: Path) -> None:
+    say("\nFrom a request: a sentence becomes a plan you approve, then a tested commit on its own branch.")
+    say("The built-in playbook asks and plans, a demo command makes the change; still no model.")
+    stage.run(
+        ["run", REQUEST, "--with", f"{sys.executable} {folder / 'demo-implementer.py'}"],
+        [
+            (r"Question 1 of 1[\s\S]*\n> ", "python3 report.py prints a last line: total: 8"),
+            (MENU, "a"),
+            (r"Approve\? \[y/n\]", "y"),
+            (MENU, "a"),
+            (r"The line instead", ""),
+        ],
+        hint="answer that a last line is total: 8; approve the plan with a and y, the result with a, Enter",
+    )
+    stage.run(["report"])
+
+
 def by_script(stage: "Stage", folder: Path) -> None:
     say("\nBy script: a text with a diff and a command becomes a plan. What it cannot place, it would list.")
     stage.run(["propose", str(folder / "PLAN.md"), "--extract"])
-    stage.run(["show", "p2", "--diff"])
+    plan = stage.newest_plan()
+    stage.run(["show", plan, "--diff"])
     say("\nWithout an approval nothing happens, and the exit code says so.")
-    stage.run(["execute", "p2"])
+    stage.run(["execute", plan])
     signed = []
     if key := make_key(folder, stage.environment):
         say("\nA signature is the stronger proof. This key was made for the tour; yours may ask for a touch.")
         listed = stage.run(["init", "--key", f"{key}.pub"], [(r"\[y/n\]", "y")], hint="list the key with y")
         signed = ["--sign", str(key)] if listed == 0 else []
     answers = [] if signed else [(r"\[y/n\]", "y")]
-    if stage.run(["approve", "p2", *signed], answers, hint="" if signed else "say yes with y") == 0:
-        stage.run(["execute", "p2"])
+    if stage.run(["approve", plan, *signed], answers, hint="" if signed else "say yes with y") == 0:
+        stage.run(["execute", plan])
         stage.run(["verify"])
         say("\nUndo brings back what the command did, too: report.txt was its work.")
         stage.undo(["undo", *signed])
-
-
-def from_a_request(stage: "Stage") -> None:
-    say("\nFrom a request: a sentence, what is not clear about it, what would be done. Still no model.")
-    stage.run(
-        ["plan", "Add a total line below the report; only report.py and its test, no new dependency"],
-        [
-            (r"Question 1 of 1[\s\S]*\n> ", "python3 report.py prints a last line: total: 8"),
-            (MENU, "a"),
-            (r"\[y/n\]", "y"),
-            (r"Execute now\? \[y/n\]", "n"),
-        ],
-        hint="answer, approve with a and y",
-    )
-    stage.run(["status"])
 
 
 class Stage:
@@ -259,22 +284,31 @@ class Stage:
         answers = [] if signed else [(r"\[y/n\]", "y")]
         self.undone = self.run(words, answers, hint="" if signed else "take it all back with y") == 0
 
+    def newest_plan(self) -> str:
+        argv = [str(RINGI), "--json", "list", "--limit", "1"]
+        done = subprocess.run(argv, cwd=self.project, env=self.environment, capture_output=True, check=True)
+        return f"p{json.loads(done.stdout)[0]['number']}"
+
     def run(self, words: list[str], answers: list[tuple[str, str]] | None = None, hint: str = "") -> int:
-        # Without the scratch folder's long paths, as a person would have typed it.
-        typed = [Path(word).name if word.startswith("/") else word for word in words]
-        say(f"\n$ {shlex.join(['ringi', *typed])}")
+        say(f"\n$ {shlex.join(['ringi', *map(typed, words)])}")
         if self.by_hand and hint:
             say(f"(You decide. For example: {hint}.)")
         argv = [str(RINGI), *words]
         if self.by_hand:
             code = subprocess.run(argv, cwd=self.project, env=self.environment, check=False).returncode
         else:
-            code = drive(argv, self.project, self.environment, answers or [])
+            # Lines that can be read in a file: no full screen, no colours.
+            code = drive(argv, self.project, {**self.environment, "TERM": "dumb"}, answers or [])
         if code not in {0, PERSON_NEEDED, DECLINED}:
             raise SystemExit(f"ringi {' '.join(words)} ended with exit code {code}")
         if code == PERSON_NEEDED:
             say(f"(exit code {code}: a person is needed)")
         return code
+
+
+def typed(word: str) -> str:
+    """Without the long paths of the scratch folder, as a person would have typed it."""
+    return " ".join(Path(part).name if part.startswith("/") else part for part in word.split(" "))
 
 
 def drive(argv: list[str], cwd: Path, environment: dict[str, str], answers: list[tuple[str, str]]) -> int:
@@ -318,13 +352,14 @@ def drive(argv: list[str], cwd: Path, environment: dict[str, str], answers: list
 def make_project(folder: Path) -> tuple[Path, dict[str, str]]:
     project = folder / "report"
     project.mkdir()
-    (folder / "demo-agent.py").write_text(AGENT, encoding="utf-8")
     files = {
         "report.py": REPORT,
         "test_report.py": TEST,
         "pyproject.toml": PROJECT,
         "Makefile": MAKEFILE,
         ".gitignore": "__pycache__/\n",
+        "../demo-agent.py": AGENT,
+        "../demo-implementer.py": IMPLEMENTER,
         "../PLAN.md": PLAN,
         "../config/ringi/config.yaml": CONFIG,
     }

@@ -319,10 +319,11 @@ def test_transcript_is_what_the_tour_prints(tmp_path: Path):
         pytest.skip("an agent runs the tests, so nobody can approve")
     plain = re.sub(r"\x1b\[[0-9;?!]*[A-Za-z]", "", ran.stdout).replace(sys.executable, "python")
     plain = re.sub(r"· \S+, signed with SHA256:\S+", "· you, signed with SHA256:…", plain)
-    printed = iter([line.rstrip() for line in plain.splitlines()])
-    transcript = next(block.text for block in blocks(read(DOCS / "guide.md")) if block.language == "console")
-    lines = [line for line in transcript.splitlines() if line.strip() not in {"", "…"}]
-    assert [line for line in lines if line not in printed] == []
+    for page in (DOCS / "guide.md", ROOT / "README.md"):
+        printed = iter([line.rstrip() for line in plain.splitlines()])
+        transcript = next(block.text for block in blocks(read(page)) if block.language == "console")
+        lines = [line for line in transcript.splitlines() if line.strip() not in {"", "…"}]
+        assert [line for line in lines if line not in printed] == []
 
 
 @pytest.mark.req("PT-10")

@@ -10,6 +10,7 @@ from ringi.domain import codec
 from ringi.domain import subject as subjects
 from ringi.domain.approval import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.domain.events import Actor, EventKind
+from ringi.domain.instruction import ANSWER, NO_REASON, REASON, Instruction
 from ringi.domain.run import RUN_MACHINE, Run, RunPhase, run_id
 from ringi.domain.run_plan import RunPlan
 from ringi.domain.session import HANDED_ON, PlanningSession, short
@@ -23,24 +24,19 @@ from ringi.ports import NewEvent, SessionTransaction, StoredSession
 
 
 def enhanced_instruction(session: PlanningSession) -> str:
-    """The sections of the specification, in order, without skipped questions."""
+    """Without skipped questions."""
     requirements = "\n".join(
-        f"- {_within(question.question)}\n  Answer: {_within(question.answer)}"
+        f"- {_within(question.question)}\n{ANSWER}{_within(question.answer)}"
         for question in session.questions
         if question.type in HANDED_ON and question.answer is not None
     )
     decisions = "\n".join(
         f"- {_within(decision.topic)}: {_within(decision.selected.name)}\n"
-        f"  Reason: {_within(decision.rationale or 'N/A')}"
+        + (f"{REASON}{_within(decision.rationale)}" if decision.rationale else NO_REASON)
         for decision in session.decisions
         if decision.selected
     )
-    return (
-        f"Original Instruction: {session.instruction}\n\n"
-        f"## Clarified Requirements\n{requirements}\n\n"
-        f"## Design Decisions\n{decisions}\n\n"
-        f"## Design Summary\n{session.design_summary or ''}"
-    ).strip()
+    return Instruction(session.instruction, requirements, decisions, session.design_summary or "").written()
 
 
 def _within(words: str) -> str:

@@ -45,7 +45,7 @@ def _controls(character: str) -> bool:
 
 def step_message(title: str, body: str, assisted_by: Sequence[str]) -> str:
     """Of a step of a run. Text from a plan or a configuration cannot pass for a trailer of ours."""
-    words = "\n\n".join(filter(str.strip, [title, body]))
+    words = "\n\n".join(filter(str.strip, dict.fromkeys([title.strip(), body.strip()])))
     lines = [_plain(line) for line in words.split("\n")]
     text = "\n".join(f"> {line}" if _OURS.match(line) else line for line in lines)
     helpers = [f"Assisted-by: {_plain(who)[:_LONGEST_NAME]}" for who in dict.fromkeys(assisted_by) if who]

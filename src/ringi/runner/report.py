@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from ringi.domain.instruction import ANSWER, NO_REASON, REASON, Instruction
 from ringi.domain.run import (
     Attempt,
     Evidence,
@@ -16,6 +17,7 @@ from ringi.domain.run import (
 )
 from ringi.domain.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunRole, RunStep
 from ringi.text import Text, stored, visible
+from ringi.workspace.run_files import log_path
 
 Say = Callable[[Text], str]
 COMMIT_SHOWN: Final = 12
@@ -24,6 +26,7 @@ _MINUTE: Final = 60
 _SHORT: Final = 10
 """Seconds shown with a fraction."""
 _LONGEST: Final = 300
+_SECOND: Final = len("2026-01-01T00:00:00")
 _E2E: Final = "e2e"
 
 PHASE: Final = {
@@ -154,8 +157,8 @@ def _head(run: Run, say: Say) -> Iterator[str]:
         (Text("Plans anew"), _code(run.replaces) if run.replaces else ""),
         (Text("Planned anew as"), _code(run.replaced_by) if run.replaced_by else ""),
         (Text("Branch"), _branch(run, say)),
-        (Text("Began"), _line(run.created_at)),
-        (Text("Last change"), _line(run.updated_at)),
+        (Text("Began"), _moment(run.created_at)),
+        (Text("Last change"), _moment(run.updated_at)),
         (Text("Time of the roles"), say(duration(run.spent.seconds)) if run.spent.seconds else ""),
         (Text("Tokens and cost"), _cost(run, say)),
     ]
@@ -185,9 +188,16 @@ def cost(given: int, written: int, dollars: float) -> Text:
 def _asked(run: Run, plan: RunPlan | None, say: Say) -> Iterator[str]:
     yield f"## {say(Text('Request'))}"
     yield ""
-    yield from (
-        f"> {visible(line)}".rstrip() for line in (run.instruction or _summary(plan)).strip().split("\n")
-    )
+    told = Instruction.read(run.instruction or _summary(plan))
+    yield from (f"> {visible(line)}".rstrip() for line in told.asked.strip().split("\n"))
+    for items in filter(None, (told.answers, told.decisions)):
+        yield ""
+        yield from (visible(_answer(line)) for line in items.split("\n") if line != NO_REASON)
+
+
+def _answer(line: str) -> str:
+    label = next(filter(line.startswith, (ANSWER, REASON)), "")
+    return f"  → {line.removeprefix(label)}" if label else line
 
 
 def _summary(plan: RunPlan | None) -> str:
@@ -232,7 +242,6 @@ def _proof(one: Evidence, say: Say) -> str:
     words += [say(Text("time was up"))] if one.timed_out else []
     words += [] if one.sandboxed else [say(Text("not in a sandbox"))]
     words += [say(Text("not proven: {why}", why=say(_known(one.doubt))))] if one.doubt else []
-    words += [_code(one.log)] if one.log else []
     return " · ".join(words)
 
 
@@ -248,12 +257,13 @@ def _steps(run: Run, plan: RunPlan, facts: RunFacts, say: Say) -> Iterator[str]:
         yield ""
         yield f"### {_named(one.step)} — {say(STEP[one.state.status])}"
         yield ""
-        yield from (f"- {line}" for line in _step_lines(one, facts, say))
+        yield from (f"- {line}" for line in _step_lines(run, one, facts, say))
 
 
-def _step_lines(one: StepResult, facts: RunFacts, say: Say) -> Iterator[str]:
+def _step_lines(run: Run, one: StepResult, facts: RunFacts, say: Say) -> Iterator[str]:
     state = one.state
-    yield _line(one.step.intent)
+    if one.step.intent != one.step.title:
+        yield _line(one.step.intent)
     if state.tree:
         expected = one.step.expected_diff
         changed = Text(
@@ -272,15 +282,16 @@ def _step_lines(one: StepResult, facts: RunFacts, say: Say) -> Iterator[str]:
         say(_approved(approval)) for approval in facts.approvals if approval.step_id == one.step.step_id
     )
     if state.started_at:
-        yield say(Text("{begin} to {end}", begin=_line(state.started_at), end=_line(state.ended_at) or "…"))
-    yield from (_attempt(attempt, say) for attempt in state.attempts)
-    yield from (_proof(proof, say) for proof in proofs(state))
+        begin, end = _moment(state.started_at), _moment(state.ended_at) or "…"
+        yield say(Text("{begin} to {end}", begin=begin, end=end))
+    yield from (" · ".join([_attempt(attempt, say), *_log(run, attempt.log)]) for attempt in state.attempts)
+    yield from (" · ".join([_proof(proof, say), *_log(run, proof.log)]) for proof in proofs(state))
     yield from (_finding(finding, say) for finding in state.findings)
 
 
 def _approved(approval: RunApproval) -> Text:
     return Text("approved by {who}, {when} ({proof}, {strength})", who=_line(approval.approver),
-                when=_line(approval.at), proof=approval.proof, strength=approval.strength)  # fmt: skip
+                when=_moment(approval.at), proof=approval.proof, strength=approval.strength)  # fmt: skip
 
 
 def _attempt(one: Attempt, say: Say) -> str:
@@ -293,7 +304,11 @@ def _attempt(one: Attempt, say: Say) -> str:
         words.append(say(cost(one.spent.input_tokens, one.spent.output_tokens, one.spent.dollars)))
     if one.problem:
         words.append(say(Text("had to work again: {why}", why=say(_known(one.problem)))))
-    return " · ".join([*words, *([_code(one.log)] if one.log else [])])
+    return " · ".join(words)
+
+
+def _log(run: Run, path: str) -> list[str]:
+    return [_code(log_path(run.request_id, run.run_id, path))] if path else []
 
 
 def _finding(one: Finding, say: Say) -> str:
@@ -319,7 +334,7 @@ def deviations(run: Run, plan: RunPlan) -> Iterator[Text]:
                        step=name, files=state.files, most=most)  # fmt: skip
         again = sum(1 for one in state.attempts if one.problem)
         if again:
-            yield Text("{step} was worked on {count} times more than planned", step=name, count=again)
+            yield _worked_again(name, again)
         if state.plan_version > 1:
             yield Text("{step} was changed after the role had finished", step=name)
         if any(not one.sandboxed for one in proofs(state)):
@@ -327,6 +342,12 @@ def deviations(run: Run, plan: RunPlan) -> Iterator[Text]:
     for one in criteria(run, plan):
         if one.why_not is not None:
             yield Text("{criterion} is not met: {why}", criterion=_line(one.criterion.id), why=one.why_not)
+
+
+def _worked_again(step_id: str, count: int) -> Text:
+    if count == 1:
+        return Text("{step} was worked on once more than planned", step=step_id)
+    return Text("{step} was worked on {count} times more than planned", step=step_id, count=count)
 
 
 def _deviations(run: Run, plan: RunPlan, say: Say) -> Iterator[str]:
@@ -367,6 +388,11 @@ def duration(seconds: float) -> Text:
     if seconds < 2 * _MINUTE:
         return Text("{seconds} s", seconds=round(seconds))
     return Text("{minutes} min {seconds} s", minutes=int(seconds // _MINUTE), seconds=int(seconds % _MINUTE))
+
+
+def _moment(at: str) -> str:
+    """To the second, in UTC, as everything in the ledger is."""
+    return f"{_line(at)[:_SECOND].replace('T', ' ')} UTC" if at else ""
 
 
 def _known(words: str) -> Text:

@@ -1,4 +1,4 @@
-"""Markdown as lines. Nothing is lost; the signs are shown only if styles are not."""
+"""Markdown as lines. Stars are shown only if styles are not; a heading, on its own line, needs no sign."""
 
 import re
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from typing import Final
 
 from ringi.views.lines import Line, Span, Style
 
-_HEADING: Final = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
-_ITEM: Final = re.compile(r"(\s*(?:[-*+]|\d{1,3}[.)])\s+)(.*)")
+_HEADING: Final = re.compile(r"#{1,6}\s+(.*?)\s*#*$")
+_ITEM: Final = re.compile(r"(\s*(?:[-*+>]|\d{1,3}[.)])\s+)(.*)")
 _FENCE: Final = re.compile(r"\s*(```|~~~)")
 _STRONG: Final = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
 _DEEPEST: Final = 16
@@ -28,8 +28,8 @@ def markdown(text: str, indent: int = 2) -> Iterator[Line]:
 
 def _line(row: str, indent: int) -> Line:
     if heading := _HEADING.match(row):
-        words = tuple(span._replace(style=span.style or Style.STRONG) for span in _spans(heading[2]))
-        return Line((Span(f"{heading[1]} ", Style.SIGN), *words), indent, folds=True)
+        words = tuple(span._replace(style=span.style or Style.STRONG) for span in _spans(heading[1]))
+        return Line(words, indent, folds=True)
     if item := _ITEM.match(row):
         return Line(tuple(_spans(item[2])), indent, item[1][-_DEEPEST:], folds=True)
     return Line(tuple(_spans(row)), indent, folds=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ringi.domain.instruction import Instruction
 from ringi.domain.run import OVER, Evidence, Finding, Run, RunPhase, StepState, StepStatus
 from ringi.domain.run_plan import RunPlan
 from ringi.runner.report import COMMIT_SHOWN, PHASE, STEP, CriterionResult, cost, criteria, duration, proofs
@@ -28,14 +29,13 @@ _PHASE_STYLES: Final = {
     RunPhase.NEEDS_INPUT: Style.WARNING,
     RunPhase.FAILED: Style.BAD,
 }
-_LABEL: Final = "Original Instruction: "
 _LINES_SHOWN: Final = 3
 _DETAIL_SHOWN: Final = 12
 
 
 def title_of(instruction: str) -> str:
-    """The first line that says something; a session's instruction begins with a label of ours."""
-    lines = (text.strip().lstrip("#").strip() for text in instruction.removeprefix(_LABEL).split("\n"))
+    """The first line that says something."""
+    lines = (text.strip().lstrip("#").strip() for text in Instruction.read(instruction).asked.split("\n"))
     return next((text for text in lines if text), "—")
 
 
@@ -46,7 +46,7 @@ def run_facts(run: Run, *, working: bool = False) -> Text:
 
 
 def with_progress(phase: Text, done: int, count: int) -> Text:
-    if not count:
+    if not count or done == count:
         return phase
     return Text("{phase}, {done} of {count} steps done", phase=phase, done=done, count=count)
 

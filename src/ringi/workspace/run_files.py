@@ -26,10 +26,19 @@ _KEY_ENDS: Final = b"-----END "
 _LONGEST_KEY: Final = 16 * 1024
 
 
+def log_path(request_id: str, run_id: str, path: str) -> str:
+    """Where the log is, from the top of the project."""
+    return "/".join([*_folder_of(request_id, run_id), _LOGS, _name(path)])
+
+
+def _folder_of(request_id: str, run_id: str) -> tuple[str, ...]:
+    return (".agent", "runs", request_id, run_id)
+
+
 class RunFiles:
     def __init__(self, root: Path, request_id: str, run_id: str, mask: Callable[[str], str]) -> None:
         self._root = root
-        self._names = (".agent", "runs", request_id, run_id)
+        self._names = _folder_of(request_id, run_id)
         self._mask = mask
         self._fs = OsFileSystem()
 

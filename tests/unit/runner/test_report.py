@@ -3,10 +3,12 @@
 import re
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ringi.domain.instruction import Instruction
 from ringi.domain.run import (
     Attempt,
     Evidence,
@@ -53,7 +55,8 @@ def test_a_criterion_is_met_if_all_its_steps_are_committed_and_their_commands_pa
     assert "## Acceptance criteria: 2 of 3 met" in text
     assert "### AC-03 — not met: no step is linked to it" in text
     assert "- S01 Step 1 — commit `cccccccccccc`" in text
-    assert "  - `make test`: exit code 0 · 1.2 s · output `sha256:abababababababab` · `runs/" in text
+    assert "  - `make test`: exit code 0 · 1.2 s · output `sha256:abababababababab`\n" in text
+    assert f"· `.agent/runs/{run.request_id}/{run.run_id}/logs/" in text
 
 
 @pytest.mark.req("RN-12")
@@ -200,8 +203,8 @@ def test_the_report_names_approvals_roles_costs_and_marks_opinions_as_a_machines
         plans={"S01": "p7"},
     )
     text = text_of(run_of(plan, first, StepState(step_id="S02")), plan, facts)
-    assert "The plan: approved by alice, 2026-01-01T09:00:00Z (signed, strong)" in text
-    assert "- approved by alice, 2026-01-01T10:04:00Z (typed, weak)" in text
+    assert "The plan: approved by alice, 2026-01-01 09:00:00 UTC (signed, strong)" in text
+    assert "- approved by alice, 2026-01-01 10:04:00 UTC (typed, weak)" in text
     assert "- plan `p7`" in text
     assert (
         "- implementer: claude · exit code 0 · 3 min 20 s · 1200 tokens in, 300 out, $0.0123 · had to" in text
@@ -213,7 +216,7 @@ def test_the_report_names_approvals_roles_costs_and_marks_opinions_as_a_machines
     assert "- Tokens and cost: 1200 tokens in, 300 out, $0.0123" in text
     assert [str(one) for one in deviations(run_of(plan, first, StepState(step_id="S02")), plan)] == [
         "S01 changed 900 lines; at most 350 were expected",
-        "S01 was worked on 1 times more than planned",
+        "S01 was worked on once more than planned",
         "S01 was changed after the role had finished",
         "S02 is not done: not begun",
         "AC-01 is not met: S02 is not done",
@@ -246,6 +249,17 @@ def test_a_report_says_what_to_do_next_and_no_text_breaks_out_of_it():
     assert "→ ringi retry\n\n````\n1 failed\n```\n# not a heading\n\\x1b[2J\n````\n" in text
     without_plan = run_of(plan, plan_sha256="", steps=())
     assert text_of(without_plan, None).startswith("# Report: Add --json to the report\n")
+
+
+@pytest.mark.req("RN-12", "IP-8")
+def test_of_a_session_the_report_says_what_was_asked_answered_and_decided():
+    plan = two_steps()
+    told = Instruction(
+        "Add a login", "- Which part?\n  Answer: the API", "- Where: Table\n  Reason: N/A", "### Goal"
+    )
+    assert Instruction.read(told.written()) == told
+    text = text_of(msgspec.structs.replace(run_of(plan), instruction=told.written()), plan)
+    assert "> Add a login\n\n- Which part?\n  → the API\n\n- Where: Table\n\n## Acc" in text
 
 
 @pytest.mark.req("RN-12")

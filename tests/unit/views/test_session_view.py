@@ -157,8 +157,8 @@ def test_nothing_in_a_session_commands_the_terminal() -> None:
     assert "\u202e" not in shown
 
 
-def test_headings_are_bold_or_marked() -> None:
-    assert on_terminal(80, lambda ui: ui.show(markdown("## Goal")), NO_COLOR="1") == ["  ## Goal"]
+def test_headings_are_bold_and_need_no_sign() -> None:
+    assert on_terminal(80, lambda ui: ui.show(markdown("## Goal")), NO_COLOR="1") == ["  Goal"]
     assert on_terminal(80, lambda ui: ui.show(markdown("## Goal"))) == ["  \x1b[1mGoal\x1b[0m"]
 
 
@@ -166,12 +166,17 @@ def test_what_is_strong_is_bold_or_marked() -> None:
     text = "- **In a file** and **memory** 2 ** 3 ** 4\n# A **goal**"
     assert on_terminal(80, lambda ui: ui.show(markdown(text)), NO_COLOR="1") == [
         "  - **In a file** and **memory** 2 ** 3 ** 4",
-        "  # A **goal**",
+        "  A **goal**",
     ]
     assert on_terminal(80, lambda ui: ui.show(markdown(text))) == [
         "  - \x1b[1mIn a file\x1b[0m and \x1b[1mmemory\x1b[0m 2 ** 3 ** 4",
         "  \x1b[1mA goal\x1b[0m",
     ]
+
+
+def test_a_quotation_that_is_folded_stays_beside_its_sign() -> None:
+    text = "> one two three four five"
+    assert on_terminal(20, lambda ui: ui.show(markdown(text))) == ["  > one two three", "    four five"]
 
 
 @given(st.lists(st.sampled_from(["**", "a", "b ", "言葉、", " ", "-"]), max_size=40), st.integers(20, 60))

@@ -117,6 +117,8 @@ class RunDriver:
         show(self._app, looked)
         if run.phase is RunPhase.COMPLETED:
             self._ui.next_step(f"ringi report {self._run_id}")
+            if run.work_branch and not run.in_place:
+                self._ui.next_step(f"git merge {run.work_branch}")
         return exit_code(run)
 
     def _plan_approved(self) -> bool:

@@ -1,0 +1,35 @@
+"""What a run was told: the request, and if it was planned, what was answered, decided and designed (IP-8)."""
+
+from typing import Final, NamedTuple
+
+_ASKED: Final = "Original Instruction: "
+_ANSWERS: Final = "\n\n## Clarified Requirements\n"
+_DECISIONS: Final = "\n\n## Design Decisions\n"
+_SUMMARY: Final = "\n\n## Design Summary"
+ANSWER: Final = "  Answer: "
+REASON: Final = "  Reason: "
+"""What comes below a question, and below a decision."""
+NO_REASON: Final = f"{REASON}N/A"
+
+
+class Instruction(NamedTuple):
+    """The sections of the specification, in order."""
+
+    asked: str
+    answers: str = ""
+    decisions: str = ""
+    summary: str = ""
+
+    @classmethod
+    def read(cls, text: str) -> "Instruction":
+        """Text that does not come from a session was asked as it is."""
+        if not text.startswith(_ASKED):
+            return cls(text)
+        asked, _, rest = text.removeprefix(_ASKED).partition(_ANSWERS)
+        answers, _, rest = rest.partition(_DECISIONS)
+        decisions, _, summary = rest.partition(_SUMMARY)
+        return cls(asked, answers, decisions, summary.strip("\n"))
+
+    def written(self) -> str:
+        sections = (_ASKED, self.asked, _ANSWERS, self.answers, _DECISIONS, self.decisions)
+        return "".join([*sections, _SUMMARY, "\n", self.summary]).strip()
