@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try picture test campaign test-power test-model test-agents show-planning history lint bench bench-context catalog requirements venv clean
+TARGETS := help try picture test campaign test-power test-model test-agents show-planning show-runs history lint bench bench-context catalog requirements venv clean
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -74,6 +74,12 @@ show-planning: ## five requests on each of five real packages from PyPI, with a 
 	@$(FOUND); "$(PYTHON)" tools/packages.py
 	@RINGI_PACKAGES=1 $(RUN) -m pytest tests/packages $(ARGS)
 
+MIRROR ?= mirror
+show-runs: ## real issues of flask and requests, their real fixes as runs; MIRROR= names a folder of clones, and it says which
+	@$(DEV)
+	@$(RUN) -m tools.tasks "$(MIRROR)"
+	@RINGI_MIRROR="$(MIRROR)" $(RUN) -m pytest tests/real $(ARGS)
+
 REPO ?= .
 history: ## every patch in the history of REPO= (this one) applied, forward and back, and compared with git
 	@$(CORE)
@@ -88,7 +94,6 @@ bench: ## the speed promises, as ratios
 	@$(CORE)
 	@$(RUN) -m bench $(ARGS)
 
-MIRROR ?= mirror
 bench-context: ## how often the files of real fixes are found; MIRROR= names a folder of clones, and it says which
 	@$(CORE)
 	@$(RUN) -m bench.context --mirror "$(MIRROR)" $(ARGS)

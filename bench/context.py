@@ -119,6 +119,18 @@ def clone_of(mirror: Path, repository: str) -> Path | None:
     return None
 
 
+def clones_in(mirror: Path, names: Sequence[str], target: str) -> dict[str, Path]:
+    """By name. Ends with how to get those that are missing."""
+    found = {name: clone for name in names if (clone := clone_of(mirror, name))}
+    if missing := [name for name in names if name not in found]:
+        print(f"Whole clones are missing. Get them, then: make {target} MIRROR=FOLDER", file=sys.stderr)
+        for name in missing:
+            end = f"FOLDER/{name.partition('/')[2]}.git"
+            print(f"  git clone --bare https://github.com/{name} {end}", file=sys.stderr)
+        raise SystemExit(2)
+    return found
+
+
 def asked(task: Task, corpus: Corpus, weights: Weights) -> tuple[list[str], list[str]]:
     """The best files of all kinds, and the best sources."""
     paths = [found.path for found in rank(task.request, corpus, 100, weights)]
@@ -156,20 +168,12 @@ def main() -> int:
     parser.add_argument("--repository", action="append", help="another one, as owner/name; repeatable")
     chosen = parser.parse_args()
     repositories = chosen.repository or REPOSITORIES
-    clones = {name: clone_of(chosen.mirror, name) for name in (TASKS, *repositories)}
-    if missing := [name for name, found in clones.items() if found is None]:
-        print("Whole clones are missing. Get them, then: make bench-context MIRROR=FOLDER", file=sys.stderr)
-        for name in missing:
-            print(
-                f"  git clone --bare https://github.com/{name} FOLDER/{name.partition('/')[2]}.git",
-                file=sys.stderr,
-            )
-        return 2
+    clones = clones_in(chosen.mirror, (TASKS, *repositories), "bench-context")
     every, lite = Share(), Share()
     with tempfile.TemporaryDirectory(prefix="ringi-bench-") as folder:
         for name in repositories:
             own = Share()
-            measure(clones[TASKS] or Path(), clones[name] or Path(), name, (every, lite, own), Path(folder))
+            measure(clones[TASKS], clones[name], name, (every, lite, own), Path(folder))
             report(name, own)
     report("all", every)
     report("Lite", lite)

@@ -217,6 +217,7 @@ def test_a_person_allows_a_path_and_nobody_works_again(root: Path):
     ("spoil", "code"),
     [
         ("echo x >> calc.py", StopCode.DIRTY_WORKTREE),
+        ("mkdir requests && touch requests/a.md requests/api.py", StopCode.DIRTY_WORKTREE),
         ("git checkout -q --detach", StopCode.DETACHED_HEAD),
         ("git checkout -q --orphan new && git rm -rfq .", StopCode.UNBORN_BRANCH),
         ("rm -rf .git", StopCode.NO_GIT),
@@ -232,6 +233,18 @@ def test_a_repository_that_is_not_ready(root: Path, spoil: str, code: StopCode):
     assert run.stop is not None
     assert (run.phase, run.stop.reason_code) == (RunPhase.NEEDS_INPUT, code), run.stop
     assert run.stop.next_action
+
+
+@pytest.mark.req("RN-8", "RN-13")
+def test_a_request_that_is_not_committed_does_not_stop_it(root: Path):
+    desk = RunDesk(root, implementer=FIX)
+    desk.start(a_plan(a_step(1)))
+    (root / "requests").mkdir()
+    (root / "requests" / "RQ-20260101-001.md").write_text("# Add\n")
+    assert desk.go().steps[0].status is StepStatus.PROPOSED
+    (root / "requests" / "api.py").write_text("x = 1\n")
+    git(root, "add", "requests/api.py")
+    assert desk.decide("S01").phase is RunPhase.COMPLETED
 
 
 def test_once_it_is_ready_it_goes_on(root: Path):

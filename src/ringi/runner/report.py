@@ -189,7 +189,7 @@ def _asked(run: Run, plan: RunPlan | None, say: Say) -> Iterator[str]:
     yield f"## {say(Text('Request'))}"
     yield ""
     told = Instruction.read(run.instruction or _summary(plan))
-    yield from (f"> {visible(line)}".rstrip() for line in told.asked.strip().split("\n"))
+    yield from (f"> {visible(line)}".rstrip() for line in told.asked.strip().splitlines())
     for items in filter(None, (told.answers, told.decisions)):
         yield ""
         yield from (visible(_answer(line)) for line in items.split("\n") if line != NO_REASON)
@@ -377,8 +377,8 @@ def _next(run: Run, say: Say) -> Iterator[str]:
 
 
 def _fenced(text: str) -> Iterable[str]:
-    lines = [visible(line) for line in text.strip("\n").split("\n")]
-    fence = "`" * max(3, *(len(line) - len(line.lstrip("`")) + 1 for line in lines))
+    lines = [visible(line) for line in text.strip("\n").splitlines()]
+    fence = "`" * max([3, *(len(line) - len(line.lstrip("`")) + 1 for line in lines)])
     return [fence, *lines, fence]
 
 

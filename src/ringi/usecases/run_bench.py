@@ -37,6 +37,7 @@ from ringi.runner.carrier import refusal
 from ringi.runner.scope import Changes
 from ringi.text import Text
 from ringi.usecases.agent_sandbox import AgentSandbox, enclosed
+from ringi.usecases.requests import FOLDER, SUFFIX
 from ringi.usecases.step_plan import StepEnd, StepPlan, propose_step, step_end
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.views.message import message_of
@@ -67,7 +68,7 @@ class RunBench:
         root = self._workspace.places.root
         try:
             branch = _branch_to_make(self._workspace, run)
-            if plan.gates.require_clean_worktree and (dirty := _unclean(dirty_files(root))):
+            if plan.gates.require_clean_worktree and (dirty := _unclean(root, dirty_files(root))):
                 message = Text("these files are not committed: {paths}", paths=", ".join(dirty))
                 hint = Text("commit or stash them, then: ringi continue {run}", run=run.run_id)
                 return Stop(reason_code=StopCode.DIRTY_WORKTREE, message=str(message), next_action=str(hint))
@@ -335,9 +336,14 @@ def _index(root: Path) -> dict[bytes, str]:
     return {entry.path: entry.oid.decode() for entry in index_entries(out) if not entry.is_link}
 
 
-def _unclean(paths: Sequence[str]) -> list[str]:
-    """Requests are ours to write."""
-    return [path for path in paths if path.split("/", 1)[0] != "requests"]
+def _unclean(root: Path, paths: Sequence[str]) -> list[str]:
+    """Requests are ours to write. Git names a new folder, not the files in it."""
+
+    def is_request(path: str) -> bool:
+        found = (root / FOLDER).glob("**/*") if path == f"{FOLDER}/" else [root / path]
+        return path.startswith(f"{FOLDER}/") and all(one.suffix == SUFFIX for one in found)
+
+    return [path for path in paths if not is_request(path)]
 
 
 def _evidence(one: CheckResult) -> Evidence:

@@ -65,11 +65,11 @@ def run_of(plan: RunPlan, *steps: StepState, **changes: Any) -> Run:
     facts: dict[str, Any] = {
         "phase": RunPhase.EXECUTING, "request_id": REQUEST_ID, "work_branch": plan.work_branch,
         "base_branch": "main", "base_commit": "d" * 40, "current_step_index": current, "steps": steps,
-        "plan_sha256": codec.digest(codec.canonical(plan)), "planning_session_id": "", **changes,
+        "plan_sha256": codec.digest(codec.canonical(plan)), "planning_session_id": "",
+        "instruction": "Add --json to the report", **changes,
     }  # fmt: skip
     return Run(
         run_id=plan.run_id,
-        instruction="Add --json to the report",
         created_at="2026-01-01T10:00:00Z",
         updated_at="2026-01-01T10:05:00Z",
         **facts,

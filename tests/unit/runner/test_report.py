@@ -251,6 +251,12 @@ def test_a_report_says_what_to_do_next_and_no_text_breaks_out_of_it():
     assert text_of(without_plan, None).startswith("# Report: Add --json to the report\n")
 
 
+def test_a_request_with_the_line_ends_of_a_browser_is_quoted_line_by_line():
+    plan = two_steps()
+    run = run_of(plan, instruction="Add it\r\n\r\n```\r\nx = 1\r\n```\r\n")
+    assert "> Add it\n>\n> ```\n> x = 1\n> ```\n" in text_of(run, plan)
+
+
 @pytest.mark.req("RN-12", "IP-8")
 def test_of_a_session_the_report_says_what_was_asked_answered_and_decided():
     plan = two_steps()
