@@ -16,6 +16,8 @@ _RECIPE: Final = re.compile(r"^(tests?|check|unit-?tests?)(?: [^:\n]*)?:(?!=)", 
 _TASK: Final = re.compile(r"^ {1,4}(tests?|check):", re.MULTILINE)
 _SESSION: Final = re.compile(r"^def (tests?|unit|unit_tests?|pytest)\(", re.MULTILINE)
 _PYTEST: Final = re.compile(r"\[tool\.pytest|\[(?:tool:)?pytest\]|[\"']?\bpytest\b")
+_COLLECTED: Final = re.compile(r"\bdef test|\bclass \w*Test|TestCase|\bpytest\b")
+_MOST_READ: Final = 20
 _SCRIPTS: Final = ("script/test", "scripts/test", "scripts/test.sh", "bin/test", "test.sh", "run_tests.sh")
 _RUN_TESTS: Final = ("runtests.py", "tests/runtests.py", "test/runtests.py")
 _LOCKS: Final = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun run", "bun.lockb": "bun run"}
@@ -111,14 +113,23 @@ def _python(source: Source) -> Iterator[str]:
     said = manifest + source.text("setup.cfg") + source.text("tox.ini") + source.text("noxfile.py")
     configured = {"pytest.ini", ".pytest.ini", "conftest.py"} & source.top.keys() or _PYTEST.search(said)
     tests = [path for path in source.tests if path.endswith(".py")]
+    runner = next((word for name, word in _RUNNERS.items() if name in source.top), "")
     if tests and "manage.py" not in source.top:
-        runner = next((word for name, word in _RUNNERS.items() if name in source.top), "")
-        pytest = configured or any(path.rpartition("/")[2].startswith("test_") for path in tests)
-        yield f"{runner}pytest" if pytest else f"{runner}python -m unittest"
+        named = [path for path in tests if path.rpartition("/")[2].startswith("test_")]
+        scripts = [] if configured else _plain_scripts(source, named)
+        yield from (f"{runner}python {path}" for path in scripts)
+        if not scripts:
+            yield f"{runner}pytest" if configured or named else f"{runner}python -m unittest"
     if "[tool.tox" in manifest or "[tox:" in source.text("setup.cfg"):
         yield "tox"
     if (noxfile := source.text("noxfile.py")) and (session := _best(_SESSION, noxfile)):
         yield f"nox -s {session[0]}"
+
+
+def _plain_scripts(source: Source, tests: list[str]) -> list[str]:
+    """The tests, if none of them has a function or class that a runner would find."""
+    texts = "\n".join(line for path in tests[:_MOST_READ] for line in source.read(path))
+    return tests[:_MOST] if texts.strip() and not _COLLECTED.search(texts) else []
 
 
 def _usual(source: Source) -> Iterator[str]:

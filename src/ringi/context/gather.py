@@ -47,7 +47,13 @@ def ranked_by(source: Source, ranked: Iterable[Ranked], request: str) -> list[Ra
 
 def found_files(ranked: Iterable[Ranked]) -> tuple[FoundFile, ...]:
     return tuple(
-        FoundFile(path=one.path, kind=one.kind, definitions=one.definitions, tests=one.tests[:_MOST_TESTS])
+        FoundFile(
+            path=one.path,
+            kind=one.kind,
+            score=one.score,
+            definitions=one.definitions,
+            tests=one.tests[:_MOST_TESTS],
+        )
         for one in ranked
     )
 

@@ -44,6 +44,8 @@ class FoundFile(CamelDocument, frozen=True, kw_only=True):
 
     path: str
     kind: FileKind
+    score: float = 0.0
+    """Relative to the best, which has 1; 0 if it is not known."""
     definitions: tuple[Definition, ...] = ()
     """Those that fit the request, best first."""
     tests: tuple[str, ...] = ()

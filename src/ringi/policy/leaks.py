@@ -73,9 +73,16 @@ _AWS: Final = Text("an AWS key")
 _STRIPE: Final = Text("a Stripe key")
 _OPENAI: Final = Text("an OpenAI key")
 _SLACK: Final = Text("a Slack token")
+_PRIVATE_KEY: Final = Text("a private key")
+_KEY_BLOCK: Final = re.compile(
+    rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    rb"((?:[^-]|-(?!----)){1,%d}+)(?=-----END )" % _LONGEST_BODY
+)
+_NO_BASE64: Final = re.compile(rb"[^A-Za-z0-9+/]|\\[nr]")
+_SHORTEST_KEY: Final = 16
 _SHAPES: Final = (
     _Shape(
-        Text("a private key"),
+        _PRIVATE_KEY,
         b"PRIVATE KEY",
         lazy_pattern(
             rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
@@ -85,13 +92,13 @@ _SHAPES: Final = (
         closing=b"-----",
     ),
     _Shape(
-        Text("a private key"),
+        _PRIVATE_KEY,
         b"PuTTY-User-Key-File-",
         lazy_pattern(rb"PuTTY-User-Key-File-[23]: [^\n]{0,200}\n(?:[^\n]{0,200}\n){0,8}?([A-Za-z0-9+/]{40})"),
         whole=True,
         closing=b"Private-MAC",
     ),
-    _token(Text("a private key"), b"AGE-SECRET-KEY-1", rb"[0-9A-Z]{58}"),
+    _token(_PRIVATE_KEY, b"AGE-SECRET-KEY-1", rb"[0-9A-Z]{58}"),
     _token(_AWS, b"AKIA", rb"[0-9A-Z]{16}(?![0-9A-Za-z])", rb"[A-Za-z0-9]"),
     _token(_AWS, b"ASIA", rb"[0-9A-Z]{16}(?![0-9A-Za-z])", rb"[A-Za-z0-9]"),
     *(_token(_GITHUB, b"gh%c_" % letter, rb"[A-Za-z0-9]{36,255}") for letter in b"pousr"),
@@ -296,6 +303,8 @@ def leaks(text: bytes, *, unsure: bool = False) -> Iterator[Leak]:
                 closing = closing if closing >= end or closing < 0 else text.find(shape.closing, end)
                 end = _body_end(text, end, closing)
             yield Leak(shape.kind, match.start(), start, end)
+    if unsure and b"PRIVATE KEY" in text:
+        yield from _key_blocks(text)
     lowered = text.lower()
     yield from _held(text, lowered, unsure=unsure)
     for name in _names():
@@ -303,6 +312,13 @@ def leaks(text: bytes, *, unsure: bool = False) -> Iterator[Leak]:
             yield from _assigned(text, lowered, name)
             if unsure:
                 yield from _perhaps(lowered, name)
+
+
+def _key_blocks(text: bytes) -> Iterator[Leak]:
+    """Keys from beginning to end, also those of short or repeated lines."""
+    for match in _KEY_BLOCK.finditer(text):
+        if len(_NO_BASE64.sub(b"", match[1])) >= _SHORTEST_KEY:
+            yield Leak(_PRIVATE_KEY, match.start(), *match.span())
 
 
 def _held(text: bytes, lowered: bytes, *, unsure: bool) -> Iterator[Leak]:

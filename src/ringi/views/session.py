@@ -185,16 +185,22 @@ def _chosen(decision: DecisionPoint) -> str:
     return f"{name} ({decision.rationale})" if decision.rationale else name
 
 
+_AROUND: Final = " \u201c\u201d「」"
+"""Spaces and quotation marks."""
+
+
 def review_lines(stored: "StoredSession", asked: ApprovalPending) -> Iterator[Line]:
     """Everything the run gets: if an agent ran the session, the person sees it here for the first time."""
     session = stored.session
     yield EMPTY
     yield from _asked_lines(asked)
-    yield EMPTY
-    yield line(Text("What it is based on"), Style.STRONG)
-    yield prose(session.instruction, indent=2)
-    yield from answer_lines(session)
-    yield from feedback_lines(stored.facts)
+    # A short request may stand in the summary already, as a line of its own.
+    lines = {one.strip(_AROUND) for one in asked.summary.splitlines()}
+    request = [] if session.instruction.strip() in lines else [prose(session.instruction, indent=2)]
+    if basis := [*request, *answer_lines(session), *feedback_lines(stored.facts)]:
+        yield EMPTY
+        yield line(Text("What it is based on"), Style.STRONG)
+        yield from basis
     if numbers := list(_numbers(session)):
         yield EMPTY
         yield Line(tuple(numbers), folds=True)

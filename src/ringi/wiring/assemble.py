@@ -2,6 +2,7 @@
 
 # ruff: noqa: PLC0415  # factories
 
+import glob
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -330,15 +331,18 @@ def snapshots(places: Places) -> "Snapshots":
 
 def code_of(places: Places, tree: Tree, config: Config, environment: Mapping[str, str]) -> CodeContext:
     from ringi.usecases.code_context import SnapshotContext
-    from ringi.wiring.models import mask_of
+    from ringi.wiring.models import mask_of, recording_of
 
+    # What a model said before is no part of the project.
+    own = [(Path.cwd() / name).resolve() for name in [recording_of(config.model)] if name]
+    recordings = [str(path.relative_to(places.root)) for path in own if path.is_relative_to(places.root)]
     return SnapshotContext(
         lambda: snapshots(places),
         tree,
         mask=mask_of(config, environment, keep_lines=True),
         index=places.state / "context",
         tokens=config.context.tokens,
-        never_send=config.context.never_send,
+        never_send=(*config.context.never_send, *map(glob.escape, recordings)),
     )
 
 

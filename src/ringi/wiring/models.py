@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 PLAYBOOK: Final = "playbook"
 _MORE_ROOM: Final = 4
 _SERVICES: Final = ("openai", "anthropic", "ollama")
-_KINDS: Final = (PLAYBOOK, *_SERVICES, "command", "record", "replay")
+_RECORDINGS: Final = ("record", "replay")
+_KINDS: Final = (PLAYBOOK, *_SERVICES, "command", *_RECORDINGS)
 
 
 def choose(
@@ -114,6 +115,12 @@ def _recorded(name: str, kind: str, rest: str) -> tuple[str, str]:
     if inner.startswith(("record:", "replay:")):
         raise UnknownModel(model=name, why=Text("a recording cannot be made of a recording"))
     return file.strip(), inner
+
+
+def recording_of(name: str) -> str:
+    """The file that a model records to or is replayed from; empty if there is none."""
+    kind, _, rest = name.strip().partition(":")
+    return rest.partition(",")[0].strip() if kind in _RECORDINGS else ""
 
 
 def _missing(kind: str) -> Text:

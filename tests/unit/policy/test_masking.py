@@ -134,6 +134,17 @@ def test_the_rest_stays_byte_for_byte():
     assert masked(key) == "(masked: a private key)-----END RSA PRIVATE KEY-----\nok"
 
 
+@pytest.mark.parametrize("body", ["MIIEvQ==\n" * 3, "AAAA" * 12 + "\n", f"{noise(12)}\n" * 4, "QUJD\\n" * 8])
+def test_a_key_of_short_or_repeated_lines_is_masked_too(body: str):
+    key = "-----BEGIN " + f"EC PRIVATE KEY-----\n{body}-----END EC PRIVATE KEY-----\nok"
+    assert masked(key) == "(masked: a private key)-----END EC PRIVATE KEY-----\nok"
+
+
+def test_marks_without_a_key_between_them_stay():
+    marks = "-----BEGIN " + "PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----"
+    assert masked(marks) == marks
+
+
 # A placeholder says that there is no secret, and hiding it would hide a mistake.
 @pytest.mark.parametrize(
     "line",

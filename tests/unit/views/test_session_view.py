@@ -202,6 +202,19 @@ def test_what_is_approved_is_all_shown() -> None:
         assert any(words in line for line in shown), words
 
 
+@pytest.mark.parametrize(
+    ("summary", "count"),
+    [("### Goal\n“Add JSON”", 1), ("### Goal\n「Add JSON」", 1), ("### Goal\nAdd JSON and more", 2)],
+)
+def test_a_request_that_the_summary_quotes_is_not_shown_again(summary: str, count: int) -> None:
+    stored = a_stored("words")
+    stored = stored._replace(session=replace(stored.session, instruction="Add JSON"))
+    shown = on_terminal(
+        80, lambda ui: ui.show(review_lines(stored, ApprovalPending(summary, 1))), NO_COLOR="1"
+    )
+    assert sum("Add JSON" in line for line in shown) == count
+
+
 def test_code_keeps_its_lines() -> None:
     text = "```\na    b\n" + "x" * 120 + "\n```"
     assert on_terminal(80, lambda ui: ui.show(markdown(text)), NO_COLOR="1")[1:3] == [

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from string import Formatter
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ringi.context.kinds import is_test_name
 from ringi.domain.context import Definition, FileKind, FoundFile, ProjectFacts
 from ringi.domain.prompt import NewCriterion, NewQuestion
@@ -221,6 +223,7 @@ def _answers(case: Case) -> Answers:
 
 _MOST_NAMED: Final = 2
 _MOST_OTHERS: Final = 3
+_NEARLY: Final = 0.9
 _MOST_DEFINITIONS: Final = 2
 _LONGEST_PATH: Final = 100
 _CODE_NAME: Final = re.compile(r"(?!__)[A-Za-z_]\w{2,60}", re.ASCII)
@@ -258,16 +261,17 @@ class Files(NamedTuple):
 
 
 def files_for(instruction: Instruction, project: ProjectFacts) -> Files:
-    names, title = _names(instruction.text), _names(instruction.title)
+    names = _names(instruction.text)
     found = [_narrowed(file, names) for file in project.found if _is_shown(file.path)]
     told = told_in(instruction.plain, found)
     fitting = [file for file in found if file.kind in _PREFERRED.get(instruction.kind, (FileKind.SOURCE,))]
-    traced = [file for file in told_in(instruction.traced, fitting) if file not in told]
-    first = [file for file in fitting if _defines(file, title, best=False)][:_MOST_NAMED]
-    defining = [file for at, file in enumerate(fitting) if _defines(file, names, best=at == 0)]
-    named = [file for file in found if file in (*told, *defining) and _counts(file, instruction.kind)]
-    named = list({file.path: file for file in (*first, *named)}.values())
-    start = named[:_MOST_NAMED] or (traced or fitting)[:1]
+    paths = [file for file in told if _counts(file, instruction.kind)]
+    named = [file for file in fitting if _defines(file, _names(instruction.title))][:1]
+    traced = _traced(instruction.traced, fitting)
+    start = told_in(instruction.title, paths) or list(
+        dict.fromkeys([*named, *fitting[:1], *paths, *traced[:1], *_close(fitting)])
+    )
+    start = start[:_MOST_NAMED]
     tests = [file.path for file in told if file.kind is FileKind.TEST and _is_test(file.path)]
     tests += [test for file in start for test in file.tests if _is_test(test)]
     tests += [file.path for file in found if _is_shown(file.path) and is_test_name(file.path)]
@@ -279,7 +283,24 @@ def files_for(instruction: Instruction, project: ProjectFacts) -> Files:
     ]
     others = [file for file in dict.fromkeys((*traced, *fitting)) if file not in start][:_MOST_OTHERS]
     certain = bool(start) and all(file in told for file in start)
-    return Files(tuple(start), bool(named), certain, tuple(others), "".join(tests[:1]), "".join(docs[:1]))
+    known = bool(paths or named)
+    return Files(tuple(start), known, certain, tuple(others), "".join(tests[:1]), "".join(docs[:1]))
+
+
+def _traced(trace: str, fitting: Sequence[FoundFile]) -> list[FoundFile]:
+    """The files of a trace, the place of the error first."""
+    lines = trace.splitlines()[::-1]
+    return list(dict.fromkeys(file for line in lines for file in fitting if _is_framed(file, line)))
+
+
+def _is_framed(file: FoundFile, line: str) -> bool:
+    end = _told_as(file, line)
+    return "/" in end or end == file.path
+
+
+def _close(fitting: Sequence[FoundFile]) -> list[FoundFile]:
+    """The second best, if it fits nearly as well."""
+    return [file for file in fitting[1:2] if file.score >= _NEARLY * fitting[0].score > 0]
 
 
 def _counts(file: FoundFile, kind: Kind) -> bool:
@@ -299,7 +320,7 @@ def _narrowed(file: FoundFile, names: frozenset[str]) -> FoundFile:
     # Those of which the text names the class too, before the others.
     whole = tuple(each for each in known if names.issuperset(each.name.split(".")))
     named = tuple(dict.fromkeys((*whole, *(each for each in known if _last(each) in names))))
-    return FoundFile(path=file.path, kind=file.kind, definitions=named or known, tests=file.tests)
+    return replace(file, definitions=named or known)
 
 
 def _last(definition: Definition) -> str:
@@ -338,10 +359,10 @@ def _says(text: str, end: str) -> bool:
     return re.search(whole, text) is not None
 
 
-def _defines(file: FoundFile, names: frozenset[str], *, best: bool) -> bool:
-    """A plain word such as `get` or `run` is defined in many places; in the best file it may be meant."""
+def _defines(file: FoundFile, names: frozenset[str]) -> bool:
+    """A plain word such as `get` or `run` is defined in many places."""
     found = {_last(each) for each in file.definitions if not _NO_PLACE.search(each.name)} & names
-    return any(best or "_" in name or name != name.lower() for name in found)
+    return any("_" in name or name != name.lower() for name in found)
 
 
 def _distance(folder: str, start: Sequence[FoundFile]) -> tuple[int, int]:

@@ -57,15 +57,26 @@ def files(text: str, *found: FoundFile) -> Files:
     ("text", "start"),
     [
         ("SumField loses rows\n\nI call `make_row` before.", ["shop/sums.py", "shop/rows.py"]),
-        ("HTTPBasket loses rows", ["shop/http.py"]),
+        ("HTTPBasket loses rows", ["shop/http.py", "shop/rows.py"]),
+        ("Sums are wrong\n\nI call HTTPBasket and SumField.", ["shop/rows.py"]),
         ("Sums raise TotalError", ["shop/rows.py"]),
         ("Sums beyond LIMIT_OF_ROWS are wrong", ["shop/rows.py"]),
         ("Sums are wrong\n\n```\n$ python sums.py rows.py\n```\n", ["shop/rows.py"]),
-        ("Sums are wrong\n\nSee https://example.org/blob/main/shop/sums.py#L3", ["shop/sums.py"]),
-        ("Sums are wrong\n\n```diff\n--- a/shop/sums.py\n+++ b/shop/sums.py\n```\n", ["shop/sums.py"]),
+        ("Sums of shop/sums.py are wrong", ["shop/sums.py"]),
         (
-            'Sums are wrong\n\nTraceback (most recent call last):\n  File "shop/http.py", line 1\n',
-            ["shop/http.py"],
+            "Sums are wrong\n\nSee https://example.org/blob/main/shop/sums.py#L3",
+            ["shop/rows.py", "shop/sums.py"],
+        ),
+        (
+            "Sums are wrong\n\n```diff\n--- a/shop/sums.py\n+++ b/shop/sums.py\n```\n",
+            ["shop/rows.py", "shop/sums.py"],
+        ),
+        (
+            (
+                "Sums are wrong\n\nTraceback (most recent call last):\n"
+                '  File "shop/sums.py", line 7\n  File "shop/http.py", line 1\n'
+            ),
+            ["shop/rows.py", "shop/http.py"],
         ),
         ("### Environment\nHTTPBasket\n### Problem\nsums are wrong", ["shop/rows.py"]),
     ],
@@ -77,7 +88,20 @@ def test_where_to_start(text: str, start: list[str]):
 def test_what_a_trace_names_is_looked_at_next():
     text = 'SumField is wrong\n\nTraceback (most recent call last):\n  File "shop/http.py", line 1\n'
     made = files(text)
-    assert ([file.path for file in made.start], made.others[0].path) == (["shop/sums.py"], "shop/http.py")
+    assert [file.path for file in made.start] == ["shop/sums.py", "shop/rows.py"]
+    assert made.others[0].path == "shop/http.py"
+
+
+@pytest.mark.parametrize(("score", "start"), [(0.95, ["a.py", "b.py"]), (0.8, ["a.py"]), (0.0, ["a.py"])])
+def test_the_second_best_is_named_if_it_fits_nearly_as_well(score: float, start: list[str]):
+    found = [FoundFile(path="a.py", kind=FileKind.SOURCE, score=1.0)]
+    found += [FoundFile(path=path, kind=FileKind.SOURCE, score=score) for path in ("b.py", "c.py")]
+    assert [file.path for file in files("Sums are wrong", *found).start] == start
+
+
+def test_a_frame_of_another_package_is_none_of_ours():
+    text = 'It fails\n\nTraceback (most recent call last):\n  File "/lib/urllib3/http.py", line 1\n'
+    assert [file.path for file in files(text).start] == ["shop/rows.py"]
 
 
 def test_a_definition_whose_class_is_named_comes_first():
@@ -89,7 +113,7 @@ def test_a_definition_whose_class_is_named_comes_first():
 @pytest.mark.parametrize(
     ("text", "test"),
     [
-        ("HTTPBasket is wrong", "`shop/tests`"),
+        ("shop/http.py is wrong", "`shop/tests`"),
         ("HTTPBasket is wrong, see test_http.py", "`shop/tests/test_http.py`"),
         ("SumField is wrong", "`shop/tests/test_sums.py`"),
     ],

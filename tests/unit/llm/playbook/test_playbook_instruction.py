@@ -29,6 +29,7 @@ KINDS = {
         "CIが落ちている",
         "`total` returns rows in another order\n\n```\n>>> total(a)\n```\n",
         "Fixed sums of subclasses",
+        "total subtracts instead of adding",
     ],
     Kind.FEATURE: [
         "add a --json option to the list command",
