@@ -1,5 +1,7 @@
 """From an approved planning.json to commits on a branch, step by step."""
 
+import errno
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,8 +15,12 @@ from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import ALL_SPECS, PlanStatus
 from ringi.domain.run import Review, RunPhase, StepStatus, StopCode
 from ringi.errors import BranchRefused, CheckFailed, RunOver, StepNotCommitted
+from ringi.plans.tool import PlanTool
 from ringi.usecases.run import cancel_run
+from ringi.workspace.tree import Tree
+from tests.fakes.hooked import HookedFileSystem
 from tests.functional.run_desk import CALC, FIX, RunDesk, a_plan, a_step, at_home, by_step, git, project
+from tests.helpers import approve
 
 DOCS = "echo 'It adds.' >> README.md"
 BOTH = by_step(FIX, DOCS)
@@ -93,6 +99,54 @@ def test_the_steps_of_a_session_become_commits_with_one_approval(root: Path):
     ]  # fmt: skip
     assert desk.decide("S01", "S02").phase is RunPhase.COMPLETED
     assert desk.commits(run.work_branch) == [one["title"] for one in design["steps"]]
+    with desk.open() as workspace:
+        plan = workspace.sessions.run_plan(run.run_id)
+    assert plan is not None
+    for step in plan.steps:
+        assert (root / ".agent" / step.inputs.request_path).read_text() == f"{run.instruction}\n"
+
+
+@pytest.mark.req("RN-5", "PT-16")
+def test_a_step_that_cannot_be_carried_out_does_not_wait_for_another_approval(root: Path):
+    ready = root.parent / "ready"
+    desk = RunDesk(root, implementer=FIX)
+    config = Path(os.environ["HOME"]) / ".config/ringi/config.yaml"
+    config.write_text(f"{config.read_text()}checks:\n  before: [test -e {ready}]\n")
+    desk.start(a_plan(a_step(1)))
+    desk.go()
+    with desk.open() as workspace:
+        approve(workspace.of_plan(desk.plan_of("S01")), desk.plan_of("S01"))
+    run = desk.go()
+    assert run.stop is not None
+    assert (run.stop.reason_code, run.stop.next_action) == (
+        StopCode.COMMIT_FAILED, f"ringi continue {run.run_id}"
+    )  # fmt: skip
+    assert f"test -e {ready}" in run.stop.detail
+    ready.touch()
+    assert desk.go().phase is RunPhase.COMPLETED, "the approval still counts"
+
+
+@pytest.mark.req("RN-5")
+def test_a_step_whose_execution_was_cut_off_is_carried_out_again(root: Path):
+    desk = RunDesk(root, implementer=FIX)
+    desk.start(a_plan(a_step(1)))
+    desk.go()
+    plan_id = desk.plan_of("S01")
+    full = True
+
+    def hook(_number: int, name: str) -> None:
+        if full and name == "exchange":
+            raise OSError(errno.ENOSPC, "full")
+
+    with desk.open() as workspace:
+        there = workspace.of_plan(plan_id)
+        approve(there, plan_id)
+        tree = Tree(HookedFileSystem(hook), there.services.tree.root)
+        there.plan = PlanTool(there.services._replace(tree=tree))
+        assert not there.plan.execute(plan_id).overall_success
+        assert there.plan.get_state(plan_id).status is PlanStatus.ABORTED
+    assert desk.go().phase is RunPhase.COMPLETED
+    assert desk.commits() == ["Step 1"]
 
 
 @pytest.mark.req("RN-5")

@@ -44,6 +44,17 @@ def project(desk: Desk, tmp_path: Path) -> tuple[Desk, Path, str]:
     return desk, file, ROLE.format(role=role)
 
 
+def listed_key(desk: Desk, folder: Path) -> RealKey:
+    """One whose signatures count in the project."""
+    key = RealKey(folder, "key")
+    signers = Path(os.environ["XDG_CONFIG_HOME"]) / "ringi" / "allowed_signers"
+    signers.parent.mkdir(parents=True, exist_ok=True)
+    signers.write_text(f'hanako namespaces="ringi-approval" {key.public}\n')
+    signers.chmod(0o600)
+    accept_signers_in(desk.root)
+    return key
+
+
 def subjects(desk: Desk, branch: str) -> list[str]:
     return desk.git("log", "--format=%s", f"main..{branch}").splitlines()
 
@@ -153,12 +164,7 @@ def test_a_key_approves_the_plan_and_the_steps_without_a_terminal(
     project: tuple[Desk, Path, str], tmp_path: Path
 ):
     desk, file, role = project
-    key = RealKey(tmp_path, "key")
-    signers = Path(os.environ["XDG_CONFIG_HOME"]) / "ringi" / "allowed_signers"
-    signers.parent.mkdir(parents=True, exist_ok=True)
-    signers.write_text(f'hanako namespaces="ringi-approval" {key.public}\n')
-    signers.chmod(0o600)
-    accept_signers_in(desk.root)
+    key = listed_key(desk, tmp_path)
     stranger = RealKey(tmp_path, "stranger")
     refused = desk.process("run", "--plan", str(file), "--with", role, "--sign", str(stranger.path))
     assert refused.returncode == 6, refused.stderr
@@ -202,7 +208,7 @@ def test_a_step_that_is_too_large_is_planned_anew_with_the_command_it_names(
 def test_a_run_whose_tests_keep_failing_is_planned_anew_in_a_session(
     project: tuple[Desk, Path, str], tmp_path: Path
 ):
-    desk, file, _role = project
+    desk, file, role = project
     wrong = tmp_path / "wrong.sh"
     wrong.write_text("sed -i 's/a - b/a * b/' calc.py; echo >> calc.py\n")
     with Screen.ringi(desk.root, "run", "--plan", str(file), "--with", f"sh {wrong}", columns=100) as screen:
@@ -216,3 +222,10 @@ def test_a_run_whose_tests_keep_failing_is_planned_anew_in_a_session(
     whole = json.dumps(desk.json("status", "--session", session["sessionId"]))
     assert RUN_ID in whole
     assert "UNIT_TEST_FAILED" in whole
+    key = listed_key(desk, tmp_path)
+    done = desk.process("run", "--again", RUN_ID, "--with", role, "--sign", str(key.path))
+    assert done.returncode == 3, done.stderr
+    [anew] = [run for run in desk.json("status")["runs"] if run["run_id"] != RUN_ID]
+    found = desk.json("status", anew["run_id"])
+    assert (found["replaces"], found["stop"]["reason_code"]) == (RUN_ID, "APPROVAL_NEEDED")
+    assert found["steps"][0]["evidence"][0]["command"] == "python3 test_calc.py", "as in the plan before"

@@ -237,6 +237,12 @@ class NewSummary(Document, frozen=True, omit_defaults=True):
             raise ValueError(f"there are {known} acceptance criteria, numbered from 1; {', '.join(wrong)}")
 
 
+class NewSplit(Document, frozen=True):
+    """What a step becomes that was too large."""
+
+    steps: Annotated[tuple[NewStep, ...], Meta(min_length=2, max_length=MOST_OWN_STEPS)]
+
+
 class BroughtFinding(Document, frozen=True):
     """What an agent saw in the project."""
 

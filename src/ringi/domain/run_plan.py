@@ -11,6 +11,8 @@ from ringi.domain.problems import WORDS
 from ringi.text import Text
 
 VERSION: Final = "1.0"
+REQUEST_FILE: Final = "request.md"
+"""In the folder of a run, if its request is no file of the project."""
 MAIN_BRANCH: Final = "main"
 """The base branch if git names none."""
 FEWEST_CRITERIA: Final = 3

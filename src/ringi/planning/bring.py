@@ -1,7 +1,7 @@
 """What an agent brings to a session in place of a model: checked alike, applied as far as it is due."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -55,8 +55,18 @@ _TAKES: Final = {
 """The first is what is due."""
 
 
+class By(NamedTuple):
+    who: str = AGENT
+    used: TokenUsage = TokenUsage()
+    """What it took, if that is known."""
+
+
 def bring(
-    services: SessionServices, stored: StoredSession, due: AgentPending, brought: Brought
+    services: SessionServices,
+    stored: StoredSession,
+    due: AgentPending,
+    brought: Brought,
+    by: By = By(),  # noqa: B008  # frozen
 ) -> StoredSession:
     """All of it or nothing. Raises BadBrought."""
     before = state_of(stored)
@@ -64,11 +74,11 @@ def bring(
     step.take()
     if step.faults:
         raise BadBrought(what=_WHAT, why=in_words(step.faults))
-    state = step.state.knowing(model=AGENT)
+    state = step.state.knowing(model=by.who, usage=before.facts.usage.plus(by.used))
     purpose = step.done[0] if step.done else due.purpose
     phase = log_phase(purpose, stored.session.status)
     said = Exchange("", codec.canonical(brought).decode())
-    call = Call(purpose, phase, AGENT, TokenUsage(), (said,), before.facts.model)
+    call = Call(purpose, phase, by.who, by.used, (said,), before.facts.model)
     event = NewEvent(EventKind.SESSION_BROUGHT, Actor.AI, ", ".join(step.done))
     return save(services, stored, state, event, [call_entry(services, call)])
 

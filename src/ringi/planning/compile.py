@@ -15,6 +15,7 @@ from ringi.domain.planning import Complexity
 from ringi.domain.run_plan import (
     FEWEST_CRITERIA,
     LONGEST_TEXT,
+    REQUEST_FILE,
     VERSION,
     AcceptanceCriterion,
     Command,
@@ -69,7 +70,7 @@ class RunNames(NamedTuple):
     created_at: str
     base_branch: str
     request_path: str = ""
-    """Where the request is, if not at the usual place."""
+    """Where the request is; empty if there is none but the instruction, which is kept beside the run."""
 
 
 _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -300,7 +301,7 @@ def _step(number: int, part: Part, links: tuple[str, ...], around: _Around) -> R
             max_files_changed=max(wishes.max_files_changed, len(part.paths)),
         ),
         inputs=StepInputs(
-            request_path=names.request_path or f"requests/{names.request_id}.md",
+            request_path=names.request_path or f"{_folder(names)}/{REQUEST_FILE}",
             context_files=fit(planned.project.rules) or UNSET,
             code_files_hint=fit(one for one in hints if one not in part.paths)[:_MOST_HINTS] or UNSET,
         ),

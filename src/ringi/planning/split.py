@@ -6,9 +6,18 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ringi.domain.run_plan import LONGEST_LINE, LONGEST_TEXT, MOST_STEPS, RunLimits, RunPlan, RunStep
+from ringi.domain.prompt import NewStep
+from ringi.domain.run_plan import (
+    LONGEST_LINE,
+    LONGEST_TEXT,
+    MOST_STEPS,
+    Command,
+    RunLimits,
+    RunPlan,
+    RunStep,
+)
 from ringi.domain.session import Language
-from ringi.planning.run_parts import line, together
+from ringi.planning.run_parts import fit, line, taken, together
 
 _FEWEST: Final = 2
 _WORDS: Final[Mapping[Language, tuple[str, str]]] = {
@@ -18,15 +27,24 @@ _WORDS: Final[Mapping[Language, tuple[str, str]]] = {
 
 
 def split(
-    plan: RunPlan, step_id: str, changed: Mapping[str, int], language: Language = "en"
+    plan: RunPlan,
+    step_id: str,
+    changed: Mapping[str, int],
+    language: Language = "en",
+    planned: Sequence[NewStep] = (),
 ) -> RunPlan | None:
-    """With more steps in place of this one; None if that would be too many.
+    """With more steps in place of this one, as somebody planned them; None if that would be too many.
 
     `changed` has the lines of each file that was changed; it is empty if that is not known.
     """
     steps: list[RunStep] = []
     for step in plan.steps:
-        steps += _pieces(step, changed, plan.limits, language) if step.step_id == step_id else [step]
+        if step.step_id != step_id:
+            steps.append(step)
+        elif planned:
+            steps += _as_planned(step, planned)
+        else:
+            steps += _pieces(step, changed, plan.limits, language)
     if not len(plan.steps) < len(steps) <= MOST_STEPS:
         return None
     folder = f"runs/{plan.request_id}/{plan.run_id}"
@@ -55,6 +73,22 @@ def _pieces(
             expected_diff=replace(
                 step.expected_diff, lines_max=min(lines, most), files_max=max(1, len(paths))
             ),
+        )
+
+
+def _as_planned(step: RunStep, planned: Sequence[NewStep]) -> Iterator[RunStep]:
+    for number, one in enumerate(planned, 1):
+        paths, last = fit(one.target_paths), number == len(planned)
+        own = taken(one.test_commands, Command)
+        # With the last piece the step is done, and passes what it had to pass.
+        unit = tuple(dict.fromkeys([*own, *((step.commands.unit or ()) if last or not own else ())]))[:20]
+        yield replace(
+            step,
+            title=line(one.title),
+            intent=f"{step.intent[: LONGEST_TEXT // 2 - 1]}\n{line(one.title)}",
+            scope=replace(step.scope, target_paths=paths),
+            commands=replace(step.commands, unit=unit) if unit else step.commands,
+            expected_diff=replace(step.expected_diff, files_max=max(1, len(paths))),
         )
 
 

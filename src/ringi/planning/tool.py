@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ringi.approvals.proof import compose
 from ringi.domain.approval import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.prompt import Brought, ModelProgress, OnProgress
+from ringi.domain.prompt import Brought, ModelProgress, NewSummary, OnProgress
 from ringi.domain.run import Run
 from ringi.domain.run_plan import RunPlan
 from ringi.domain.session import (
@@ -19,22 +19,24 @@ from ringi.domain.session import (
     DecisionPending,
     FromRequest,
     Pending,
+    Purpose,
     Question,
     QuestionPending,
     SessionFacts,
     SessionRef,
     SessionStatus,
     SessionView,
+    TokenUsage,
     WorkPending,
     short,
 )
 from ringi.domain.subject import SESSION_PREFIX
 from ringi.errors import BadAnswer, NoChannel, NotAsked, NotFound, SessionOver
 from ringi.planning import approve, operations
-from ringi.planning.bring import bring, read
+from ringi.planning.bring import AGENT, By, bring, read
 from ringi.planning.model import NextPrompt, next_prompt, resume, righted, with_context, work
 from ringi.planning.operations import ENDED, State, pending, state_of, writable
-from ringi.planning.prompts import language_of
+from ringi.planning.prompts import language_of, prompt_for
 from ringi.planning.run_plan import plan_now
 from ringi.planning.save import add, save
 from ringi.planning.services import SessionServices
@@ -103,10 +105,16 @@ class _Sessions:
         assert found is not None  # noqa: S101  # a new session begins with the model
         return found
 
-    def next_prompt(self, session_id: str) -> NextPrompt:
-        """What the model would be asked now. Raises NotAsked if somebody else is next, SessionOver."""
+    def next_prompt(self, session_id: str, *, design: bool = False) -> NextPrompt:
+        """What the model would be asked now; or for the design, whatever is due before it.
+
+        Raises NotAsked if somebody else is next, SessionOver.
+        """
         stored = self.get(session_id)
         _require_open(stored)
+        if design:
+            state = with_context(self._services, state_of(stored))
+            return NextPrompt(prompt_for(state, Purpose.REVIEW), NewSummary, stored.facts.model)
         found = next_prompt(self._services, state_of(stored))
         if found is None:
             _require(stored, WorkPending, Text("the model"))
@@ -150,7 +158,13 @@ class PlanningTool(_Sessions):
             services.model()  # fail before anything is stored
         return _view(add(services, state, NewEvent(EventKind.SESSION_STARTED, actor)))
 
-    def bring(self, session_id: str, brought: Brought | Mapping[str, Any]) -> SessionView:
+    def bring(
+        self,
+        session_id: str,
+        brought: Brought | Mapping[str, Any],
+        who: str = AGENT,
+        used: TokenUsage = TokenUsage(),  # noqa: B008  # frozen
+    ) -> SessionView:
         """What an agent has found, and the questions, decision points or design that are due, saved at once.
 
         Checked like a model's answer. Raises BadBrought with everything that is wrong, and saves nothing;
@@ -160,7 +174,7 @@ class PlanningTool(_Sessions):
         _require(stored, AgentPending, Text("What an agent brings"))
         due = pending(state_of(stored))
         assert isinstance(due, AgentPending)  # noqa: S101  # for the type checker
-        return _view(bring(self._services, stored, due, read(brought)))
+        return _view(bring(self._services, stored, due, read(brought), By(who, used)))
 
     def go_on(
         self, session_id: str, on_progress: OnProgress = _quietly, *, instead_of_agent: bool = False

@@ -46,6 +46,8 @@ class Decided(Enum):
     OUTDATED = auto()
     """The branch has other bytes than the step was made from: it has to be merged."""
     COMMITTED = auto()
+    NOT_CARRIED_OUT = auto()
+    """It is approved; nothing of it is on the branch."""
     NOT_COMMITTED = auto()
     REWRITTEN = auto()
     """A hook changed what was committed; the commit was taken back."""

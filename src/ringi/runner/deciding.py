@@ -16,6 +16,10 @@ from ringi.text import Text
 _E, _S = EventKind, StepStatus
 _WITHOUT_COMMIT: Final = {
     Decided.THROWN_AWAY: (StopCode.DECLINED, Text("what the step changed was thrown away")),
+    Decided.NOT_CARRIED_OUT: (
+        StopCode.COMMIT_FAILED,
+        Text("it is approved, but could not be carried out"),
+    ),
     Decided.NOT_COMMITTED: (StopCode.COMMIT_FAILED, Text("git made no commit")),
     Decided.REWRITTEN: (
         StopCode.COMMIT_REWRITTEN,
@@ -46,7 +50,9 @@ def decide(carrier: Carrier, index: int) -> None:
         gate_failed(carrier, index, tested, failed, decision.words)
     else:
         code, message = _WITHOUT_COMMIT[what]
-        again = f"ringi retry {run.run_id}"
+        # Under the same approval, or made anew.
+        verb = "continue" if what is Decided.NOT_CARRIED_OUT else "retry"
+        again = f"ringi {verb} {run.run_id}"
         stop = replace(stop_of(code, message, again, step), detail=decision.words)
         carrier.halt(stop)
 

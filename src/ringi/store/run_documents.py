@@ -8,7 +8,7 @@ from typing import Final
 from ringi.domain import codec
 from ringi.domain.approval import Approval
 from ringi.domain.run import Run, RunApproval, RunFacts, errors_of, stage_of
-from ringi.domain.run_plan import RunPlan
+from ringi.domain.run_plan import REQUEST_FILE, RunPlan
 from ringi.domain.subject import Subject, SubjectKind
 from ringi.errors import NotFound
 from ringi.fs import publish
@@ -18,7 +18,7 @@ from ringi.store.ledger import LedgerReader
 RUNS: Final = (AGENT_FOLDER, "runs")
 BESIDE: Final = ("patches", "logs")
 """Folders that the runner fills."""
-_NAMES: Final = ("planning.json", "stage.json", "report.md", "errors.json")
+_NAMES: Final = ("planning.json", "stage.json", "report.md", "errors.json", REQUEST_FILE)
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 Report = Callable[[Run, RunPlan | None, RunFacts], str]
@@ -99,7 +99,14 @@ class RunDocuments:
             "stage.json": codec.pretty(stage_of(run)),
             "report.md": self._report(run, plan, facts_of_run(ledger, run)).encode(),
             "errors.json": codec.pretty(errors) if errors else None,
+            REQUEST_FILE: f"{run.instruction}\n".encode() if plan and _has_request(run, plan) else None,
         }
+
+
+def _has_request(run: Run, plan: RunPlan) -> bool:
+    """Whether its steps name the request beside it: no file of the project has it."""
+    beside = "/".join([*RUNS[1:], run.request_id, run.run_id, REQUEST_FILE])
+    return any(step.inputs.request_path == beside for step in plan.steps)
 
 
 def folder_of(run: Run) -> Folder | None:

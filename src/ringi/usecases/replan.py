@@ -1,15 +1,18 @@
 """Planning again (RN-14): only for the named reasons, always as a new run that a person approves."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ringi.approvals.who import actor_at
+from ringi.domain.prompt import NewStep
+from ringi.domain.request import Request
 from ringi.domain.run import Run, StepState, StopCode, run_id
 from ringi.domain.run_plan import RunPlan
 from ringi.domain.session import FromRequest, Language, SessionView
-from ringi.errors import CannotReplan, CopyFailed, NotFound, RunOver
+from ringi.errors import CannotReplan, CopyFailed, Interrupted, NotFound, RingiError, RunOver
 from ringi.planning.operations import LONGEST_INSTRUCTION
 from ringi.planning.prompts import language_of
+from ringi.planning.run_parts import line
 from ringi.planning.split import split
 from ringi.text import Text
 from ringi.usecases.run_start import add_run, renamed
@@ -57,7 +60,16 @@ def _smaller(workspace: OpenWorkspace, run: Run, plan: RunPlan, step: StepState)
         why = Text("its steps were split {count} times already; plan it with smaller steps", count=tried)
         raise CannotReplan(run=run.run_id, why=why)
     made = renamed(plan, run_id(workspace.clock.now(), workspace.services.ids()))
-    smaller = split(made, step.step_id, _changed(workspace, run, step), language_of(plan.context.summary))
+    changed, language = _changed(workspace, run, step), language_of(plan.context.summary)
+    planned: Sequence[NewStep] = ()
+    if planner := workspace.roles(None).planner():
+        try:
+            planned = planner.split(plan, step, changed)
+        except Interrupted:
+            raise
+        except RingiError:
+            pass  # it is split by what was changed
+    smaller = split(made, step.step_id, changed, language, planned)
     if smaller is None:
         raise CannotReplan(run=run.run_id, why=Text("it would have too many steps"))
     reason = f"{StopCode.STEP_TOO_LARGE} {step.step_id}"
@@ -98,7 +110,9 @@ def _changed(workspace: OpenWorkspace, run: Run, step: StepState) -> dict[str, i
 
 def _designed_anew(workspace: OpenWorkspace, run: Run, plan: RunPlan) -> SessionView:
     instruction, request = run.instruction, None
-    if run.planning_session_id:
+    if not run.planning_session_id:  # what its plan demands was written by a person
+        request = FromRequest(plan.request_id, "", _request(plan))
+    else:
         try:
             stored = workspace.sessions.session(run.planning_session_id)
         except NotFound:
@@ -106,6 +120,22 @@ def _designed_anew(workspace: OpenWorkspace, run: Run, plan: RunPlan) -> Session
         else:
             instruction, request = stored.session.instruction, stored.facts.request
     return _started(workspace, run, plan, instruction, request)
+
+
+def _request(plan: RunPlan) -> Request:
+    context = plan.context
+    return Request(
+        title=line(context.summary),
+        acceptance_criteria=context.acceptance_criteria,
+        constraints=context.constraints,
+        test_instructions={**context.test_instructions, **_commands(plan)},
+    )
+
+
+def _commands(plan: RunPlan) -> dict[str, tuple[str, ...]]:
+    """Those of all steps."""
+    unit = dict.fromkeys(command for step in plan.steps for command in step.commands.unit or ())
+    return {"unit": tuple(unit)[:20]} if unit else {}
 
 
 def _started(
@@ -125,4 +155,5 @@ def _started(
         actor=actor_at(workspace.person),
         request=request,
         replaces=run.run_id,
+        agent_brings=workspace.roles(None).planner() is not None,
     )

@@ -89,8 +89,12 @@ class Caller:
         self._now = TokenUsage()
 
     @property
+    def used(self) -> TokenUsage:
+        return self._used.plus(self._now)
+
+    @property
     def spent(self) -> Spent:
-        used = self._used.plus(self._now)
+        used = self.used
         return Spent(
             input_tokens=used.input_tokens,
             output_tokens=used.output_tokens,

@@ -35,6 +35,7 @@ from ringi.usecases.role_model import (
     files_shown,
     make_change,
 )
+from ringi.usecases.role_planner import Planner, PlannerTools
 from ringi.usecases.settings import RoleSettings, RunSettings
 from ringi.workspace.copy import WorkCopy
 
@@ -61,6 +62,8 @@ class RoleServices(NamedTuple):
     """By its name; one that reads the project by itself reads this copy. Raises UnknownModel and others."""
     budget: Budget
     mask: Callable[[str], str]
+    written: Callable[[Prompt, type], str]
+    """A prompt as one text, with the form of the answer, for a command."""
 
     @property
     def settings(self) -> RunSettings:
@@ -147,6 +150,30 @@ class ConfiguredRoles:
         if model.startswith(_FREE):
             return (0.0, 0.0)
         return self._services.settings.prices.get(model)
+
+    # ------------------------------------------------------------------ before there is a run
+
+    def planner(self) -> Planner | None:
+        """None if nobody has the role, or a person, who plans in a session."""
+        settings = self._settings(RunRole.PLANNER)
+        if settings.how not in {RoleHow.COMMAND, RoleHow.MODEL}:
+            return None
+        services = self._services
+
+        def caller() -> Caller:
+            left = (
+                *_left("runs", services.settings.max_tokens, services.settings.max_dollars, Spent()),
+                *_left("roles.planner", settings.max_tokens, settings.max_dollars, Spent()),
+            )
+            budget = services.budget._replace(seconds=settings.timeout_sec)
+            limits = Limits(left, self._price(settings.model))
+            return Caller(services.model(settings.model, None), limits, budget)
+
+        tools = PlannerTools(
+            services.workspace, services.environment, lambda: self._check_role(RunRole.PLANNER),
+            services.written, caller,
+        )  # fmt: skip
+        return Planner(tools, settings, _who(settings))
 
     # ------------------------------------------------------------------ at work
 

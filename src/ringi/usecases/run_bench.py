@@ -20,8 +20,11 @@ from ringi.errors import (
     BranchRefused,
     CheckFailed,
     CopyFailed,
+    NotApproved,
     NotFound,
+    NotGranted,
     RingiError,
+    SignatureRefused,
     Stale,
     StepNotCommitted,
     StorageFailed,
@@ -50,6 +53,7 @@ from ringi.workspace.run_branch import BranchOf, RunBranch, base_of, dirty_files
 from ringi.workspace.tree import Tree
 
 _KEPT_OUTPUT: Final = 16_384
+_APPROVED: Final = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
 
 
 class RunBench:
@@ -188,11 +192,12 @@ class RunBench:
                 there.plan.request_approval(state.plan_id)
             document = there.plan.get(state.plan_id)
             status = document.state.status
-        if status is PlanStatus.APPROVED:
-            with suppress(Stale, CheckFailed, StepNotCommitted):  # what became of it is in the ledger
-                there.plan.execute(state.plan_id)
+        if status in _APPROVED:
+            why = _carried_out(there, state.plan_id)
             document = there.plan.get(state.plan_id)
             status = document.state.status
+            if status in _APPROVED:
+                return Decision(Decided.NOT_CARRIED_OUT, words=why)
         if status is PlanStatus.DISCARDED:
             return Decision(Decided.THROWN_AWAY)
         if status is PlanStatus.COMPLETED:
@@ -264,6 +269,17 @@ class RunBench:
                 copy.remove(wait=False)
             if run.base_commit:
                 self._workspace.branch(run.run_id).remove()
+
+
+def _carried_out(there: OpenWorkspace, plan_id: str) -> str:
+    """Why not; empty if it was, or if somebody has to decide again. What became of it is in the ledger."""
+    try:
+        result = there.plan.execute(plan_id)
+    except (Stale, CheckFailed, StepNotCommitted) as error:
+        return str(Text(error.message, **error.details))
+    except (NotGranted, NotApproved, SignatureRefused):
+        return ""
+    return next((str(one.detail) for one in result.results if one.detail), "")
 
 
 def _branch_to_make(workspace: OpenWorkspace, run: Run) -> RunBranch:

@@ -99,6 +99,7 @@ def start_from_request(workspace: OpenWorkspace, data: bytes, name: str) -> Sess
         _EMPTY_SECTION.sub("", without_comments(text)).strip(),
         actor=actor_at(workspace.person),
         request=source,
+        agent_brings=workspace.roles(None).planner() is not None,
     )
 
 
@@ -157,6 +158,7 @@ def renamed(plan: RunPlan, name: str) -> RunPlan:
         steps=tuple(
             replace(
                 step,
+                inputs=replace(step.inputs, request_path=moved(step.inputs.request_path)),
                 outputs=replace(
                     step.outputs,
                     patch_path=moved(step.outputs.patch_path),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # most commands do not need them
     from ringi.domain.run_plan import RunRole
     from ringi.planning.tool import PlanningTool
     from ringi.plans.extract.extractor import Extractor
-    from ringi.runner.services import Roles
+    from ringi.usecases.roles import ConfiguredRoles
     from ringi.workspace.run_branch import RunBranch
 
 
@@ -46,7 +46,7 @@ class OpenWorkspace:
         signers: Signers,
         planning: "Callable[[], PlanningTool]",
         extractor: "Callable[[], Extractor]",
-        roles: "Callable[[Mapping[RunRole, str] | None], Roles]",
+        roles: "Callable[[Mapping[RunRole, str] | None], ConfiguredRoles]",
     ) -> None:
         self.services = services
         """For use cases only; others use the tools."""

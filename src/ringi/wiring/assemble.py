@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from ringi.planning.services import SessionServices
     from ringi.planning.tool import PlanningTool
     from ringi.plans.extract.extractor import Extractor
-    from ringi.runner.services import Roles
+    from ringi.usecases.roles import ConfiguredRoles
     from ringi.workspace.copy import WorkCopy
     from ringi.workspace.snapshot import Snapshots
 
@@ -73,7 +73,7 @@ class Assembly(NamedTuple):
     signers: Signers
     planning: Callable[[], "PlanningTool"]
     extractor: Callable[[], "Extractor"]
-    roles: "Callable[[Mapping[RunRole, str] | None], Roles]"
+    roles: "Callable[[Mapping[RunRole, str] | None], ConfiguredRoles]"
     environment: Mapping[str, str]
 
 
@@ -281,7 +281,8 @@ def _roles(
     places: Places,
     environment: Mapping[str, str],
     commands: Mapping[RunRole, str] | None,
-) -> "Roles":
+) -> "ConfiguredRoles":
+    from ringi.llm.turns import compact_schema, turns, written
     from ringi.usecases.project_reader import Project
     from ringi.usecases.roles import ConfiguredRoles, RoleServices
     from ringi.wiring.models import mask_of
@@ -300,6 +301,7 @@ def _roles(
             model=model,
             budget=budget_of(config),
             mask=mask_of(config, environment, keep_lines=True),
+            written=lambda prompt, kind: written(turns(prompt, compact_schema(kind))),
         ),
         commands,
     )

@@ -188,7 +188,7 @@ def test_the_same_file_again_is_another_run(ws: Workspace):
     assert plan is not None
     text = codec.canonical(plan).decode()
     assert first.run_id not in text
-    assert text.count(f"runs/{plan.request_id}/{second.run_id}/") == 5
+    assert text.count(f"runs/{plan.request_id}/{second.run_id}/") == 6
 
 
 @pytest.mark.req("RN-3")
@@ -313,7 +313,7 @@ def test_a_request_from_elsewhere_gets_a_number(ws: Workspace, tmp_path: Path):
     plan = ws.planning.get(view.session_id).facts.run_plan
     assert plan is not None
     assert plan.request_id.startswith("RQ-")
-    assert plan.steps[0].inputs.request_path == f"requests/{plan.request_id}.md"
+    assert plan.steps[0].inputs.request_path == f"runs/{plan.request_id}/{plan.run_id}/request.md"
 
 
 @pytest.mark.req("RN-13")

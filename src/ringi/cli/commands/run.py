@@ -89,7 +89,7 @@ def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
     if given["again"] is not None:
         require_long(given["again"])
         anew = replan(workspace, given["again"])
-        return then(anew.run_id) if isinstance(anew, Run) else planned(app, anew, then)
+        return then(anew.run_id) if isinstance(anew, Run) else planned(app, anew, then, given["sign"])
     if given["request"] is not None:
         view = start_from_request(workspace, read_named(given["request"]), given["request"])
         return planned(app, view, then)
@@ -98,9 +98,11 @@ def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
             return then(start_from_session(workspace, words[0]).run_id)
         except NotFound:
             pass  # a request of one word
-    if given["sign"]:
+    by_role = workspace.roles(None).planner() is not None
+    if given["sign"] and not by_role:
         raise _unsigned()
-    return planned(app, workspace.planning.start(" ".join(words), actor=app.actor), then)
+    view = workspace.planning.start(" ".join(words), actor=app.actor, agent_brings=by_role)
+    return planned(app, view, then, given["sign"])
 
 
 def _unsigned() -> click.UsageError:

@@ -1,11 +1,12 @@
 """A planning session as a dialogue, line by line. Every answer is saved before the next question is shown."""
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Final
 from unicodedata import normalize
 
 from ringi.cli.app import EXIT_PERSON_NEEDED
-from ringi.cli.planning.driver import Driver
+from ringi.cli.planning.driver import Driver, approved
 from ringi.cli.planning.review import SessionPrompter
 from ringi.cli.planning.typed import PROMPT, Reminder, TypedLines, plain, slip
 from ringi.cli.ui import cut, help_lines
@@ -55,9 +56,15 @@ Step = SessionView | int
 
 class Dialogue:
     def __init__(
-        self, driver: Driver, lines: TypedLines, skip_after_sec: float, *, at_once: bool = False
+        self,
+        driver: Driver,
+        lines: TypedLines,
+        skip_after_sec: float,
+        *,
+        at_once: bool = False,
+        key: Path | None = None,
     ) -> None:
-        """`at_once`: an approved run is carried out without another question."""
+        """`at_once`: an approved run is carried out without another question. A key approves the summary."""
         self.driver = driver
         self.ui = driver.ui
         self.tool = driver.tool
@@ -67,6 +74,7 @@ class Dialogue:
         self._shown: Pending | None = None
         self._reminder: Reminder | None = None
         self._at_once = at_once
+        self._key = key
         self.run_id = ""
         """The run that is to be carried out now."""
 
@@ -118,7 +126,7 @@ class Dialogue:
                 case DecisionPending():
                     return self._decision(view, view.pending)
                 case ApprovalPending():
-                    return self._review()
+                    return self._review() if self._key is None else approved(self.driver, self._key)
                 case ApprovedSession(run_id=run_id):
                     return self._approved(run_id)
                 case CancelledSession():

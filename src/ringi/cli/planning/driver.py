@@ -11,6 +11,7 @@ from ringi.cli.progress import progress_on
 from ringi.cli.ui import cut
 from ringi.domain.approval import Proof, SignedAnswer
 from ringi.domain.session import (
+    AgentPending,
     ApprovalPending,
     ApprovedSession,
     CancelledSession,
@@ -21,9 +22,10 @@ from ringi.domain.session import (
     SessionView,
     WorkPending,
 )
-from ringi.errors import BadAnswer, BadAnswers, NotAsked, RingiError, SessionRace
+from ringi.errors import BadAnswer, BadAnswers, Interrupted, NotAsked, RingiError, SessionRace
 from ringi.text import Text
 from ringi.usecases.prompter import typed_approval
+from ringi.usecases.role_planner import Planner
 from ringi.usecases.session_review import OpenSession, ReviewedSession, exit_code
 from ringi.views.lines import Style
 from ringi.views.session import (
@@ -41,16 +43,34 @@ _LEAST_TITLE: Final = 12
 
 
 class Driver(OpenSession):
-    def __init__(self, app: App, session_id: str) -> None:
+    def __init__(self, app: App, session_id: str, planner: Planner | None = None) -> None:
+        """A planner brings what is due from an agent."""
         super().__init__(app.workspace, session_id)
         self.app = app
         self.ui = app.ui
+        self._planner = planner
 
     def run_model(self, view: SessionView) -> SessionView:
         """Runs the model, and retries what failed, until a person is needed."""
         if isinstance(view.pending, FailedPending):
             view = self.tool.resume(self.session_id)
+        if isinstance(view.pending, AgentPending) and self._planner is not None:
+            return self._planned(self._planner)
         return self._work() if isinstance(view.pending, WorkPending) else view
+
+    def _planned(self, planner: Planner) -> SessionView:
+        """By whoever has that role; if that fails, the model goes on."""
+        self.ui.line(Text("{who} plans", who=planner.who), style=Style.FAINT)
+        try:
+            return planner.bring(self.tool, self.session_id)
+        except Interrupted:
+            raise
+        except RingiError as error:
+            model = self.app.workspace.configuration.config.model
+            why = Text(error.message, **error.details)
+            words = Text("{why} Going on with {model}.", why=why, model=model)
+            self.ui.prose(words, Style.WARNING, mark="! ")
+        return self.replace_agent()
 
     def replace_agent(self) -> SessionView:
         """Lets the model do what the agent was to bring."""
@@ -142,7 +162,7 @@ def carry_out(driver: Driver, view: SessionView, order: Order) -> int:
     """Carries out the order, runs the model, shows what is pending. Returns the exit code."""
     view = _done(driver, view, order)
     if order.approve and isinstance(view.pending, ApprovalPending):
-        view = _approved(driver, order.sign)
+        view = approved(driver, order.sign)
     return answered(driver, view)
 
 
@@ -227,7 +247,7 @@ def _decided(driver: Driver, decision_id: str, reply: Reply) -> SessionView:
         refuse(reply.where, error.details["why"])
 
 
-def _approved(driver: Driver, key: Path | None) -> SessionView:
+def approved(driver: Driver, key: Path | None) -> SessionView:
     """By a signature, or typed after seeing the summary."""
     if key is None:
         driver.app.workspace.signers.require_typing(f"{driver.command} --approve --sign KEY")

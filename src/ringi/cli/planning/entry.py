@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final
 from unicodedata import normalize
 
@@ -15,12 +16,14 @@ from ringi.cli.planning.dialogue import Dialogue
 from ringi.cli.planning.driver import (
     Driver,
     Order,
+    answered,
+    approved,
     carry_out,
     show_sessions,
 )
 from ringi.cli.planning.typed import TypedLines
 from ringi.cli.ui import Ui, shown_lines
-from ringi.domain.session import SessionRef, SessionView
+from ringi.domain.session import ApprovalPending, ApprovedSession, SessionRef, SessionView
 from ringi.errors import Interrupted
 from ringi.llm.turns import compact_schema, turns, written
 from ringi.planning.take_in import changes, read_session
@@ -116,31 +119,50 @@ def _order(given: dict[str, Any]) -> Order:
     )
 
 
-def planned(app: App, view: SessionView, then: Then) -> int:
-    """Drives a session that a run is to come from; an approved one is carried out at once."""
+def planned(app: App, view: SessionView, then: Then, key: Path | None = None) -> int:
+    """Drives a session that a run is to come from; an approved one is carried out at once.
+
+    With a key the summary is signed, once everything before it is answered.
+    """
     seated = _at_terminal(app)
     if not seated and not app.ui.as_json:
         app.ui = Ui(as_json=True, environment=app.environment)
-    return _go_on(app, view, Order(), then, seated=seated, at_once=True)
+    driver = Driver(app, view.session_id, app.workspace.roles(None).planner())
+    if seated:
+        return _talk(driver, view, then, at_once=True, key=key)
+
+    def signed() -> int:
+        now = driver.run_model(view)
+        if key is not None and isinstance(now.pending, ApprovalPending):
+            now = approved(driver, key)
+        if isinstance(now.pending, ApprovedSession):
+            return then(now.pending.run_id)
+        return answered(driver, now)
+
+    return _saved(driver, signed)
 
 
-def _go_on(
-    app: App, view: SessionView, order: Order, then: Then, *, seated: bool, at_once: bool = False
-) -> int:
+def _go_on(app: App, view: SessionView, order: Order, then: Then, *, seated: bool) -> int:
     driver = Driver(app, view.session_id)
     if seated and not order.anything:
-        return _talk(driver, view, then, at_once=at_once)
+        return _talk(driver, view, then)
+    return _saved(driver, lambda: carry_out(driver, view, order))
+
+
+def _saved(driver: Driver, act: Callable[[], int]) -> int:
     try:
-        return carry_out(driver, view, order)
+        return act()
     except KeyboardInterrupt:
-        app.ui.line()
+        driver.ui.line()
         driver.tell_saved()
         return Interrupted.exit_code
 
 
-def _talk(driver: Driver, view: SessionView, then: Then, *, at_once: bool) -> int:
+def _talk(
+    driver: Driver, view: SessionView, then: Then, *, at_once: bool = False, key: Path | None = None
+) -> int:
     skip_after = driver.app.workspace.configuration.config.planning.skip_after_sec
-    dialogue = Dialogue(driver, TypedLines(driver.ui), skip_after, at_once=at_once)
+    dialogue = Dialogue(driver, TypedLines(driver.ui), skip_after, at_once=at_once, key=key)
     code = dialogue.run(view)
     return then(dialogue.run_id) if dialogue.run_id else code
 
