@@ -21,8 +21,9 @@ import pexpect
 import pytest
 
 from ringi.cli.main import main
+from tests.functional import warm
+from tests.functional.warm import RINGI, Spawn
 
-RINGI = [sys.executable, "-m", "ringi"]
 MENU = r"\[q\]uit"
 
 
@@ -52,15 +53,12 @@ class Desk:
 
     def process(self, *words: str, below: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
         """As `run`, in a process of its own; `below` is a subfolder to start it in."""
-        return subprocess.run(
+        return warm.run(
             [*self.world, *RINGI, *words],
             cwd=self.root / below,
             env={**os.environ, **variables},
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
             timeout=120,
-            check=False,
         )
 
     def json(self, *words: str) -> Any:
@@ -131,7 +129,7 @@ def spawned(
     encoding: str | None = None,
 ) -> Any:
     """A child of pexpect that never sleeps: the program forgets what was typed before it asked, not after."""
-    child = pexpect.spawn(
+    child = Spawn(
         argv[0],
         list(argv[1:]),
         cwd=str(root),
@@ -214,6 +212,11 @@ class Terminal:
         self.child.kill(signal.SIGKILL)
         self.child.expect(pexpect.EOF)
         self.child.close()
+
+    def hang_up(self) -> None:
+        """The window is closed; returns when the program has ended."""
+        self.child.ptyproc.fileobj.close()
+        self.child.ptyproc.wait()
 
     def wanted(self) -> str:
         """The characters that a high risk asks for."""

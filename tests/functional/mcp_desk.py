@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.functional.desk import RINGI, Terminal
+from tests.functional.warm import Popen
 
 OLDEST = "2025-06-18"
 MODERN = "2026-07-28"
@@ -23,7 +24,7 @@ class RawClient:
     """One connection over standard input and output."""
 
     def __init__(self, root: Path, *options: str, **variables: str) -> None:
-        self.process = subprocess.Popen(
+        self.process = Popen(
             [*RINGI, "mcp", *options],
             cwd=root,
             env={**os.environ, **variables},

@@ -269,7 +269,7 @@ def test_the_window_is_closed(room: Room) -> None:
     with room.talk("Add JSON") as talk:
         talk.say("1")
         talk.read("What must stay")
-        talk.child.close(force=False)
+        talk.hang_up()
     with room.resume() as talk:
         assert "Question 2 of 2" in talk.say("x")
 
