@@ -40,7 +40,10 @@ class Ended(NamedTuple):
 class Bureau:
     """A project with a run that somebody has approved, as often as it takes."""
 
-    def __init__(self, base: Path, monkeypatch: pytest.MonkeyPatch, *, in_place: bool) -> None:
+    def __init__(
+        self, base: Path, monkeypatch: pytest.MonkeyPatch, *, in_place: bool, granted: bool = False
+    ) -> None:
+        """`granted`: somebody signed for its steps."""
         self._base, self._here, self._template = base, base / "here", base / "template"
         self._in_place = in_place
         self.root = self._here / "project"
@@ -51,6 +54,8 @@ class Bureau:
             git(self.root, "config", name, value)
         self.desk = RunDesk(self.root, implementer=ROLE)
         self.desk.start(PLAN)
+        if granted:
+            self.desk.grant(self.desk.key())
         self.before = self.files()
         self._here.rename(self._template)
 
@@ -85,6 +90,9 @@ class Bureau:
             run = workspace.sessions.run(self.desk.run_id)
             assert run.phase is RunPhase.COMPLETED
             assert {ref.id for ref in workspace.plan.list()} == {step.plan_id for step in run.steps}
+            for standing in workspace.grants.list():  # each step used it once
+                assert [use.step_id for use in standing.uses] == ["S01", "S02"]
+                assert [step.grant for step in run.steps] == [standing.grant.id] * 2
             copies = workspace.places.copies
         self._wait_for_processes()
         folders = (copies, copies.with_name(f"{copies.name}.runs"))
@@ -122,9 +130,11 @@ def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.req("RN-4", "RN-5")
-@pytest.mark.parametrize("in_place", [False, True])
-def test_killed_again_and_again(driver: Driver, base: Path, monkeypatch: pytest.MonkeyPatch, in_place: bool):
-    bureau = Bureau(base, monkeypatch, in_place=in_place)
+@pytest.mark.parametrize(("in_place", "granted"), [(False, False), (True, False), (False, True)])
+def test_killed_again_and_again(
+    driver: Driver, base: Path, monkeypatch: pytest.MonkeyPatch, in_place: bool, granted: bool
+):
+    bureau = Bureau(base, monkeypatch, in_place=in_place, granted=granted)
     bureau.fresh()
     assert driver.run(bureau.task()) == 0
     whole = bureau.ended()

@@ -13,12 +13,16 @@ import pytest
 
 from ringi.api import Workspace, open_workspace
 from ringi.domain.approval import TypedAnswer
+from ringi.domain.grant import Grant
 from ringi.domain.run import Run
+from ringi.ports import Clock
 from ringi.usecases.run import RunOptions, run_steps
+from ringi.usecases.run_grant import Wanted, draft_for_run
 from ringi.usecases.run_start import ReviewedRun, start_from_file
 from ringi.workspace.copy import WorkCopy
 from tests.fakes.people import SeatedPerson
-from tests.helpers import approve
+from tests.fakes.signing import RealKey
+from tests.helpers import accept_signers, approve
 
 CALC = "def add(a, b):\n    return a - b\n"
 TESTS = 'from calc import add\n\nassert add(2, 3) == 5, add(2, 3)\nprint("fine")\n'
@@ -123,6 +127,8 @@ class RunDesk:
             lines += [f"  {name}:", f"    command: {path} {{brief}}"]
         self.configure("\n".join(lines) + "\n" if roles else "")
         self.run_id = ""
+        self.person: SeatedPerson = SeatedPerson()
+        self.clock: Clock | None = None
 
     def configure(self, text: str) -> None:
         folder = Path(os.environ["HOME"]) / ".config/ringi"
@@ -130,7 +136,7 @@ class RunDesk:
         (folder / "config.yaml").write_text(text)
 
     def open(self) -> Workspace:
-        return open_workspace(self.root, person=SeatedPerson(), at_once=True)
+        return open_workspace(self.root, person=self.person, clock=self.clock, at_once=True)
 
     def start(self, plan: Mapping[str, Any], *, approved: bool = True) -> str:
         with self.open() as workspace:
@@ -140,6 +146,26 @@ class RunDesk:
                 reviewed.approve(TypedAnswer(reviewed.digest, "yes"))
         self.run_id = run.run_id
         return run.run_id
+
+    def key(self, name: str = "key") -> RealKey:
+        """A new one whose signatures count."""
+        key = RealKey(self.scripts, name)
+        folder = Path(os.environ["HOME"]) / ".config/ringi"
+        with (folder / "allowed_signers").open("a") as file:
+            file.write(f"person {key.public}\n")
+        (folder / "allowed_signers").chmod(0o600)
+        with self.open() as workspace:
+            accept_signers(workspace)
+        return key
+
+    def grant(self, key: RealKey, seconds: float = 3600, **wanted: Any) -> Grant:
+        """A standing approval for the steps of the run."""
+        with self.open() as workspace:
+            until = workspace.clock.after(seconds)
+            subject = draft_for_run(workspace, self.run_id, Wanted(**wanted), until)
+            return workspace.grants.add(
+                subject, "person", key.sign(workspace.grants.statement(subject, "person"))
+            )
 
     def go(self, **options: Any) -> Run:
         with self.open() as workspace:

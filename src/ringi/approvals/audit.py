@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import UNSET
+
+from ringi.approvals.grant import use_of
 from ringi.approvals.kinds import KINDS, Bound, as_written
 from ringi.approvals.proof import TYPED_LENGTH, YES
 from ringi.approvals.signers import as_lists, signature_needed
@@ -10,7 +13,7 @@ from ringi.domain import codec
 from ringi.domain import subject as subjects
 from ringi.domain.approval import Approval, ApprovalSubject, ProofKind, ProofRecord, SignedAct, Statement
 from ringi.domain.events import Event, EventKind
-from ringi.domain.grant import Grant, GrantScope, GrantSubject
+from ringi.domain.grant import Grant, GrantScope, GrantSubject, counted
 from ringi.domain.plan import SpecKind
 from ringi.domain.risk import Risk, highest
 from ringi.domain.signers import RequiredProof, SignersSubject
@@ -231,7 +234,10 @@ def _outside(facts: Facts, subject: ApprovalSubject, scope: GrantScope) -> Itera
     runs = any(one.spec.kind is SpecKind.RUN for one in subject.specs)
     if runs and subject.sandboxed is not True:
         yield Text("commands outside a sandbox are never covered")
-    if subject.commit:
+    terms, step = scope.run, subject.step
+    if (terms.run_id if terms else "") != (step.run_id if step else ""):
+        yield Text("it was not signed for this run")
+    if subject.commit and (not terms or subject.commit.branch != terms.branch):
         yield Text("a commit is never covered")
     specs = facts.store.specs(facts.about.id, subject.plan_version)
     risk = highest(tuple(spec.risk for spec in specs))
@@ -248,9 +254,13 @@ def _beyond(facts: Facts, approval: Approval, subject: ApprovalSubject, scope: G
     if files > scope.files_per_use or lines > scope.lines_per_use:
         yield Text("{files} files and {lines} lines are more than one use may take", files=files, lines=lines)
     uses = facts.store.granted(approval.proof.grant or "")
-    until = [one.proof for one in uses if one.timestamp <= approval.timestamp]
-    all_files = sum(one.used_files or 0 for one in until)
-    all_lines = sum(one.used_lines or 0 for one in until)
+    until = counted(use_of(one) for one in uses if one.timestamp <= approval.timestamp)
+    all_files, all_lines = sum(one.files for one in until), sum(one.lines for one in until)
+    if scope.run and len(until) > scope.run.steps:
+        yield Text("{count} of {most} steps are used up", count=len(until), most=scope.run.steps)
+    most = scope.run.dollars if scope.run else UNSET
+    if most is not UNSET and (approval.proof.run_dollars or 0.0) > most:
+        yield Text("the run had spent more than it covers")
     if all_files > scope.files_total or all_lines > scope.lines_total:
         yield Text("the budget was used up: {files} files and {lines} lines in all",
                    files=all_files, lines=all_lines)  # fmt: skip

@@ -5,21 +5,24 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple, NoReturn, Protocol
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.approvals.proof import Proving, Wanted, approval_of, compose, signed, signer_now
-from ringi.approvals.who import actor_at, requester_of
+from ringi.approvals.run_terms import uncovered, unfit_terms
+from ringi.approvals.who import actor_at, refuse_agent, requester_of
 from ringi.domain import codec
 from ringi.domain.approval import (
     Approval,
     ApprovalRequest,
+    ApprovalSubject,
     ProofKind,
     ProofRecord,
     SignedAct,
     SignedAnswer,
 )
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.grant import Grant, GrantScope, GrantState, GrantSubject, GrantUse
+from ringi.domain.grant import Grant, GrantScope, GrantState, GrantSubject, GrantUse, counted
 from ringi.domain.plan import (
     ALL_SPECS,
     PLAN_MACHINE,
@@ -62,6 +65,7 @@ _ELSEWHERE: Final = Text("it was given for another workspace")
 class _Use(NamedTuple):
     files: int
     lines: int
+    step_id: str = ""
 
 
 class Granting(Proving, Protocol):
@@ -89,6 +93,7 @@ class Grants:
             expires_at=_as_utc(expires_at),
         )
         _require_narrow(self._services, subject)
+        _refuse_agent(self._services, scope)
         return subject
 
     def statement(self, subject: GrantSubject, approver: str) -> str:
@@ -103,6 +108,7 @@ class Grants:
         if subject.workspace != self._services.store.workspace_id():
             raise BadGrant(why=_ELSEWHERE)
         _require_narrow(self._services, subject)
+        _refuse_agent(self._services, subject.scope)
         data = codec.canonical(subject)
         wanted = Wanted(
             SignedAct.GRANT, codec.digest(data), approver, "", subject.created_at, subject.expires_at
@@ -134,24 +140,24 @@ class Grants:
         """The newest first, each with its uses."""
         return tuple(_state(self._services, stored) for stored in reversed(self._services.store.grants()))
 
-    def covering(self, stored: StoredPlan) -> Grant | None:
+    def covering(self, stored: StoredPlan, subject: ApprovalSubject | None = None) -> Grant | None:
         """The grant that covers the whole plan as it is now; None if none does."""
         for standing in reversed(self._services.store.grants()):
             try:
-                _require_cover(self._services, stored, standing)
+                _require_cover(self._services, stored, standing, subject)
             except (GrantRefused, SignatureUnchecked):
                 continue
             return standing.grant
         return None
 
-    def refusals(self, plan_id: str) -> tuple[GrantRefused, ...]:
-        """Why each grant for whoever set the specs does not cover them."""
+    def refusals(self, plan_id: str, subject: ApprovalSubject | None = None) -> tuple[GrantRefused, ...]:
+        """Why each grant for whoever set the specs does not cover them; the newest grant first."""
         stored, reasons = self._services.store.plan(plan_id), []
         for standing in reversed(self._services.store.grants()):
             if _subject(standing.grant).scope.requester != requester_of(stored.document):
                 continue
             try:
-                _require_cover(self._services, stored, standing)
+                _require_cover(self._services, stored, standing, subject)
             except GrantRefused as error:
                 reasons.append(error)
             except SignatureUnchecked as error:
@@ -164,7 +170,8 @@ class Grants:
     def approve(self, stored: StoredPlan, grant: Grant, asked: ApprovalRequest, data: bytes) -> Approval:
         """Uses the grant for the request; `data` is what would be approved now. Raises GrantRefused."""
         document, name = stored.document, f"p{stored.number}"
-        _require_cover(self._services, stored, _standing(self._services, grant.id, name))
+        subject = codec.trusted(data, ApprovalSubject, "approval")
+        _require_cover(self._services, stored, _standing(self._services, grant.id, name), subject)
         if codec.digest(data) != asked.digest:
             _refuse(grant.id, Text("something else was asked for"), name)
         use = _use_of(stored)
@@ -174,6 +181,7 @@ class Grants:
             standing = _standing(self._services, grant.id, name)
             _require_time(self._services, standing, name)
             _require_left(self._services, standing, use, name)
+            _require_run(self._services, stored, standing.grant, subject)
             record, last = _record(self._services, grant, use), transaction.last_hash()
             approval = approval_of(
                 self._services, asked, data, record, approver=grant.approver, after_event=last
@@ -210,10 +218,16 @@ def _require_narrow(services: Granting, subject: GrantSubject) -> None:
         raise BadGrant(why=Text("it may last {count} days at most", count=LONGEST_DAYS))
 
 
+def _refuse_agent(services: Granting, scope: GrantScope) -> None:
+    """An agent that starts a run does not let its steps through as well, whatever key it can read."""
+    if scope.run:
+        refuse_agent(services.person, f"ringi grant new --run {scope.run.run_id} --sign KEY")
+
+
 def _too_wide(services: Granting, scope: GrantScope) -> Text | None:
     budgets = (scope.files_per_use, scope.lines_per_use, scope.files_total, scope.lines_total)
-    if not (_REQUESTER.fullmatch(scope.requester) and scope.requester.isprintable()):
-        return Text("{name} is neither with:AGENT nor user:NAME", name=scope.requester)
+    if why := _unfit_requester(services, scope):
+        return why
     if scope.max_risk is Risk.HIGH:
         return Text("a high risk is never covered")
     if not scope.globs or not all(scope.globs):
@@ -231,6 +245,17 @@ def _too_wide(services: Granting, scope: GrantScope) -> Text | None:
     return None
 
 
+def _unfit_requester(services: Granting, scope: GrantScope) -> Text | None:
+    if not scope.run:
+        if _REQUESTER.fullmatch(scope.requester) and scope.requester.isprintable():
+            return None
+        return Text("{name} is neither with:AGENT nor user:NAME", name=scope.requester)
+    try:
+        return unfit_terms(services.store.run(scope.run.run_id), scope, scope.run)
+    except NotFound:
+        return Text("there is no run {run}", run=scope.run.run_id)
+
+
 def _find(services: Granting, name: str) -> str:
     name = name.lower()
     ids = [stored.grant.id for stored in services.store.grants()]
@@ -244,15 +269,26 @@ def _find(services: Granting, name: str) -> str:
 
 def _state(services: Granting, stored: StoredGrant) -> GrantState:
     subject = _subject(stored.grant)
-    uses = tuple(
-        GrantUse(use.id, use.subject_id, use.timestamp, use.proof.used_files or 0, use.proof.used_lines or 0)
-        for use in services.store.granted(stored.grant.id)
-    )
+    uses = tuple(use_of(use) for use in services.store.granted(stored.grant.id))
     return GrantState(stored.grant, subject.scope, subject.expires_at, uses, stored.revoked_at)
+
+
+def use_of(approval: Approval) -> GrantUse:
+    """What an approval through a grant took from it."""
+    proof, said = approval.proof, codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
+    return GrantUse(
+        approval.id,
+        approval.subject_id,
+        approval.timestamp,
+        proof.used_files or 0,
+        proof.used_lines or 0,
+        said.step.step_id if said.step else UNSET,
+    )
 
 
 def _record(services: Granting, grant: Grant, use: _Use) -> ProofRecord:
     """Includes all that was signed, so that the approval can be checked by itself."""
+    terms = _subject(grant).scope.run
     return replace(
         grant.proof,
         kind=ProofKind.GRANT,
@@ -261,6 +297,7 @@ def _record(services: Granting, grant: Grant, use: _Use) -> ProofRecord:
         grant_subject=grant.subject,
         used_files=use.files,
         used_lines=use.lines,
+        run_dollars=services.store.run(terms.run_id).spent.dollars if terms else UNSET,
     )
 
 
@@ -271,7 +308,9 @@ def _standing(services: Granting, grant_id: str, plan: str) -> StoredGrant:
     return _refuse(grant_id, Text("it is not in the ledger"), plan)
 
 
-def _require_cover(services: Granting, stored: StoredPlan, standing: StoredGrant) -> None:
+def _require_cover(
+    services: Granting, stored: StoredPlan, standing: StoredGrant, subject: ApprovalSubject | None
+) -> None:
     """Every check that needs no write; the signature comes last, because it takes longest."""
     plan, grant = f"p{stored.number}", standing.grant
     scope, document = _subject(grant).scope, stored.document
@@ -280,6 +319,7 @@ def _require_cover(services: Granting, stored: StoredPlan, standing: StoredGrant
     _require_time(services, standing, plan)
     if why := _never(document):
         _refuse(grant.id, why, plan)
+    _require_run(services, stored, grant, subject)
     if why := _outside(services, scope, document.state.action_specs):
         _refuse(grant.id, why, plan)
     risk = risk_of(document)
@@ -301,11 +341,31 @@ def _never(document: PlanDocument) -> Text | None:
     """Why no standing approval covers it, however wide."""
     if document.change:
         return Text("a change plan is never covered: a person approves each one")
-    if document.state.commit:
+    if document.state.commit and not document.step:
         return Text("a commit is never covered")
     if any(given.is_rejection for given in document.state.feedback):
         return Text("a person rejected it once, and decides again")
     return None
+
+
+def _require_run(
+    services: Granting, stored: StoredPlan, grant: Grant, subject: ApprovalSubject | None
+) -> None:
+    """A step of a run is covered by a grant for that run, and by no other; and that covers nothing else."""
+    terms, step = _subject(grant).scope.run, stored.document.step
+    if not terms and not step:
+        return
+    if not terms or not step or step.run_id != terms.run_id:
+        _refuse(grant.id, Text("it was not signed for this run"), f"p{stored.number}")
+    try:
+        run = services.store.run(terms.run_id)
+    except NotFound:
+        _refuse(grant.id, _ELSEWHERE, f"p{stored.number}")
+    agent = (
+        Text("an agent may not use it; a person has to continue the run") if services.person.agent() else None
+    )
+    if why := agent or uncovered(run, terms, stored.document, subject):
+        _refuse(grant.id, why, f"p{stored.number}")
 
 
 def _outside(services: Granting, scope: GrantScope, specs: Sequence[ActionSpecExt]) -> Text | None:
@@ -328,11 +388,17 @@ def _outside(services: Granting, scope: GrantScope, specs: Sequence[ActionSpecEx
 
 
 def _require_time(services: Granting, standing: StoredGrant, plan: str) -> None:
-    name, expires_at = standing.grant.id[:_SHOWN], _subject(standing.grant).expires_at
+    name, subject, now = standing.grant.id[:_SHOWN], _subject(standing.grant), services.clock.now()
     if revoked_at := standing.revoked_at or _revoked(services, standing.grant, plan):
         raise GrantRevoked(grant=name, plan=plan, when=revoked_at)
-    if expires_at < services.clock.now():
-        raise GrantExpired(grant=name, plan=plan, when=expires_at)
+    if subject.expires_at < now:
+        raise GrantExpired(grant=name, plan=plan, when=subject.expires_at)
+    if now < subject.created_at:  # whoever signed it, or this machine, has a wrong clock
+        _refuse(
+            standing.grant.id,
+            Text("it is valid from {when} on; is the clock right?", when=subject.created_at),
+            plan,
+        )
 
 
 def _revoked(services: Granting, grant: Grant, plan: str) -> str | None:
@@ -347,8 +413,15 @@ def _revoked(services: Granting, grant: Grant, plan: str) -> str | None:
 
 def _require_left(services: Granting, standing: StoredGrant, use: _Use, plan: str) -> None:
     state = _state(services, standing)
-    files = state.scope.files_total - sum(past.files for past in state.uses)
-    lines = state.scope.lines_total - sum(past.lines for past in state.uses)
+    uses, terms = counted(state.uses, use.step_id), state.scope.run
+    if terms and len(uses) >= terms.steps:
+        why = Text("{count} of {most} steps are used up", count=len(uses), most=terms.steps)
+        raise GrantSpent(grant=standing.grant.id[:_SHOWN], plan=plan, why=why)
+    files = state.scope.files_total - sum(past.files for past in uses)
+    lines = state.scope.lines_total - sum(past.lines for past in uses)
+    if terms and use.lines > lines:
+        why = Text("{count} lines are needed, {left} are left", count=use.lines, left=max(lines, 0))
+        raise GrantSpent(grant=standing.grant.id[:_SHOWN], plan=plan, why=why)
     if use.files > files or use.lines > lines:
         why = Text(
             "{files} files and {lines} lines are needed, {left_files} and {left_lines} are left",
@@ -391,11 +464,12 @@ def _subject(grant: Grant) -> GrantSubject:
 
 
 def _use_of(stored: StoredPlan) -> _Use:
-    totals = stored.document.state.previews
+    totals, step = stored.document.state.previews, stored.document.step
+    step_id = step.step_id if step else ""
     if not totals:
-        return _Use(1, 0)
+        return _Use(1, 0, step_id)
     # A command alone has no known files; but no use is free.
-    return _Use(max(len(totals.files), 1), max(totals.weight or 0, totals.added + totals.removed))
+    return _Use(max(len(totals.files), 1), max(totals.weight or 0, totals.added + totals.removed), step_id)
 
 
 def _refuse(grant_id: str, why: Text, plan: str = "") -> NoReturn:

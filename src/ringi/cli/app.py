@@ -2,7 +2,7 @@
 
 import contextlib
 import gc
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -14,6 +14,8 @@ from ringi.text import Text, stored
 from ringi.workspace.places import Places, find_root, places_of
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from ringi.api import Workspace
     from ringi.domain.events import Actor, LoggedEvent
     from ringi.domain.execution import CommitOutcome
@@ -31,6 +33,8 @@ class App:
         self.environment = environment
         self.start = start
         self.ui = ui
+        self.above: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
+        """Around what is written while a line below it is rewritten."""
         self._opened: Workspace | None = None
         self._turned: Workspace | None = None
         self._reader: PlanReader | None = None
@@ -127,7 +131,7 @@ class App:
 
     def tell_progress(self, words: Text) -> None:
         # The reader may be gone; the work matters more.
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), self.above():
             self.ui.line(words, style="dim")
 
     def _tell_unwritten(self, problem: "RingiError") -> None:

@@ -219,6 +219,8 @@ class ProofRecord(Document, frozen=True):
     used_files: int | UnsetType = UNSET
     """What it used of the budget."""
     used_lines: int | UnsetType = UNSET
+    run_dollars: float | UnsetType = UNSET
+    """What the run had spent when a standing approval covered one of its steps."""
 
 
 class ApprovalRequest(Versioned, frozen=True, kw_only=True):

@@ -228,6 +228,8 @@ class StepState(Document, frozen=True, kw_only=True, omit_defaults=True):
     merging: bool = False
     """An earlier step was changed after this one was made, and it is brought up to date."""
     commit: str = ""
+    grant: str = ""
+    """The standing approval that it was committed under: nobody looked at it."""
     started_at: str = ""
     ended_at: str = ""
 
@@ -327,6 +329,8 @@ class RunApproval(NamedTuple):
     at: str
     proof: str
     strength: str
+    grant: str = ""
+    """The standing approval that covered it."""
 
 
 class RunFacts(NamedTuple):

@@ -86,7 +86,8 @@ def request(
     PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
     _require_fit(services, stored, selection)
     expires_at = services.clock.after(services.rules.expires_sec)
-    data = codec.canonical(subject_now(services, document, selection, expires_at))
+    subject = subject_now(services, document, selection, expires_at)
+    data = codec.canonical(subject)
     asked = request_of(
         subjects.plan(plan_id),
         document.plan.version,
@@ -104,7 +105,7 @@ def request(
         stored = transaction.save_plan(stored, document, event)
     grants = Grants(services)
     may_use = record.granting and selection.all and asks_for_own(services.person, document, record.events)
-    if may_use and (standing := grants.covering(stored)):
+    if may_use and (standing := grants.covering(stored, subject)):
         # It was used up, revoked or overtaken just now: the request stays open for a person.
         with contextlib.suppress(GrantRefused, LostRace, SignatureUnchecked):
             grants.approve(stored, standing, asked, data)

@@ -59,12 +59,14 @@ class Decision(NamedTuple):
     what: Decided
     commit: str = ""
     words: str = ""
-    """The person's feedback, or why there is no commit."""
+    """The person's feedback, why no standing approval covers it, or why there is no commit."""
     version: int = 0
     tree: str = ""
     """Of the branch, if the person changed what the step had made."""
     evidence: tuple[Evidence, ...] = ()
     """If commands ran after it was carried out."""
+    grant: str = ""
+    """The standing approval that it was committed under."""
 
 
 class Merged(NamedTuple):

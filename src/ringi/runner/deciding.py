@@ -14,6 +14,7 @@ from ringi.runner.testing import evidence_on, gate_failed
 from ringi.text import Text
 
 _E, _S = EventKind, StepStatus
+RESULT_WAITS: Final = Text("the result waits for you")
 _WITHOUT_COMMIT: Final = {
     Decided.THROWN_AWAY: (StopCode.DECLINED, Text("what the step changed was thrown away")),
     Decided.NOT_CARRIED_OUT: (
@@ -38,7 +39,7 @@ def decide(carrier: Carrier, index: int) -> None:
     if what is Decided.COMMITTED:
         _committed(carrier, index, decision)
     elif what is Decided.WAITS:
-        message = Text("the result waits for you")
+        message = Text("{why}", why=decision.words) if decision.words else RESULT_WAITS
         carrier.halt(stop_of(StopCode.APPROVAL_NEEDED, message, f"ringi continue {run.run_id}", step))
     elif what is Decided.DECLINED:
         _declined(carrier, index, decision)
@@ -67,12 +68,15 @@ def _committed(carrier: Carrier, index: int, decision: Decision) -> None:
         index,
         status=_S.DONE,
         commit=decision.commit,
+        grant=decision.grant,
         tree=decision.tree or state.tree,
         plan_version=decision.version or state.plan_version,
         evidence=evidence,
         ended_at=carrier.services.clock.now(),
     )
     carrier.save(done, f"{step.step_id}: committed {decision.commit[:12]}")
+    if decision.grant:
+        carrier.say(step.step_id, Text("covered by the standing approval {grant}", grant=decision.grant[:8]))
     if stop := carrier.bench.publish(carrier.run):
         carrier.halt(stop)
 

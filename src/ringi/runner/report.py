@@ -21,6 +21,7 @@ from ringi.workspace.run_files import log_path
 
 Say = Callable[[Text], str]
 COMMIT_SHOWN: Final = 12
+GRANT_SHOWN: Final = 8
 _DIGEST_SHOWN: Final = 16
 _MINUTE: Final = 60
 _SHORT: Final = 10
@@ -161,6 +162,7 @@ def _head(run: Run, say: Say) -> Iterator[str]:
         (Text("Last change"), _moment(run.updated_at)),
         (Text("Time of the roles"), say(duration(run.spent.seconds)) if run.spent.seconds else ""),
         (Text("Tokens and cost"), _cost(run, say)),
+        (Text("Steps that nobody looked at"), ", ".join(one.step_id for one in unseen(run))),
     ]
     yield from (f"- {say(name)}: {value}" for name, value in lines if value)
 
@@ -289,7 +291,16 @@ def _step_lines(run: Run, one: StepResult, facts: RunFacts, say: Say) -> Iterato
     yield from (_finding(finding, say) for finding in state.findings)
 
 
+def unseen(run: Run) -> tuple[StepState, ...]:
+    """Steps that were committed under a standing approval."""
+    return tuple(one for one in run.steps if one.grant)
+
+
 def _approved(approval: RunApproval) -> Text:
+    if approval.grant:
+        return Text("covered by the standing approval {grant} of {who}, {when}; nobody looked at it",
+                    grant=_code(approval.grant[:GRANT_SHOWN]), who=_line(approval.approver),
+                    when=_moment(approval.at))  # fmt: skip
     return Text("approved by {who}, {when} ({proof}, {strength})", who=_line(approval.approver),
                 when=_moment(approval.at), proof=approval.proof, strength=approval.strength)  # fmt: skip
 

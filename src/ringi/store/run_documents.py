@@ -132,5 +132,10 @@ def facts_of_run(ledger: LedgerReader, run: Run) -> RunFacts:
 
 def _approval(step_id: str, given: Approval) -> RunApproval:
     return RunApproval(
-        step_id, given.approver, given.timestamp, str(given.proof.kind), str(given.proof.strength)
+        step_id,
+        given.approver,
+        given.timestamp,
+        str(given.proof.kind),
+        str(given.proof.strength),
+        given.proof.grant or "",
     )

@@ -11,6 +11,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.agents.table import AGENTS
+from ringi.approvals.run_terms import requester_of_run
 from ringi.domain.events import Actor
 from ringi.domain.plan import ENDED, CheckPhase, CheckResult, PlanDocument, PlanStatus
 from ringi.domain.run import Evidence, Run, StepState, Stop, StopCode
@@ -30,6 +31,7 @@ from ringi.errors import (
     StorageFailed,
 )
 from ringi.fs import OsFileSystem
+from ringi.plans.approve import subject_now
 from ringi.plans.check import files_after
 from ringi.plans.merge import changed_files, merged_specs, open_conflicts
 from ringi.plans.propose import set_specs
@@ -53,6 +55,7 @@ from ringi.workspace.run_branch import BranchOf, RunBranch, base_of, dirty_files
 from ringi.workspace.tree import Tree
 
 _KEPT_OUTPUT: Final = 16_384
+_UNDECIDED: Final = frozenset([PlanStatus.PROPOSED, PlanStatus.PENDING_REVIEW])
 _APPROVED: Final = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
 
 
@@ -180,29 +183,28 @@ class RunBench:
         return propose_step(self._workspace.on_branch(run.run_id), difference, order)
 
     def decision(self, run: Run, state: StepState) -> Decision:
-        there = self._workspace.on_branch(run.run_id)
+        there, waits, why = self._workspace.on_branch(run.run_id), Text(""), ""
+        for _ in range(2):  # once more if an approval has ended
+            if there.plan.get_state(state.plan_id).status in _UNDECIDED:
+                answer = there.plan.answer(state.plan_id)
+                told = state.attempts[-1].ended_at if state.attempts else ""
+                if any(one.is_rejection and one.timestamp > told for one in answer.feedback):
+                    return Decision(Decided.DECLINED, words=message_of(answer, (), since=told))
+                waits = _ask_standing(there, state.plan_id)
+            if there.plan.get_state(state.plan_id).status not in _APPROVED:
+                break
+            why = _carried_out(there, state.plan_id)
+            if there.plan.get_state(state.plan_id).status not in _UNDECIDED:
+                break
         document = there.plan.get(state.plan_id)
         status = document.state.status
-        if status is PlanStatus.PENDING_REVIEW or status is PlanStatus.PROPOSED:
-            answer = there.plan.answer(state.plan_id)
-            told = state.attempts[-1].ended_at if state.attempts else ""
-            if any(one.is_rejection and one.timestamp > told for one in answer.feedback):
-                return Decision(Decided.DECLINED, words=message_of(answer, (), since=told))
-            with suppress(RingiError):  # a person can still be asked
-                there.plan.request_approval(state.plan_id)
-            document = there.plan.get(state.plan_id)
-            status = document.state.status
         if status in _APPROVED:
-            why = _carried_out(there, state.plan_id)
-            document = there.plan.get(state.plan_id)
-            status = document.state.status
-            if status in _APPROVED:
-                return Decision(Decided.NOT_CARRIED_OUT, words=why)
+            return Decision(Decided.NOT_CARRIED_OUT, words=why)
         if status is PlanStatus.DISCARDED:
             return Decision(Decided.THROWN_AWAY)
         if status is PlanStatus.COMPLETED:
             return self._ended(run, there, state, document)
-        return Decision(Decided.WAITS)
+        return Decision(Decided.WAITS, words=str(waits))
 
     def _ended(self, run: Run, there: OpenWorkspace, state: StepState, document: PlanDocument) -> Decision:
         end = step_end(there, state.plan_id) or StepEnd()
@@ -214,7 +216,9 @@ class RunBench:
                 copy = self.copy(run)
                 _bring_to(copy, self._workspace.branch(run.run_id))
                 tree = copy.shadow.capture().tree
-            return Decision(Decided.COMMITTED, end.commit, version=version, tree=tree, evidence=evidence)
+            used = [one.proof for one in there.services.store.approvals(state.plan_id) if one.spent_by]
+            grant = used[-1].grant or "" if used else ""
+            return Decision(Decided.COMMITTED, end.commit, "", version, tree, evidence, grant)
         if any(not one.passed for one in after):
             words = next(one.output for one in after if not one.passed)
             return Decision(Decided.TESTS_FAILED, words=words, evidence=evidence)
@@ -239,7 +243,7 @@ class RunBench:
                 merged.specs,
                 basis=merged.basis,
                 actor=Actor.AI,
-                requester=f"run:{run.run_id}",
+                requester=requester_of_run(run.run_id),
                 reason="merged with what was changed before it",
                 seen=merged.seen,
                 merged=merged,
@@ -269,6 +273,20 @@ class RunBench:
                 copy.remove(wait=False)
             if run.base_commit:
                 self._workspace.branch(run.run_id).remove()
+
+
+def _ask_standing(there: OpenWorkspace, plan_id: str) -> Text:
+    """Why no standing approval covers it; empty if one does, or there is none."""
+    with suppress(RingiError):  # a person can still be asked
+        there.plan.request_approval(plan_id)
+    document, services = there.plan.get(plan_id), there.services
+    if document.state.status is PlanStatus.APPROVED:
+        return Text("")
+    with suppress(RingiError):
+        subject = subject_now(services, document, document.state.selection, services.clock.now())
+        for error in there.grants.refusals(plan_id, subject):
+            return Text(error.message, **error.details)
+    return Text("")
 
 
 def _carried_out(there: OpenWorkspace, plan_id: str) -> str:

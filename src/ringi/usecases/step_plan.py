@@ -1,13 +1,13 @@
 """A step of a run as a plan: what a role changed becomes one commit on the run's branch."""
 
-import contextlib
 from typing import NamedTuple
 
+from ringi.approvals.run_terms import requester_of_run
 from ringi.domain.events import Actor
 from ringi.domain.plan import CheckResult, PlanDocument, PlannedChecks, PlanStatus, undone_at
 from ringi.domain.run import Finding
 from ringi.domain.subject import StepOf
-from ringi.errors import NotFound, RingiError, UnfitSpecs
+from ringi.errors import NotFound, UnfitSpecs
 from ringi.plans.check import add_checks
 from ringi.plans.commit import outcome_of
 from ringi.plans.commit_message import step_message
@@ -75,12 +75,7 @@ def propose_step(workspace: OpenWorkspace, difference: Difference, order: StepPl
             raise UnfitSpecs(why=validated.problems[0])
     if new := [check for check in order.checks if check not in there.plan.get_state(order.plan_id).checks]:
         add_checks(services, order.plan_id, new)
-    _ask_standing(there, order.plan_id)
     return there.plan.get(order.plan_id).plan.version
-
-
-def requester_of_run(run_id: str) -> str:
-    return f"run:{run_id}"
 
 
 def _decided_otherwise(document: PlanDocument) -> bool:
@@ -91,13 +86,6 @@ def _decided_otherwise(document: PlanDocument) -> bool:
 def _finding(finding: Finding) -> str:
     place = f"{finding.path}:{finding.line} " if finding.path else ""
     return f"{finding.role} ({finding.severity}): {place}{finding.message}"
-
-
-def _ask_standing(workspace: OpenWorkspace, plan_id: str) -> None:
-    """A person can still be asked later."""
-    if any(state.revoked_at is None for state in workspace.grants.list()):
-        with contextlib.suppress(RingiError):
-            workspace.plan.request_approval(plan_id)
 
 
 class StepEnd(NamedTuple):

@@ -1,12 +1,24 @@
 """A run: its steps as they are, what they prove, what it took, and what is next."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ringi.domain.instruction import Instruction
 from ringi.domain.run import OVER, Evidence, Finding, Run, RunPhase, StepState, StepStatus
 from ringi.domain.run_plan import RunPlan
-from ringi.runner.report import COMMIT_SHOWN, PHASE, STEP, CriterionResult, cost, criteria, duration, proofs
+from ringi.runner.report import (
+    COMMIT_SHOWN,
+    GRANT_SHOWN,
+    PHASE,
+    STEP,
+    CriterionResult,
+    cost,
+    criteria,
+    duration,
+    proofs,
+    unseen,
+)
 from ringi.text import Text, stored
 from ringi.views.lines import Line, Span, Style, line, prose, step
 from ringi.views.words import age
@@ -88,6 +100,8 @@ def step_facts(state: StepState) -> Iterator[Text]:
     yield STEP[state.status]
     if state.commit:
         yield Text("commit {commit}", commit=state.commit[:COMMIT_SHOWN])
+    if state.grant:
+        yield Text("standing approval {grant}", grant=state.grant[:GRANT_SHOWN])
     if state.tree and state.tree != state.base_tree:
         yield changed(state)
     if found := proofs(state):
@@ -180,8 +194,21 @@ def run_lines(
         yield spent
     if plan and run.phase is RunPhase.COMPLETED:
         yield from criteria_lines(criteria(run, plan))
+        yield from unseen_lines(run)
     if not working:
         yield from stop_lines(run)
+
+
+def unseen_lines(run: Run) -> Iterator[Line]:
+    found = unseen(run)
+    if found:
+        names = ", ".join(one.step_id for one in found)
+        yield prose(
+            Text("Nobody has looked at {steps}. Before you merge the branch:", steps=names),
+            Style.WARNING,
+            indent=2,
+        )
+        yield step(f"git log -p {shlex.quote(f'{run.base_branch}..{run.work_branch}')}")
 
 
 def criteria_lines(results: Sequence[CriterionResult]) -> Iterator[Line]:

@@ -84,7 +84,7 @@ FIELDS: dict[type[Document], str] = {
     " expires_at undoes snapshot_id checks sandboxed commit requester step",
     approval.TypedAnswer: "digest answer",
     approval.ProofRecord: "kind strength user channel answer fresh_since statement signature principal key"
-    " grant grant_subject used_files used_lines",
+    " grant grant_subject used_files used_lines run_dollars",
     approval.ApprovalRequest: "schema_version id plan_id subject_kind plan_version selection digest"
     " requested_at expires_at kind requester",
     approval.Approval: "schema_version id plan_id subject_kind request_id approver timestamp expires_at"
@@ -147,8 +147,10 @@ FIELDS: dict[type[Document], str] = {
     answer.PlanComparison: "plan_id version other_plan_id other_version differences",
     extraction.Unplaced: "line text why",
     extraction.Extraction: "specs unplaced from_model",
-    grant.GrantScope: "requester globs kinds max_risk files_per_use lines_per_use files_total lines_total",
-    grant.GrantUse: "approval_id plan_id at files lines",
+    grant.RunTerms: "run_id plan_sha256 branch steps dollars hooks",
+    grant.GrantScope: "requester globs kinds max_risk files_per_use lines_per_use files_total lines_total"
+    " run",
+    grant.GrantUse: "approval_id plan_id at files lines step_id",
     grant.GrantState: "grant scope expires_at uses revoked_at",
     verdict.ProvenFile: "path status since command",
     verdict.GivenProof: "kind strength user channel principal key grant fresh_since",
@@ -176,7 +178,7 @@ FIELDS: dict[type[Document], str] = {
     context.ContextFile: "path score kind why",
     context.Context: "files tokens text",
     context.Definition: "name kind line end",
-    context.FoundFile: "path kind definitions tests",
+    context.FoundFile: "path kind score definitions tests",
     context.ProjectFacts: "languages manifests tests entries about rules testCommands changelog found",
     session.Criterion: "given when then",
     session.TargetPath: "path new",
@@ -208,7 +210,7 @@ FIELDS: dict[type[Document], str] = {
     run.Evidence: "command kind exit_code duration_sec tree output_sha256 log timed_out sandboxed doubt",
     run.Finding: "role severity message path line criterion",
     run.StepState: "step_id status cycle attempts base_tree tree lines files evidence findings feedback"
-    " fallback plan_id plan_version merging commit started_at ended_at",
+    " fallback plan_id plan_version merging commit grant started_at ended_at",
     problems.ProblemRow: "code level path message",
     approval.SessionSubject: "schema_version kind workspace session_id reject_count instruction"
     " planning_json",

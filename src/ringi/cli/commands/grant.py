@@ -1,21 +1,25 @@
 """`ringi grant`: standing approvals, signed in advance and used within their budgets."""
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from gettext import gettext as _
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
+from msgspec import UNSET
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import require_text
+from ringi.cli.arguments import require_long, require_text
 from ringi.cli.ask import signed
+from ringi.cli.plan_names import RUN
 from ringi.domain import codec
-from ringi.domain.grant import GrantScope, GrantState, GrantSubject
+from ringi.domain.grant import Grant, GrantScope, GrantState, GrantSubject, RunTerms, counted
 from ringi.domain.plan import SpecKind
 from ringi.domain.risk import Risk
 from ringi.text import Text
+from ringi.usecases.run_grant import Wanted, draft_for_run
 from ringi.views import words
 
 _SHOWN: Final = 8
@@ -23,6 +27,8 @@ _SECONDS: Final = {"h": 3600, "d": 86400}
 _SPAN: Final = re.compile(r"([1-9][0-9]{0,3})([hd])")
 _DAY_ONLY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _KINDS: Final = tuple(str(kind) for kind in SpecKind if kind is not SpecKind.CALL)
+_ONLY_FOR_RUN: Final = frozenset(["steps", "dollars", "hooks"])
+_NOT_FOR_RUN: Final = frozenset(["requester", "kinds", "files", "total_files", "total_lines"])
 _USUAL_KINDS: Final = (SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH)
 
 
@@ -49,98 +55,155 @@ def grant() -> None:
 
 
 @grant.command("new")
-@click.option("--for", "requester", metavar="with:AGENT|user:NAME", required=True, help="Who may ask.")
-@click.option(
-    "--path", "globs", metavar="GLOB", multiple=True, required=True, help="Files, from the top; repeatable."
-)
+@click.option("--for", "requester", metavar="with:AGENT|user:NAME", help="Who may ask.")
+@click.option("--run", "run", metavar="RUN", type=RUN, help="The steps of this run, instead of --for.")
+@click.option("--path", "globs", metavar="GLOB", multiple=True, help="Files, from the top; repeatable.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(_KINDS), help="Repeatable.")
-@click.option(
-    "--risk", type=click.Choice(["low", "medium"]), default="low", show_default=True, help="At most."
-)
-@click.option("--files", type=click.IntRange(1), default=10, show_default=True, help="Files each time.")
-@click.option("--lines", type=click.IntRange(1), default=300, show_default=True, help="Lines each time.")
-@click.option("--total-files", type=click.IntRange(1), default=100, show_default=True, help="Files in all.")
-@click.option("--total-lines", type=click.IntRange(1), default=3000, show_default=True, help="Lines in all.")
-@click.option(
-    "--until", type=_Until(), metavar="DATE|7d", default="7d", show_default=True, help="How long it holds."
-)
+@click.option("--risk", type=click.Choice(["low", "medium"]), help="At most (low; with --run, medium).")
+@click.option("--files", type=click.IntRange(1), help="Files each time (10).")
+@click.option("--lines", type=click.IntRange(1), help="Lines each time (300); with --run, in all.")
+@click.option("--total-files", type=click.IntRange(1), help="Files in all (100).")
+@click.option("--total-lines", type=click.IntRange(1), help="Lines in all (3000).")
+@click.option("--steps", type=click.IntRange(1), help="With --run: at most so many steps.")
+@click.option("--dollars", type=click.FloatRange(0), help="With --run: until it has spent this.")
+@click.option("--hooks", is_flag=True, help="With --run: the repository's hooks may run.")
+@click.option("--until", type=_Until(), metavar="DATE|7d", help="How long it holds (7d; with --run, 1d).")
 @click.option(
     "--sign", metavar="KEY", type=click.Path(path_type=Path), required=True, help="The SSH key that signs it."
 )
 @pass_app
-def new(
-    app: App,
-    requester: str,
-    globs: tuple[str, ...],
-    kinds: tuple[str, ...],
-    risk: str,
-    files: int,
-    lines: int,
-    total_files: int,
-    total_lines: int,
-    until: str,
-    sign: Path,
-) -> None:
+def new(app: App, /, sign: Path, **given: Any) -> None:
     """Sign a standing approval.
 
     What it covers is approved without asking, and recorded each time. A high risk, and commands outside a
     sandbox, are never covered.
+
+    With --run it covers the steps of one run, within what its plan allows. The run ends with a branch for you
+    to review.
     """
-    require_text(requester, *globs)
-    scope = GrantScope(
-        requester=requester,
-        globs=globs,
-        kinds=tuple(map(SpecKind, dict.fromkeys(kinds))) or _USUAL_KINDS,
-        max_risk=Risk(risk),
-        files_per_use=files,
-        lines_per_use=lines,
-        files_total=total_files,
-        lines_total=total_lines,
+    said = {name: value for name, value in given.items() if value not in (None, (), False)}
+    wrong = said.keys() & (_NOT_FOR_RUN if "run" in said else _ONLY_FOR_RUN)
+    if wrong:
+        raise click.UsageError(_not_both("run" in said, _option(min(wrong))))
+    if not said.keys() & {"run", "requester"}:
+        raise click.UsageError(_("Say who may ask: --for with:AGENT, --for user:NAME or --run RUN"))
+    require_text(*said.get("globs", ()))
+    if "run" in said:
+        require_long(said["run"])
+        subject = draft_for_run(app.workspace, said["run"], _wanted(said), _moment(app, said, "1d"))
+    else:
+        subject = app.workspace.grants.draft(_scope(said), _moment(app, said, "7d"))
+    describe(app, subject)
+    made = sign_grant(app, subject, sign)
+    if app.ui.as_json:
+        app.ui.document(made)
+    if subject.scope.run:
+        app.ui.line(Text("Go on with the run:"), indent=2)
+        app.ui.next_step(f"ringi continue {subject.scope.run.run_id}")
+
+
+def _option(name: str) -> str:
+    return {"requester": "--for", "kinds": "--kind"}.get(name) or f"--{name.replace('_', '-')}"
+
+
+def _not_both(for_run: bool, option: str) -> str:
+    if for_run:
+        return _("{option} does not go with --run").format(option=option)
+    return _("{option} needs --run").format(option=option)
+
+
+def _scope(said: dict[str, Any]) -> GrantScope:
+    require_text(said["requester"])
+    if "globs" not in said:
+        raise click.UsageError(_("Say which files: --path GLOB"))
+    return GrantScope(
+        requester=said["requester"],
+        globs=said["globs"],
+        kinds=tuple(map(SpecKind, dict.fromkeys(said.get("kinds", ())))) or _USUAL_KINDS,
+        max_risk=Risk(said.get("risk", "low")),
+        files_per_use=said.get("files", 10),
+        lines_per_use=said.get("lines", 300),
+        files_total=said.get("total_files", 100),
+        lines_total=said.get("total_lines", 3000),
     )
-    subject = app.workspace.grants.draft(scope, _moment(app, until))
-    _describe(app, subject)
-    _sign(app, subject, sign)
 
 
-def _moment(app: App, until: str) -> str:
+def _wanted(said: dict[str, Any]) -> Wanted:
+    return Wanted(
+        globs=said.get("globs", ()),
+        steps=said.get("steps"),
+        lines=said.get("lines"),
+        dollars=said.get("dollars"),
+        risk=Risk(said.get("risk", "medium")),
+        hooks="hooks" in said,
+    )
+
+
+def _moment(app: App, said: dict[str, Any], usual: str) -> str:
+    until: str = said.get("until", usual)
     if span := _SPAN.fullmatch(until):
         return app.workspace.clock.after(int(span[1]) * _SECONDS[span[2]])
     return until
 
 
-def _sign(app: App, subject: GrantSubject, key: Path) -> None:
+def unattended(app: App, run_id: str, key: Path) -> None:
+    """Signs that the steps of the run need no question, as far as its plan goes, for a day."""
+    subject = draft_for_run(app.workspace, run_id, Wanted(), _moment(app, {}, "1d"))
+    describe(app, subject)
+    sign_grant(app, subject, key)
+
+
+def sign_grant(app: App, subject: GrantSubject, key: Path) -> Grant:
     grants, ui, who = app.workspace.grants, app.ui, app.workspace.person.user()
     given = grants.add(subject, who, signed(app, key, grants.statement(subject, who)))
-    if ui.as_json:
-        ui.document(given)
     name = given.id[:_SHOWN]
     line = Text("✓ standing approval {id} is signed by {name}", id=name, name=given.proof.principal or who)
     ui.line(line, style="green")
     ui.line(Text("Take it back at any time:"), indent=2)
     ui.next_step(f"ringi grant revoke {name}")
+    return given
 
 
-def _describe(app: App, subject: GrantSubject) -> None:
+def describe(app: App, subject: GrantSubject) -> None:
     """Everything that gets signed, in plain words."""
     ui, scope = app.ui, subject.scope
     ui.line(Text("Approved in advance: {who}", who=_who(scope)), style="bold")
+    limits = _run_limits(scope, scope.run) if scope.run else _limits(scope)
     for line in (
         Text("files: {globs}", globs=", ".join(scope.globs)),
-        Text("kinds: {kinds}", kinds=", ".join(map(str, scope.kinds))),
-        Text("risk: at most {risk}", risk=words.RISK[scope.max_risk]),
-        Text("each time: at most {files} files and {lines} lines",
-             files=scope.files_per_use, lines=scope.lines_per_use),
-        Text("in all: at most {files} files and {lines} lines",
-             files=scope.files_total, lines=scope.lines_total),
+        *limits,
         Text("until {when} UTC", when=words.moment(subject.expires_at)),
         Text("in {workspace}", workspace=str(app.workspace.places.root)),
         Text("What is signed is sha256 {digest}", digest=codec.digest(codec.canonical(subject))),
-    ):  # fmt: skip
+    ):
         ui.line(line, indent=2)
+
+
+def _limits(scope: GrantScope) -> Iterator[Text]:
+    yield Text("kinds: {kinds}", kinds=", ".join(map(str, scope.kinds)))
+    yield Text("risk: at most {risk}", risk=words.RISK[scope.max_risk])
+    yield Text("each time: at most {files} files and {lines} lines",
+               files=scope.files_per_use, lines=scope.lines_per_use)  # fmt: skip
+    yield Text("in all: at most {files} files and {lines} lines",
+               files=scope.files_total, lines=scope.lines_total)  # fmt: skip
+
+
+def _run_limits(scope: GrantScope, terms: RunTerms) -> Iterator[Text]:
+    yield Text("commits on branch {branch} only", branch=terms.branch)
+    yield Text("risk: at most {risk}", risk=words.RISK[scope.max_risk])
+    yield Text("in all: at most {steps} steps and {lines} lines", steps=terms.steps, lines=scope.lines_total)
+    if terms.dollars is not UNSET:
+        yield Text("until the run has spent ${dollars}", dollars=f"{terms.dollars:.2f}")
+    if terms.hooks:
+        yield Text(
+            "hooks that run with each commit, outside a sandbox: {hooks}", hooks=", ".join(terms.hooks)
+        )
 
 
 def _who(scope: GrantScope) -> Text:
     kind, _colon, name = scope.requester.partition(":")
+    if scope.run:
+        return Text("the steps of run {run}, as planned", run=name)
     if kind == "with":
         return Text("what {name} proposes, started by ringi with", name=name)
     return Text("what programs of the user {name} propose", name=name)
@@ -167,12 +230,20 @@ def _show(app: App, state: GrantState) -> None:
     standing, style = _standing(app, state)
     ui.line(Text("{id}  {who}  {standing}", id=state.grant.id[:_SHOWN], who=_who(scope), standing=standing),
             style=style)  # fmt: skip
+    kinds = Text("any change of files") if scope.run else ", ".join(map(str, scope.kinds))
     line = Text("{globs} · {kinds} · at most {risk} · signed by {name}",
-                globs=", ".join(scope.globs), kinds=", ".join(map(str, scope.kinds)),
+                globs=", ".join(scope.globs), kinds=kinds,
                 risk=words.RISK[scope.max_risk],
                 name=state.grant.proof.principal or state.grant.approver)  # fmt: skip
     ui.line(line, indent=4)
-    files, lines = sum(use.files for use in state.uses), sum(use.lines for use in state.uses)
+    uses = counted(state.uses)
+    files, lines = sum(use.files for use in uses), sum(use.lines for use in uses)
+    if scope.run:
+        line = Text("{steps} of {all_steps} steps · {lines} of {all_lines} lines",
+                    steps=len(uses), all_steps=scope.run.steps,
+                    lines=lines, all_lines=scope.lines_total)  # fmt: skip
+        ui.line(line, indent=4)
+        return
     line = Text("uses: {count} · {files} of {all_files} files · {lines} of {all_lines} lines",
                 count=len(state.uses), files=files, all_files=scope.files_total,
                 lines=lines, all_lines=scope.lines_total)  # fmt: skip

@@ -44,6 +44,12 @@ _SOURCES: Final = ("request", "plan", "session", "again", "new_request")
 @click.option(
     "--sign", metavar="KEY", type=click.Path(path_type=Path), help="Approve the plan with this SSH key."
 )
+@click.option(
+    "--unattended",
+    metavar="KEY",
+    type=click.Path(path_type=Path),
+    help="Ask nothing: sign for its steps with this SSH key.",
+)
 @click.pass_context
 def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
     """Carry out a request: a plan to approve, small tested steps, a commit for each, a report.
@@ -74,7 +80,7 @@ def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
     )
 
     def then(run_id: str) -> int:
-        return RunDriver(ctx, run_id, options, given["sign"]).go()
+        return RunDriver(ctx, run_id, options, given["sign"], given["unattended"]).go()
 
     raise click.exceptions.Exit(_begun(app, words, given, then))
 

@@ -13,6 +13,7 @@ import click
 
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
 from ringi.cli.ask import LinePrompter, signed
+from ringi.cli.commands.grant import unattended
 from ringi.cli.commands.review import can_be_full, decide
 from ringi.cli.progress import Line, Pace
 from ringi.cli.runs import Looked, document, lock_of, reading, show
@@ -24,12 +25,13 @@ from ringi.domain.run import Review, Run, RunPhase, StepState, StepStatus, StopC
 from ringi.errors import Interrupted, Refused, RingiError
 from ringi.process.counting import watched
 from ringi.runner.bench import RunEvent
+from ringi.runner.deciding import RESULT_WAITS
 from ringi.runner.report import proofs
-from ringi.text import Text
+from ringi.text import Text, stored
 from ringi.usecases.prompter import typed_approval, typed_digest
 from ringi.usecases.reviewed_plan import ReviewedPlan
 from ringi.usecases.run import RunOptions, run_steps
-from ringi.usecases.run_start import ReviewedRun
+from ringi.usecases.run_start import ReviewedRun, covering
 from ringi.views import words
 from ringi.views.lines import Line as ViewLine
 from ringi.views.lines import Span, Style, line
@@ -68,22 +70,32 @@ def exit_code(run: Run) -> int:
 
 
 class RunDriver:
-    def __init__(self, ctx: click.Context, run_id: str, options: RunOptions, key: Path | None = None) -> None:
-        """A key approves the plan; the results are asked for all the same."""
+    def __init__(
+        self,
+        ctx: click.Context,
+        run_id: str,
+        options: RunOptions,
+        key: Path | None = None,
+        unattended: Path | None = None,
+    ) -> None:
+        """A key approves the plan; the results are asked for all the same, unless one signs for them, too."""
         self._ctx = ctx
         self._app: App = ctx.obj
         self._ui = self._app.ui
         self._run_id = run_id
         self._options = options
         self._key = key
+        self._unattended = unattended
 
     def go(self) -> int:
         """The exit code."""
         try:
             while True:
+                self._sign_for_steps()
                 run = self._carried_on()
                 if not self._is_asked(run):
                     return self._told(run)
+                self._tell_why(run)
                 decided = self._plan_approved() if run.stopped_in is RunPhase.PLANNING else self._decided(run)
                 if not decided:
                     return self._told(run)
@@ -92,6 +104,12 @@ class RunDriver:
             self._ui.line(Text("Interrupted; nothing is half-written. Go on with:"))
             self._ui.next_step(f"ringi continue {self._run_id}")
             return Interrupted.exit_code
+
+    def _sign_for_steps(self) -> None:
+        """Once its plan is approved, and before anybody works on it."""
+        if self._unattended and covering(self._app.workspace, self._run_id) is not None:
+            unattended(self._app, self._run_id, self._unattended)
+            self._unattended = None
 
     def _carried_on(self) -> Run:
         app = self._app
@@ -108,6 +126,12 @@ class RunDriver:
         if needed and self._key and run.stopped_in is RunPhase.PLANNING:
             return True
         return needed and not self._ui.as_json and self._app.workspace.person.refusal() is None
+
+    def _tell_why(self, run: Run) -> None:
+        """Why no standing approval covers it, if there is one."""
+        if run.stop and run.stop.message != str(RESULT_WAITS) and run.stop.step_id:
+            why = Text("{step}: {why}", step=run.stop.step_id, why=stored(run.stop.message))
+            self._ui.line(why, style="yellow")
 
     def _told(self, run: Run) -> int:
         with reading(self._app) as reader:
@@ -270,13 +294,20 @@ class Watching(Line):
         super().__init__(app.ui, rewrites=rewrites, out=out, pace=Pace(once=1e9))
         self._last = ""
         self._drawing = threading.Lock()
+        app.above = self._above
+
+    @contextlib.contextmanager
+    def _above(self) -> Iterator[None]:
+        """What is written meanwhile comes above the line."""
+        with self._drawing:
+            self._clear()
+            yield
 
     def hear(self, event: RunEvent) -> None:
         if event.line or not str(event.what):
             self._last = event.line
             return
-        with self._drawing:
-            self._clear()
+        with self._above():
             self._last = ""
             self._ui.line(Text("{step}  {what}", step=event.step_id or "·", what=event.what), style="dim")
 
