@@ -30,7 +30,8 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   ├── ModelTimeout      no answer in time
 │   │   ├── ModelDeclined     no answer, or a refusal
 │   │   ├── BadModelAnswer    an answer in the wrong form
-│   │   └── NotRecorded       a recording has no such answer
+│   │   ├── NotRecorded       a recording has no such answer
+│   │   └── OutlineFailed     nothing could be outlined because of one of these
 │   ├── BudgetUsed            models may take no more in this run
 │   └── Unsupported           this file system or system lacks something
 ├── Usage               2     the call itself is wrong
@@ -321,6 +322,12 @@ class NotRecorded(ModelFailed):
     code = "not_recorded"
     message = "The recording {model} has no answer to this: {why}"
     hint = "Record it again: RINGI_MODEL=record:FILE,MODEL"
+
+
+class OutlineFailed(ModelFailed):
+    code = "outline_failed"
+    message = "Nothing was outlined: {why}"
+    hint = "The log is {log}. Try again, or without a model: RINGI_MODEL=playbook ringi outline '…'"
 
 
 class Unsupported(Failed):

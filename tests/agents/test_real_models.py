@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.agent_desk import AgentDesk, agent_desk
-from tests.agents.cases import CLAUDE, CODEX, installed
+from tests.agents.cases import CLAUDE, CODEX, GEMINI, installed
 from tests.agents.scripted_model import Asked, Call, Say
 from tests.functional.beside_desk import walled
 
@@ -73,3 +73,13 @@ def test_codex_reads_the_copy_and_cannot_write_to_it(root: bool, base: Path) -> 
         wrapper.write_text(f'#!/bin/sh\nexec {shlex.join([str(desk.case.program), *words])} "$@"\n')
         wrapper.chmod(0o755)
         assert _asked(desk, "return 'hello'", "it cannot write")
+
+
+@walled
+@pytest.mark.parametrize("root", [True, False], ids=["root", "person"])
+def test_gemini_reads_the_copy_and_asks_about_what_it_read(root: bool, base: Path) -> None:
+    script = [Call("read_file", {"file_path": f"{base}/repo/app/hello.py"}), _answer]
+    with agent_desk(installed(GEMINI), base, root=root, scripts={_PHRASE: script}) as desk:
+        tools = {tool for asked in _asked(desk, "def hello():") for tool in asked.tools}
+        assert "read_file" in tools
+        assert not tools & {"replace", "write_file", "run_shell_command", "web_fetch", "google_web_search"}

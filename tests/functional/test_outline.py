@@ -1,6 +1,7 @@
 """`ringi outline`: what would be done about a request, at a terminal, in JSON, from Python and over MCP."""
 
 import json
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -114,9 +115,11 @@ def test_outcomes_have_words_and_codes(
 
 
 def test_a_failing_model_says_what_to_do(project: Path, desk: Desk, tmp_path: Path):
-    done = desk.run("outline", REQUEST, RINGI_MODEL="command:sh -c 'exit 3'")
+    done = desk.run("outline", REQUEST, RINGI_MODEL="command:sh -c 'echo no idea; exit 3'")
     assert done.returncode == 1
-    assert "playbook" in done.stderr or "model" in done.stderr
+    assert "RINGI_MODEL=playbook ringi outline" in done.stderr
+    (log,) = re.findall(r"The log is\s+(\S+outline\.log)\.", done.stderr)
+    assert all(words in Path(log).read_text() for words in ("outline command:", REQUEST, "failed:"))
 
 
 @pytest.mark.req("PP-11", "PP-15", "PP-28")

@@ -49,7 +49,7 @@ class Workspace(OpenWorkspace):
             self._assembly.ledger.close()
 
     def outline(self, request: str) -> "Outline":
-        """Goal, subtasks and action plan for this request; nothing is carried out. Raises ModelFailed."""
+        """Goal, subtasks and action plan for this request; nothing is carried out. Raises OutlineFailed."""
         from ringi.usecases.outline import outline  # noqa: PLC0415  # most commands plan nothing
 
         return outline(self, request).document

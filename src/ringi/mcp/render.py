@@ -79,6 +79,7 @@ _HINTS: Final = {
     "already_done": "It is done; see plan_get_state. For more changes, propose another plan.",
     "session_failed": "Nothing your user said is lost. Once the cause is fixed, resume: planning_answer with "
     "resume: true. Or your user types: ringi plan --resume {session}",
+    "outline_failed": "Make the same call again later, or plan with your user: planning_start",
     "session_race": "See its state now: planning_get",
     "session_over": "If your user wants another one: planning_start",
     "bad_instruction": "Say in a sentence what your user wants to change: planning_start",

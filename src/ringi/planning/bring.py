@@ -33,10 +33,11 @@ from ringi.domain.session import (
 )
 from ringi.errors import BadBrought, BadDocument
 from ringi.planning import operations
+from ringi.planning.call_log import Call
 from ringi.planning.design import Checked, checked, is_outside, plain_line, plain_path
 from ringi.planning.model import project_of, summarised, with_context
 from ringi.planning.operations import State, pending, questions_left, state_of
-from ringi.planning.save import Call, call_entry, log_phase, save
+from ringi.planning.save import call_entry, log_phase, save
 from ringi.planning.services import SessionServices
 from ringi.ports import NewEvent, StoredSession
 from ringi.text import Text
@@ -78,9 +79,9 @@ def bring(
     purpose = step.done[0] if step.done else due.purpose
     phase = log_phase(purpose, stored.session.status)
     said = Exchange("", codec.canonical(brought).decode())
-    call = Call(purpose, phase, by.who, by.used, (said,), before.facts.model)
+    call = Call(purpose, by.who, by.used, (said,), before.facts.model)
     event = NewEvent(EventKind.SESSION_BROUGHT, Actor.AI, ", ".join(step.done))
-    return save(services, stored, state, event, [call_entry(services, call)])
+    return save(services, stored, state, event, [call_entry(services, phase, call)])
 
 
 def read(brought: Brought | Mapping[str, Any]) -> Brought:

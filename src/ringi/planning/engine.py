@@ -32,9 +32,10 @@ from ringi.domain.planning import (
     TaskDecomposition,
     UnclearGoal,
 )
-from ringi.domain.prompt import Budget, Exchange, OnProgress
+from ringi.domain.prompt import Budget, OnProgress
 from ringi.domain.session import Language, Purpose, TokenUsage
 from ringi.errors import ModelFailed
+from ringi.planning.call_log import Call, failure_end
 from ringi.planning.decompose import Drafted, action_plan, decomposition, drafted, renamed, settled
 from ringi.planning.levels import Measure, PlanningSettings, measure_of
 from ringi.planning.order import Order, Unordered, ordered
@@ -105,15 +106,6 @@ class Refused(NamedTuple):
 Outcome = Planned | Unclear | Undecomposed | Refused
 
 
-class Asked(NamedTuple):
-    """A call to the model, for the log."""
-
-    purpose: Purpose
-    model: str
-    usage: TokenUsage
-    exchanges: tuple[Exchange, ...]
-
-
 class PlanningEngine:
     """For one task; `spent` and `asked` tell what it took."""
 
@@ -121,7 +113,7 @@ class PlanningEngine:
         self._services = services
         self._settings = services.settings
         self._has = services.code.has if services.code else _everything
-        self.asked: list[Asked] = []
+        self.asked: list[Call] = []
 
     @property
     def spent(self) -> dict[Purpose, TokenUsage]:
@@ -294,9 +286,10 @@ class PlanningEngine:
         try:
             answer = model.ask(prompt, kind, services.budget, services.on_progress)
         except ModelFailed as error:
-            self.asked.append(Asked(purpose, model.name, error.usage or TokenUsage(), error.exchanges))
+            spent, end = error.usage or TokenUsage(), failure_end(error)
+            self.asked.append(Call(purpose, model.name, spent, error.exchanges, end=end))
             raise
-        self.asked.append(Asked(purpose, answer.model, answer.usage, answer.exchanges))
+        self.asked.append(Call(purpose, answer.model, answer.usage, answer.exchanges))
         return answer.value
 
     def _measure(self, task: str) -> Measure:

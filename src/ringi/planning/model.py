@@ -23,15 +23,13 @@ from ringi.domain.prompt import (
 from ringi.domain.session import Design, OpenCall, Purpose, SessionStatus, TokenUsage, WorkPending, short
 from ringi.errors import BadDocument, Busy, ModelFailed, SessionFailed, SessionRace, StorageFailed
 from ringi.planning import operations
+from ringi.planning.call_log import Call, failure_end, why_it_failed
 from ringi.planning.design import Checked, Project, checked, corrected, marked, rendered, without_lines
-from ringi.planning.operations import State, pending, put_right, state_of, writable
+from ringi.planning.operations import State, pending, put_right, state_of
 from ringi.planning.prompts import KINDS, prompt_for
-from ringi.planning.save import Call, call_entry, failure_end, log_path, log_phase, save
+from ringi.planning.save import call_entry, log_path, log_phase, save
 from ringi.planning.services import SessionServices
 from ringi.ports import LanguageModel, NewEvent, StoredSession
-from ringi.text import Text, visible
-
-_SAID_LENGTH: Final = 200
 
 
 def work(services: SessionServices, stored: StoredSession, on_progress: OnProgress) -> StoredSession:
@@ -72,11 +70,11 @@ def _counted(services: SessionServices, stored: StoredSession) -> StoredSession:
         open_ = codec.foreign(data, OpenCall, session_id)
         if open_.counted == stored.facts.usage.requests:
             phase = log_phase(open_.purpose, stored.session.status)
-            call = Call(open_.purpose, phase, open_.model, open_.usage, end="interrupted")
+            call = Call(open_.purpose, open_.model, open_.usage, end="interrupted")
             state = state_of(stored)
             state = state.knowing(usage=state.facts.usage.plus(open_.usage))
             event = NewEvent(EventKind.SESSION_PREPARED, Actor.SYSTEM, "interrupted")
-            stored = save(services, stored, state, event, [call_entry(services, call)])
+            stored = save(services, stored, state, event, [call_entry(services, phase, call)])
     services.open_calls.pop(session_id, None)
     return stored
 
@@ -208,9 +206,9 @@ class _Turn:
         state = self._taken(state, answer.value)
         state = state.knowing(usage=state.facts.usage.plus(answer.usage), model=answer.model)
         phase = log_phase(purpose, self._stored.session.status)
-        call = Call(purpose, phase, answer.model, answer.usage, answer.exchanges, before)
+        call = Call(purpose, answer.model, answer.usage, answer.exchanges, before)
         event = NewEvent(EventKind.SESSION_PREPARED, Actor.AI, str(purpose))
-        stored = save(services, self._stored, state, event, [call_entry(services, call)])
+        stored = save(services, self._stored, state, event, [call_entry(services, phase, call)])
         services.open_calls.pop(stored.session.session_id, None)
         return stored
 
@@ -261,13 +259,13 @@ class _Turn:
     def _fail(self, purpose: Purpose, error: ModelFailed) -> None:
         services, state, name = self._services, state_of(self._stored), self._model.name
         usage, phase = error.usage or TokenUsage(), log_phase(purpose, state.session.status)
-        call = Call(purpose, phase, name, usage, error.exchanges, state.facts.model, failure_end(error))
-        why = _told(services, error)
+        call = Call(purpose, name, usage, error.exchanges, state.facts.model, failure_end(error))
+        why = why_it_failed(error, services.mask)
         state = operations.failed(state, str(why))
         state = state.knowing(usage=state.facts.usage.plus(usage), model=name)
         event = NewEvent(EventKind.SESSION_FAILED, Actor.SYSTEM, error.code)
         session_id = save(
-            services, self._stored, state, event, [call_entry(services, call)]
+            services, self._stored, state, event, [call_entry(services, phase, call)]
         ).session.session_id
         services.open_calls.pop(session_id, None)
         log = f".agent/{log_path(session_id, phase)}"
@@ -282,18 +280,3 @@ def summarised(state: State, summary: str, result: Checked, now: str) -> State:
     design = marked(result, state.facts.language)
     text = rendered(summary, design, state.session.decisions, state.facts)
     return operations.summarised(state, text, now, design)
-
-
-def _told(services: SessionServices, error: ModelFailed) -> Text:
-    """Translatable, with its details masked, and what the model said."""
-    details = {
-        name: value if isinstance(value, Text) else writable(services.mask(str(value)))
-        for name, value in error.details.items()
-    }
-    why = Text(error.message, **details)
-    said = next((one.reply for one in reversed(error.exchanges) if one.reply.strip()), "")
-    if not said:
-        return why
-    words = writable(visible(" ".join(services.mask(said).split())))
-    words = words if len(words) <= _SAID_LENGTH else f"{words[:_SAID_LENGTH]}…"
-    return Text("{why} It said: {words}", why=why, words=words)

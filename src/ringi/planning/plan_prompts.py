@@ -8,11 +8,12 @@ from ringi.domain.prompt import Material, Prompt
 from ringi.domain.session import Purpose
 from ringi.planning.levels import Measure
 
-_FIRST: Final = (
+RULES: Final = (
     "You plan a change to a software project before anybody works on it. Write in the language of the "
     "task, in short plain sentences. Use only what the data says; name no file that the context does not "
-    "show unless you mark it new. "
+    "show unless you mark it new."
 )
+"""The same in every call, so that a service can reuse what it has read."""
 _GOAL: Final = (
     "Goal: state the main objective, 3 to 6 success criteria that can be checked, the constraints, and "
     "the background as context. If the task has several goals, list every one in goals. Put a question "
@@ -55,7 +56,8 @@ _AGAIN: Final = (
 MOST_PROBLEMS: Final = 12
 
 
-def rules_for(purpose: Purpose, measure: Measure, *, again: bool = False) -> str:
+def task_for(purpose: Purpose, measure: Measure, *, again: bool = False) -> str:
+    """What this call asks for."""
     thinking = _THINK if measure.reasoned else _NO_THINKING
     parts = {
         Purpose.GOAL: [_GOAL, thinking],
@@ -67,21 +69,27 @@ def rules_for(purpose: Purpose, measure: Measure, *, again: bool = False) -> str
         chosen = [_GOAL, _SUBTASKS, thinking, _PARTS if measure.hierarchical else _FLAT, _ACTIONS]
     else:
         chosen = parts[purpose]
-    words = _FIRST + "".join(chosen) + (_AGAIN if again else "")
+    words = "".join(chosen) + (_AGAIN if again else "")
     return words.replace("{least}", str(measure.least)).replace("{most}", str(measure.most)).strip()
 
 
 def prompt_for(
     purpose: Purpose, measure: Measure, brief: PlanningBrief, context: str, problems: Sequence[str] = ()
 ) -> Prompt:
+    # What stays the same comes first.
     material = {"context": context, "task": brief.task, "tools": ", ".join(brief.tools)}
-    if purpose is Purpose.GOAL:
-        del material["tools"]
     material |= dict(_made(brief.plan, purpose))
     material["feedback"] = brief.feedback
     material["problems"] = "\n".join(problems[:MOST_PROBLEMS])
     given = tuple(Material(name, text) for name, text in material.items() if text)
-    return Prompt(purpose, rules_for(purpose, measure, again=bool(problems)), given, planning=brief)
+    return Prompt(
+        purpose,
+        RULES,
+        given,
+        session=brief.task,
+        task=task_for(purpose, measure, again=bool(problems)),
+        planning=brief,
+    )
 
 
 def _made(plan: PlanningDocument, purpose: Purpose) -> Iterator[tuple[str, str]]:

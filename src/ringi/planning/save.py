@@ -1,11 +1,9 @@
 """Saves a session, with the log of what was sent to a model and what came back."""
 
-import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
-from ringi.domain.prompt import Exchange
 from ringi.domain.session import (
     MOST_MESSAGES,
     ConversationMessage,
@@ -13,9 +11,9 @@ from ringi.domain.session import (
     Purpose,
     Role,
     SessionStatus,
-    TokenUsage,
 )
 from ringi.errors import Busy, SessionRace, StorageFailed
+from ringi.planning.call_log import Call, call_text
 from ringi.planning.operations import State
 from ringi.planning.run_plan import planner
 from ringi.planning.services import SessionServices
@@ -33,9 +31,7 @@ _PATHS: Final = {
     SessionStatus.DESIGN: "design_log_path",
     SessionStatus.REVIEW: "review_log_path",
 }
-_LONGEST: Final = 65_536
 _LONGEST_GIST: Final = 160
-_LONGEST_SECRET: Final = 8_192
 
 
 def log_phase(purpose: Purpose, status: SessionStatus) -> SessionStatus:
@@ -43,52 +39,9 @@ def log_phase(purpose: Purpose, status: SessionStatus) -> SessionStatus:
     return _PHASES.get(purpose, status)
 
 
-class Call(NamedTuple):
-    """One call of a model, for the log."""
-
-    purpose: Purpose
-    phase: SessionStatus
-    """Whose log it belongs to."""
-    model: str
-    usage: TokenUsage
-    exchanges: Sequence[Exchange] = ()
-    before: str = ""
-    """The model of the call before it."""
-    end: str = ""
-    """If it gave no answer: why."""
-
-
-def call_entry(services: SessionServices, call: Call) -> LogEntry:
-    usage = call.usage
-    cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.6f} USD"
-    cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
-    tokens = f"{usage.input_tokens} tokens in{cached}, {usage.output_tokens} out"
-    lines = [
-        f"== {services.clock.now()} {call.purpose} {call.model}",
-        f"{usage.requests} requests, {tokens}{cost}, {usage.duration_sec:.2f} s",
-    ]
-    if call.before not in {"", call.model}:
-        lines.append(f"goes on with {call.model}; before it was {call.before}")
-    if services.detailed:
-        for number, exchange in enumerate(call.exchanges, 1):
-            lines += [f"-- request {number}", _cut(services, exchange.request)]
-            lines += [f"-- reply {number}", _cut(services, exchange.reply)]
-            lines += [f"-- problem {number}", exchange.problem] if exchange.problem else []
-    lines += [call.end] if call.end else []
-    return LogEntry(call.phase, services.mask("\n".join(lines)) + "\n")
-
-
-def failure_end(error: Exception) -> str:
-    trace = "".join(traceback.format_exception(error))
-    return f"failed: {error}\n{trace}".rstrip("\n")
-
-
-def _cut(services: SessionServices, text: str) -> str:
-    """Masks before cutting: half of a secret would not be recognised."""
-    left = len(text) - _LONGEST
-    if left <= 0:
-        return text
-    return f"{services.mask(text[: _LONGEST + _LONGEST_SECRET])[:_LONGEST]}\n… {left} characters more"
+def call_entry(services: SessionServices, phase: SessionStatus, call: Call) -> LogEntry:
+    """For the log of this phase."""
+    return LogEntry(phase, call_text(call, services.clock.now(), services.mask, detailed=services.detailed))
 
 
 def shortened(services: SessionServices, state: State) -> tuple[State, list[LogEntry]]:

@@ -1,5 +1,7 @@
 """What would be done about a request, up to planning.json. Nothing is carried out."""
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.context.tokens import tokens
@@ -8,8 +10,10 @@ from ringi.domain.planning import Outline, OutlineOutcome
 from ringi.domain.prompt import OnProgress
 from ringi.domain.run import run_id
 from ringi.domain.run_plan import MAIN_BRANCH, RunPlan
-from ringi.errors import BadInstruction
+from ringi.errors import BadInstruction, ModelFailed, OutlineFailed
+from ringi.fs import replace_file
 from ringi.planning import run_parts
+from ringi.planning.call_log import call_text, why_it_failed
 from ringi.planning.compile import RunNames, compile_run_plan
 from ringi.planning.engine import (
     EngineServices,
@@ -60,18 +64,34 @@ def engine_of(workspace: OpenWorkspace, on_progress: OnProgress = lambda _: None
 
 
 def outline(workspace: OpenWorkspace, request: str, on_progress: OnProgress = lambda _: None) -> Outlined:
-    """Raises BadInstruction, and ModelFailed if the model does not answer."""
+    """Raises BadInstruction, and OutlineFailed if the model does not answer."""
     words = request.strip()
     if why := unfit(words, LONGEST_INSTRUCTION):
         raise BadInstruction(why=why)
     gathered = workspace.code.gather(words) if workspace.settings.planning.enabled else None
     engine = engine_of(workspace, on_progress)
-    outcome = engine.plan(words, gathered)
+    log = workspace.places.state / "outline.log"
+    try:
+        outcome = engine.plan(words, gathered)
+    except ModelFailed as error:
+        why = why_it_failed(error, workspace.services.mask)
+        raise OutlineFailed(why=why, log=str(log)) from error
+    finally:
+        _write_log(workspace, engine, log)
     notes = outcome.notes if isinstance(outcome, Planned | Unclear) else ()
     if gathered and gathered.restless:
         notes = (restless_words(gathered.restless), *notes)
     run_plan = _run_plan(workspace, words, gathered, outcome) if isinstance(outcome, Planned) else None
     return Outlined(_document(words, gathered, engine, outcome, notes, run_plan), outcome, notes)
+
+
+def _write_log(workspace: OpenWorkspace, engine: PlanningEngine, log: Path) -> None:
+    """Instead of that of the outline before; without it nothing else is missing."""
+    services, detailed = workspace.services, workspace.settings.planning.detailed_log
+    now = services.clock.now()
+    texts = [call_text(call, now, services.mask, detailed=detailed) for call in engine.asked]
+    with suppress(OSError):
+        replace_file(log, "".join(texts).encode("utf-8", "backslashreplace"), synced=False)
 
 
 def _run_plan(workspace: OpenWorkspace, request: str, gathered: Gathered | None, outcome: Planned) -> RunPlan:

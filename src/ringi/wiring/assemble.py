@@ -440,6 +440,7 @@ def planning_settings(loaded: Loaded) -> PlanningSettings:
         max_subtasks=None if unset else planning.max_subtasks,
         allowed_tools=planning.security.allowed_tools,
         forbidden_tools=planning.security.forbidden_tools,
+        detailed_log=loaded.config.logs.detail == "on",
     )
 
 

@@ -14,6 +14,7 @@ from ringi.domain.prompt import Budget
 from ringi.domain.session import Purpose
 from ringi.errors import ModelUnreachable
 from ringi.llm.playbook import Playbook
+from ringi.llm.turns import turns
 from ringi.planning.engine import (
     EngineServices,
     Planned,
@@ -23,7 +24,7 @@ from ringi.planning.engine import (
     Undecomposed,
 )
 from ringi.planning.levels import Level, PlanningSettings, Strategy, measure_of
-from ringi.planning.plan_prompts import rules_for
+from ringi.planning.plan_prompts import RULES, task_for
 from ringi.ports import Gathered, LanguageModel
 from tests.fakes.models import ScriptedModel
 
@@ -123,8 +124,8 @@ def test_a_large_task_is_planned_document_by_document():
     model = scripted()
     assert isinstance(engine_of(model).plan(LARGE, GATHERED), Planned)
     assert [str(prompt.purpose) for prompt in model.asked] == ["goal", "subtasks", "actions"]
-    assert "parent" in model.asked[1].rules
-    assert "10 to 15" in model.asked[1].rules
+    assert "parent" in model.asked[1].task
+    assert "10 to 15" in model.asked[1].task
     told = {material.name: material.text for prompt in model.asked for material in prompt.material}
     assert told["context"] == "src/app.py: main"
     assert "criterion 2: It is right" in told["goal"]
@@ -158,13 +159,23 @@ def test_levels(tokens: int, settings: dict[str, Any], expected: tuple[Any, ...]
 def test_rules_name_the_process_in_few_words(strategy: Strategy, tokens: int):
     measure = measure_of(tokens, PlanningSettings(strategy=strategy))
     for purpose in (Purpose.OUTLINE, Purpose.GOAL, Purpose.SUBTASKS, Purpose.ACTIONS, Purpose.REPLAN):
-        rules = rules_for(purpose, measure, again=True)
+        rules = f"{RULES}\n{task_for(purpose, measure, again=True)}"
         assert count(rules) <= 600, purpose
         assert "{" not in rules
         assert ("step by step" in rules) is (strategy is not Strategy.SIMPLE)
-    rules = rules_for(Purpose.OUTLINE, measure)
+    rules = task_for(Purpose.OUTLINE, measure)
     for word in ("success criteria", "constraints", "dependencies", "expected outcome", "fallback_strategy"):
         assert word in rules
+
+
+@pytest.mark.req("PP-23")
+def test_all_calls_begin_alike_up_to_what_the_calls_before_them_made():
+    model = scripted()
+    engine_of(model).plan(LARGE, GATHERED)
+    sent = ["\n".join(turn.text for turn in turns(prompt, None)) for prompt in model.asked]
+    assert [prompt.purpose for prompt in model.asked] == [Purpose.GOAL, Purpose.SUBTASKS, Purpose.ACTIONS]
+    end = next(at for at, letters in enumerate(zip(*sent, strict=False)) if len(set(letters)) > 1)
+    assert all(part in sent[0][:end] for part in (RULES, "src/app.py: main", LARGE.strip(), "patch"))
 
 
 @pytest.mark.req("PP-28")
@@ -211,7 +222,7 @@ def test_one_coarser_try_and_then_decomposition_failed(tasks: Any, problem: str)
     assert len(model.asked) == 2
     last = model.asked[1]
     assert problem in {material.name: material.text for material in last.material}["problems"]
-    assert "coarser" in last.rules
+    assert "coarser" in last.task
     assert isinstance(found.error.partial_plan, msgspec.Struct)
     assert found.error.partial_plan.alternative_approaches
     assert len(found.error.partial_plan.feasible_subtasks or ()) <= 15

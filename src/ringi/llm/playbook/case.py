@@ -261,12 +261,12 @@ class Files(NamedTuple):
 
 
 def files_for(instruction: Instruction, project: ProjectFacts) -> Files:
-    names = _names(instruction.text)
-    found = [_narrowed(file, names) for file in project.found if _is_shown(file.path)]
+    title = _names(instruction.title)
+    found = [_narrowed(file, title) for file in project.found if _is_shown(file.path)]
     told = told_in(instruction.plain, found)
     fitting = [file for file in found if file.kind in _PREFERRED.get(instruction.kind, (FileKind.SOURCE,))]
     paths = [file for file in told if _counts(file, instruction.kind)]
-    named = [file for file in fitting if _defines(file, _names(instruction.title))][:1]
+    named = [file for file in fitting if _defines(file, title)][:1]
     traced = _traced(instruction.traced, fitting)
     start = told_in(instruction.title, paths) or list(
         dict.fromkeys([*named, *fitting[:1], *paths, *traced[:1], *_close(fitting)])
@@ -315,12 +315,9 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _narrowed(file: FoundFile, names: frozenset[str]) -> FoundFile:
-    """With the definitions that the text names, if it names some."""
-    known = tuple({each.name: each for each in file.definitions}.values())
-    # Those of which the text names the class too, before the others.
-    whole = tuple(each for each in known if names.issuperset(each.name.split(".")))
-    named = tuple(dict.fromkeys((*whole, *(each for each in known if _last(each) in names))))
-    return replace(file, definitions=named or known)
+    """With the definitions that the title names, if it names some."""
+    named = tuple(each for each in file.definitions if _last(each) in names)
+    return replace(file, definitions=named or file.definitions)
 
 
 def _last(definition: Definition) -> str:

@@ -104,10 +104,10 @@ def test_a_frame_of_another_package_is_none_of_ours():
     assert [file.path for file in files(text).start] == ["shop/rows.py"]
 
 
-def test_a_definition_whose_class_is_named_comes_first():
-    found = code("shop/sums.py", "Other.total", "SumField.total")
-    (start,) = files("SumField fails in `total`", found).start
-    assert [one.name for one in start.definitions] == ["SumField.total", "Other.total"]
+def test_definitions_that_the_title_names_are_shown_alone():
+    found = code("shop/sums.py", "Other.total", "SumField.render")
+    (start,) = files("`total` fails\n\nI call render() before.", found).start
+    assert [one.name for one in start.definitions] == ["Other.total"]
 
 
 @pytest.mark.parametrize(
