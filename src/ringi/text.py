@@ -114,10 +114,12 @@ def is_mark(character: str) -> bool:
     return not character.isascii() and unicodedata.category(character) in {"Mn", "Me"}
 
 
-def escaped(document: str) -> str:
+def escaped(document: str, *, only_ascii: bool = False) -> str:
     """A JSON document that says the same, without characters that could fool a terminal or a reader."""
     if document.isascii() and "\x7f" not in document:
         return document
+    if only_ascii:
+        return "".join(c if c.isascii() and c != "\x7f" else _json_code(c) for c in document)
     return "".join(c if c == "\n" or not deceiving(c) else _json_code(c) for c in document)
 
 

@@ -21,7 +21,7 @@ from ringi.domain.plan import PlanStatus
 from ringi.domain.run import OVER, StepStatus
 from ringi.usecases.plan_merge import merge_if_clean
 from ringi.usecases.reviewed_plan import ReviewedPlan
-from ringi.usecases.run import RunOptions, run_steps
+from ringi.usecases.run import RunOptions, cancel_run, run_steps
 from tests.fakes.people import SeatedPerson
 from tests.helpers import approve
 
@@ -95,6 +95,8 @@ def _opened(task: Mapping[str, Any]) -> Iterator[ringi.Workspace]:
 
 
 def _act(workspace: ringi.Workspace, task: Mapping[str, Any]) -> bool:
+    if task.get("cancel"):
+        return cancel_run(workspace, task["run"]).phase in OVER
     if task.get("run"):
         return _carry_on(workspace, task["run"], RunOptions(**task["options"]))
     if task.get("merge"):

@@ -11,8 +11,11 @@ from typing import NamedTuple
 
 import pytest
 
-from ringi.domain.run import RunPhase
-from tests.crash.killing import FULL, KILLED, Driver
+from ringi.domain.plan import PlanStatus
+from ringi.domain.run import Review, RunPhase, StopCode
+from ringi.errors import RunOver
+from ringi.usecases.run import cancel_run
+from tests.crash.killing import EVERY, FULL, KILLED, Driver
 from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, git, project
 from tests.helpers import fingerprint
 
@@ -41,9 +44,15 @@ class Bureau:
     """A project with a run that somebody has approved, as often as it takes."""
 
     def __init__(
-        self, base: Path, monkeypatch: pytest.MonkeyPatch, *, in_place: bool, granted: bool = False
+        self,
+        base: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        *,
+        in_place: bool = False,
+        granted: bool = False,
+        half: bool = False,
     ) -> None:
-        """`granted`: somebody signed for its steps."""
+        """`granted`: somebody signed for its steps. `half`: the first is committed, the second waits."""
         self._base, self._here, self._template = base, base / "here", base / "template"
         self._in_place = in_place
         self.root = self._here / "project"
@@ -56,6 +65,9 @@ class Bureau:
         self.desk.start(PLAN)
         if granted:
             self.desk.grant(self.desk.key())
+        if half:
+            self.desk.go(review=Review.EACH)
+            self.desk.decide("S01")
         self.before = self.files()
         self._here.rename(self._template)
 
@@ -63,8 +75,9 @@ class Bureau:
         shutil.rmtree(self._here, ignore_errors=True)
         shutil.copytree(self._template, self._here, symlinks=True)
 
-    def task(self, event: int = 0) -> dict[str, object]:
+    def task(self, event: int = 0, **more: object) -> dict[str, object]:
         return {
+            **more,
             "root": str(self.root),
             "environment": {"HOME": os.environ["HOME"], "PATH": os.environ["PATH"], "LANG": "C.UTF-8"},
             "run": self.desk.run_id,
@@ -169,3 +182,58 @@ def test_killed_at_every_moment(
         assert bureau.ended() == whole, event
         event += PARTS
     assert event > 400
+
+
+@pytest.mark.req("RN-4")
+def test_killed_while_it_is_cancelled(driver: Driver, base: Path, monkeypatch: pytest.MonkeyPatch):
+    bureau, event, kills = Bureau(base, monkeypatch, half=True), 0, 0
+    while True:
+        bureau.fresh()
+        event += 2 * EVERY
+        code = driver.run(bureau.task(event, cancel=True))
+        kills += code == KILLED
+        bureau.killed()
+        cancelled_again(bureau)
+        if code != KILLED:
+            break
+    assert code == 0
+    assert kills > 1
+
+
+def cancelled_again(bureau: Bureau) -> None:
+    """What was committed stays, and nothing else of the run."""
+    with bureau.desk.open() as workspace:
+        with contextlib.suppress(RunOver):
+            cancel_run(workspace, bureau.desk.run_id)
+        run = workspace.sessions.run(bureau.desk.run_id)
+        assert run.phase is RunPhase.CANCELLED
+        assert workspace.verify_log() == []
+        states = [workspace.plan.get_state(step.plan_id).status for step in run.steps]
+        assert states == [PlanStatus.COMPLETED, PlanStatus.DISCARDED]
+        copies = workspace.places.copies
+    folders = (copies, copies.with_name(f"{copies.name}.runs"))
+    assert [path for folder in folders for path in folder.glob("[!.]*")] == []
+    assert bureau.desk.commits() == ["Add instead of subtracting"]
+    with pytest.raises(RunOver):
+        bureau.desk.go()
+
+
+@pytest.mark.req("RN-4")
+def test_killed_while_it_is_cancelled_and_then_continued_after_all(
+    driver: Driver, base: Path, monkeypatch: pytest.MonkeyPatch
+):
+    bureau, event = Bureau(base, monkeypatch, half=True), 0
+    while True:
+        bureau.fresh()
+        event += 2 * EVERY
+        if driver.run(bureau.task(event, cancel=True)) != KILLED:
+            break
+        bureau.killed()
+        if bureau.desk.run().phase is not RunPhase.CANCELLED:
+            run = bureau.desk.go()
+            assert run.stop is not None, event
+            run = bureau.desk.go(retry=True)
+            assert run.stop is not None
+            assert run.stop.reason_code is StopCode.APPROVAL_NEEDED, run.stop
+            assert bureau.desk.decide("S02").phase is RunPhase.COMPLETED
+            assert bureau.desk.commits() == ["Add instead of subtracting", "Say that it adds"]

@@ -13,6 +13,7 @@ from ringi.cli.main import COMMANDS
 from ringi.errors import NotFound
 from tests.functional.desk import MENU, RINGI, Desk
 from tests.functional.mcp_desk import RawClient
+from tests.functional.run_desk import a_plan, a_step, by_step
 from tests.helpers import fingerprint
 
 CHANGE = "printf 'def hello():\\n    return \"hi\"\\n' > app/hello.py; echo new > notes.txt"
@@ -278,6 +279,74 @@ def test_every_command_leaves_git_as_it_was(busy_desk: Desk) -> None:
         assert after.git == before.git, f"ringi {name}"
         before = after
     assert (busy_desk.root / "notes.txt").read_text() == "new\n"
+
+
+BRANCH = "aiflow/RQ-20260101-001/20260101-000000"
+
+
+@pytest.fixture
+def planned_desk(busy_desk: Desk) -> tuple[Desk, list[str]]:
+    """With a run of two steps, and the words that start it."""
+    folder = busy_desk.root.parent
+    scope = {"target_paths": ["app/", "notes.txt"]}
+    plan = a_plan(
+        *(a_step(number, scope=scope, commands={"unit": ["true"]}) for number in (1, 2)),
+        base_branch=busy_desk.git("symbolic-ref", "--short", "HEAD").strip(),
+        gates={"require_clean_worktree": False},
+    )
+    (folder / "planning.json").write_text(json.dumps(plan))
+    script = by_step(CHANGE.partition(";")[0], f"echo more > notes.txt; {COMMITS_ITSELF}")
+    (folder / "role").write_text(script)
+    role = f"sh {folder / 'role'} {{brief}}"
+    return busy_desk, ["run", "--plan", str(folder / "planning.json"), "--with", role]
+
+
+COMMITS_ITSELF = "git commit -qam mine; git tag t; git branch b; git config a.b c; git stash list"
+"""What a role does to git in its copy."""
+
+
+@pytest.mark.req("RN-5", "RN-8", "PT-13")
+def test_a_whole_run_adds_one_branch_and_its_objects(planned_desk: tuple[Desk, list[str]]) -> None:
+    desk, words = planned_desk
+    before = facts(desk)
+    assert before.stash
+    with desk.terminal(*words) as terminal:
+        terminal.answer(r"Approve\? \[y/n\]", "y")
+        terminal.read(MENU)
+        assert facts(desk) == before, "nothing is there before somebody approves"
+        terminal.type("a")
+        code, rest = terminal.end()
+    assert code == 0, rest
+    after = facts(desk)
+    assert after._replace(git={}, refs="") == before._replace(git={}, refs="")
+    [new] = {*after.refs.splitlines()} - {*before.refs.splitlines()}
+    assert new.endswith(f"\trefs/heads/{BRANCH}")
+    assert {*before.refs.splitlines()} < {*after.refs.splitlines()}
+    changed = {path for path, said in before.git.items() if after.git.get(path) != said}
+    assert changed == set()
+    places = (".git/objects", ".git/refs/heads/aiflow", ".git/logs/refs/heads/aiflow")
+    assert [path for path in {*after.git} - {*before.git} if not path.startswith(places)] == []
+    assert desk.git("fsck", "--strict", "--no-dangling") == ""
+    for command in ("status", "report", "list", "log --verify"):
+        runs(command)(desk)
+    assert facts(desk) == after
+    with desk.terminal("undo", "20260101-000000-a1b2c3") as terminal:
+        terminal.answer(r"Go\? \[y/n\]", "y")
+        assert terminal.end()[0] == 0
+    assert facts(desk)._replace(git={}) == before._replace(git={})
+
+
+@pytest.mark.req("RN-8", "PT-13")
+def test_a_run_that_stops_and_is_cancelled_leaves_nothing(planned_desk: tuple[Desk, list[str]]) -> None:
+    desk, words = planned_desk
+    before = facts(desk)
+    with desk.terminal(*words[:-1], "sh -c 'exit 1'") as terminal:
+        terminal.answer(r"Approve\? \[y/n\]", "y")
+        assert terminal.end()[0] == 1
+    assert facts(desk) == before
+    for command, code in (("continue", 1), ("retry", 1), ("cancel", 0), ("report", 0)):
+        assert desk.process(command).returncode == code, command
+        assert facts(desk) == before, command
 
 
 @pytest.mark.req("PT-13")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import msgspec
@@ -75,6 +76,18 @@ def test_two_approvals_lead_from_a_plan_to_commits_and_a_report(project: tuple[D
         assert f"→ ringi report {RUN_ID}" in screen.text
     document = desk.json("status", RUN_ID)
     assert document["phase"] == "completed"
+    assert document["plans"] == {"S01": "p1", "S02": "p2"}
+    shown = desk.run("status", RUN_ID).stdout
+    assert "S01  Fix the sum · p1 · done" in shown
+    assert f"→ git merge {document['work_branch']}" in shown
+    desk.run("propose", "--delete", "README.md")
+    newest, run, *steps = desk.run("list").stdout.splitlines()
+    assert newest.startswith("p3 ")
+    assert run.endswith(f"   {RUN_ID}")
+    assert [re.split("  +", line) for line in steps] == [
+        ["", "p1", "done", "1 file", "+1 -1", "low", "S01", "Fix the sum"],
+        ["", "p2", "done", "1 file", "+1 -0", "low", "S02", "Note it"],
+    ]
     assert [one["met"] for one in document["criteria"]] == [True, True, True]
     assert subjects(desk, document["work_branch"]) == ["Note it", "Fix the sum"]
     assert (desk.files(), desk.git("status", "--porcelain")) == before
@@ -147,6 +160,10 @@ def test_ctrl_c_leaves_it_resumable(project: tuple[Desk, Path, str], tmp_path: P
     done = desk.process("retry", "--with", role)
     assert done.returncode == 3, done.stderr
     assert "waits for your approval" in done.stdout
+    # Who implements it was said once.
+    again = desk.process("retry")
+    assert again.returncode == 3, again.stderr
+    assert "waits for your approval" in again.stdout
 
 
 @pytest.mark.req("RN-13")

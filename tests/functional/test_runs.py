@@ -1,9 +1,10 @@
 """Runs as people see them: in `ringi` alone, in `ringi status`, live while one runs, in the report."""
 
-import json
+import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 from msgspec.structs import replace
@@ -55,6 +56,20 @@ with lock_of(Path(state), run)("run"), files.log("step.S02.unit.log") as write:
 """
 
 
+@contextlib.contextmanager
+def worked_on(desk: Desk, run: Run) -> Iterator["subprocess.Popen[str]"]:
+    """Somebody carries it out."""
+    state = places_of(desk.root, dict(os.environ)).state
+    words = [sys.executable, "-c", WORKING, str(desk.root), str(state), run.request_id, run.run_id]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
+        try:
+            assert worker.stdout is not None
+            assert worker.stdout.readline() == "working\n"
+            yield worker
+        finally:
+            worker.kill()
+
+
 def unfolded(lines: list[str]) -> list[str]:
     """Without the folds of a narrow terminal."""
     return "\n".join(lines).replace("\n         ", " ").split("\n")
@@ -94,7 +109,7 @@ def test_a_run_is_shown_with_its_steps_and_the_next_command(desk: Desk):
         "  ✓ S01  Add the option · done · commit cccccccccccc · 2 files, 12 lines · tests passed",
         f"  ? S02  Write the JSON · waits for your approval · 2 files, 12 lines · tests passed{FINDING}",
         "  · S03  Document it · not begun",
-        "  3 min 20 s · 1200 tokens in, 300 out, $0.0123",
+        "  worked for 3 min 20 s · 1200 tokens in, 300 out, $0.0123",
         "  S02: the result waits for you",
         f"  → ringi continue {RUN_ID}",
     ]
@@ -156,69 +171,68 @@ def test_what_can_go_on_is_offered(desk: Desk, phase: RunPhase, words: str, comm
 @pytest.mark.req("RN-4")
 @pytest.mark.parametrize("phase", [RunPhase.COMPLETED, RunPhase.CANCELLED])
 def test_what_is_over_is_not_offered(desk: Desk, phase: RunPhase):
-    added(desk, phase=phase, stop=None)
+    run = added(desk, phase=phase, stop=None)
     assert desk.json()["runs"] == []
     shown = desk.run("status", RUN_ID).stdout
-    assert "→" not in shown
+    assert "ringi continue" not in shown
     assert ("Acceptance criteria: 0 of 3 met" in shown) == (phase is RunPhase.COMPLETED)
+    offered = [line.strip() for line in shown.splitlines() if "→" in line]
+    if phase is RunPhase.COMPLETED:
+        assert offered == [f"→ ringi report {RUN_ID}", f"→ git merge {run.work_branch}"]
+    else:
+        assert offered == [f"→ ringi undo {RUN_ID}"], "it has a commit"
 
 
 @pytest.mark.req("RN-4")
 def test_while_somebody_works_a_terminal_shows_it_live(desk: Desk):
     run = added(desk, phase=RunPhase.EXECUTING, stop=None)
-    state = places_of(desk.root, dict(os.environ)).state
-    words = [sys.executable, "-c", WORKING, str(desk.root), str(state), run.request_id, run.run_id]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
-        try:
-            assert worker.stdout is not None
-            assert worker.stdin is not None
-            assert worker.stdout.readline() == "working\n"
-            assert desk.json("status", run.run_id)["working"] is True
-            with Screen.ringi(desk.root, "status", run.run_id, columns=60, rows=16) as screen:
-                screen.wait("tests/test_a.py")
-                assert "at work now" in screen.text
-                assert " tests/test_a.py .." in screen.text
-                assert b"\x1b[31mtests" not in screen.raw, "its colours are not ours"
-                worker.stdin.write("tests/test_b.py FAILED\n")
-                worker.stdin.flush()
-                screen.wait("test_b.py FAILED")
-                assert screen.text.count("Add --json to the report") == 1
-                worker.stdin.close()
-                worker.wait(60)
-                assert screen.exit_code == 0
-                assert "at work now" not in screen.text
-                assert screen.text.count("Add --json to the report") == 1
-                assert f"→ ringi continue {run.run_id}" in screen.text
-                assert screen.raw.endswith(b"\r\n")
-                assert screen.raw.rfind(b"\x1b[?7l") < screen.raw.rfind(b"\x1b[?7h")
-        finally:
-            worker.kill()
+    with worked_on(desk, run) as worker:
+        assert worker.stdin is not None
+        assert desk.json("status", run.run_id)["working"] is True
+        with Screen.ringi(desk.root, "status", run.run_id, columns=60, rows=16) as screen:
+            screen.wait("tests/test_a.py")
+            assert "at work now" in screen.text
+            assert " tests/test_a.py .." in screen.text
+            assert b"\x1b[31mtests" not in screen.raw, "its colours are not ours"
+            worker.stdin.write("tests/test_b.py FAILED\n")
+            worker.stdin.flush()
+            screen.wait("test_b.py FAILED")
+            assert screen.text.count("Add --json to the report") == 1
+            worker.stdin.close()
+            worker.wait(60)
+            assert screen.exit_code == 0
+            assert "at work now" not in screen.text
+            assert screen.text.count("Add --json to the report") == 1
+            assert f"→ ringi continue {run.run_id}" in screen.text
+            assert screen.raw.endswith(b"\r\n")
+            assert screen.raw.rfind(b"\x1b[?7l") < screen.raw.rfind(b"\x1b[?7h")
 
 
 @pytest.mark.req("RN-4")
 def test_watching_ends_with_ctrl_c_and_the_run_goes_on(desk: Desk):
     run = added(desk, phase=RunPhase.EXECUTING, stop=None)
-    state = places_of(desk.root, dict(os.environ)).state
-    words = [sys.executable, "-c", WORKING, str(desk.root), str(state), run.request_id, run.run_id]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
-        try:
-            assert worker.stdout is not None
-            assert worker.stdout.readline() == "working\n"
-            with Screen.ringi(desk.root, "status", run.run_id) as screen:
-                screen.wait("at work now")
-                screen.send("\x03")  # it draws all the time, so it never settles
-                assert screen.exit_code == 130
-            assert worker.poll() is None
-        finally:
-            worker.kill()
+    with worked_on(desk, run) as worker, Screen.ringi(desk.root, "status", run.run_id) as screen:
+        screen.wait("at work now")
+        screen.send("\x03")  # it draws all the time, so it never settles
+        assert screen.exit_code == 130
+        assert worker.poll() is None
 
 
 @pytest.mark.req("RN-4")
-def test_many_steps_fit_the_terminal(desk: Desk):
-    plan = plan_of(*(step_of(number, ["AC-01"]) for number in range(1, 61)))
-    states = [done(n, passed()) if n <= 30 else StepState(step_id=f"S{n:02}") for n in range(1, 61)]
+@pytest.mark.parametrize("columns", [40, 60, 80])
+@pytest.mark.parametrize("current", [1, 50, 99])
+def test_many_steps_fit_the_terminal(desk: Desk, columns: int, current: int):
+    plan = plan_of(*(step_of(n, ["AC-01"], title=f"Step {n} of a long day") for n in range(1, 100)))
+    states = [done(n, passed()) if n < current else StepState(step_id=f"S{n:02}") for n in range(1, 100)]
     run = run_of(plan, *states)
     with open_workspace(desk.root) as workspace, ledger_of(workspace).transaction() as transaction:
         transaction.add_run(run, CREATED, plan)
-    assert desk.run("status", run.run_id).stdout.count("Step ") == 60
-    assert len(json.loads(desk.run("--json", "status", run.run_id).stdout)["steps"]) == 60
+    assert desk.run("status", run.run_id).stdout.count(" of a long") == 99
+    with worked_on(desk, run), Screen.ringi(desk.root, "status", run.run_id, columns=columns) as screen:
+        screen.wait("at work now")
+        screen.wait("tests/test_a.py")
+        assert f"S{current:02}  Step {current}" in screen.text
+        assert screen.lines[0] == "Add --json to the report"
+        # It is not drawn below itself.
+        screen.wait("at work now")
+        assert screen.text.count("at work now") == 1

@@ -1,5 +1,6 @@
 """The command line: one group, commands loaded when they are used, one error boundary."""
 
+import codecs
 import contextlib
 import gettext
 import os
@@ -18,8 +19,8 @@ import click
 from ringi._version import __version__
 from ringi.cli.app import App
 from ringi.cli.examples import epilog
-from ringi.cli.ui import Ui, error_document, usage_document
-from ringi.errors import Interrupted, NoWorkspace, RingiError, StorageFailed
+from ringi.cli.ui import Ui, error_document, in_its_letters, usage_document
+from ringi.errors import Interrupted, NoWorkspace, RingiError, StorageFailed, Unsupported
 from ringi.fs import read_bounded
 from ringi.process.counting import Count, watched
 from ringi.text import Text
@@ -228,10 +229,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     speak(arguments, environment)
     spoken = _in_words(cli)
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
+    codecs.register_error(in_its_letters.__name__, in_its_letters)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A terminal that cannot show a character must not stop the program.
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=in_its_letters.__name__)
     as_json = "--json" in arguments[: _end_of_ours(arguments)]
     try:
         code = spoken.main(arguments, prog_name="ringi", standalone_mode=False, obj=environment)
@@ -282,7 +284,9 @@ def _our_mistake(error: Exception, environment: Mapping[str, str]) -> int:
     import tempfile  # noqa: PLC0415  # only when something broke
     import traceback  # noqa: PLC0415  # only when something broke
 
-    del environment
+    if isinstance(error, UnicodeEncodeError) and sys.getfilesystemencoding() != "utf-8":
+        what = Text("a locale in which files have such names; set LC_ALL=C.UTF-8")
+        return _report(Unsupported(what=what), as_json=False, environment=environment)
     text = "".join(traceback.format_exception(error))
     try:
         with tempfile.NamedTemporaryFile(

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
@@ -17,6 +17,8 @@ from ringi.errors import NoRun
 from ringi.runner.report import CriterionResult, criteria
 from ringi.store.ledger import LedgerReader
 from ringi.store.lock import PassingLock
+from ringi.store.run_documents import plan_names
+from ringi.views.lines import Line
 from ringi.views.run import run_lines
 from ringi.workspace.run_files import RunFiles
 
@@ -26,8 +28,6 @@ _TAIL: Final = 4000
 _AGAIN_SEC: Final = 0.5
 _SMALL: Final = 24
 """Rows of a terminal that does not know its size."""
-_AROUND: Final = 10
-"""Rows that are not steps."""
 _STILL, _FOLDING = "\x1b[?7l", "\x1b[?7h"
 """A line that is too long for the terminal is cut, so that each takes one row."""
 
@@ -39,6 +39,11 @@ class Looked(NamedTuple):
     """Somebody carries it out just now."""
     printed: tuple[str, ...]
     """The last lines of what its command printed."""
+    plans: Mapping[str, str]
+    """By step: the short name of its plan, such as p7."""
+
+    def lines(self, most: int = 99) -> Iterator[Line]:
+        return run_lines(self.run, self.plan, self.printed, self.plans, working=self.working, most=most)
 
 
 class RunReader:
@@ -62,7 +67,8 @@ class RunReader:
         working = lock_of(self._places.state, run_id).is_held()
         with self.ledger.one_moment():
             run, plan = self.ledger.run(run_id), self.ledger.run_plan(run_id)
-        return Looked(run, plan, working, self._printed(run) if working else ())
+            plans = plan_names(self.ledger, run)
+        return Looked(run, plan, working, self._printed(run) if working else (), plans)
 
     def _printed(self, run: Run) -> tuple[str, ...]:
         files = RunFiles(self._places.root, run.request_id, run.run_id, str)
@@ -87,6 +93,7 @@ def lock_of(state: Path, run_id: str, wait_sec: float = _WAIT_SEC) -> PassingLoc
 def document(looked: Looked) -> dict[str, Any]:
     run = looked.run
     found: dict[str, Any] = {**msgspec.to_builtins(run), **stage_of(run), "working": looked.working}
+    found["plans"] = dict(looked.plans)
     if looked.plan:
         found["criteria"] = [_criterion(one) for one in criteria(run, looked.plan)]
     if errors := errors_of(run):
@@ -106,7 +113,7 @@ def _criterion(one: CriterionResult) -> dict[str, Any]:
 
 
 def show(app: App, looked: Looked) -> None:
-    app.ui.show(run_lines(looked.run, looked.plan, looked.printed, working=looked.working))
+    app.ui.show(looked.lines())
 
 
 def watch(app: App, reader: RunReader, run_id: str) -> Looked:
@@ -115,9 +122,7 @@ def watch(app: App, reader: RunReader, run_id: str) -> Looked:
     looked = reader.look(run_id)
     try:
         while looked.working:
-            most = max(1, _height(out) - _AROUND)
-            drawn = run_lines(looked.run, looked.plan, looked.printed, working=True, most=most)
-            text = "\n".join([*app.ui.rows(drawn)][: _height(out) - 1])
+            text = "\n".join(_fitting(app, looked, _height(out) - 1))
             out.write(f"{_back(rows)}{_STILL}{text}\n{_FOLDING}")
             out.flush()
             rows = text.count("\n") + 1
@@ -127,6 +132,16 @@ def watch(app: App, reader: RunReader, run_id: str) -> Looked:
         out.write(_FOLDING)
     out.write(_back(rows))
     return looked
+
+
+def _fitting(app: App, looked: Looked, height: int) -> list[str]:
+    """As many steps as fit, around the current one; in a narrow terminal each takes several rows."""
+    most = max(1, height)
+    while True:
+        rows = [*app.ui.rows(looked.lines(most))]
+        if len(rows) <= height or most == 1:
+            return rows[:height]
+        most = max(1, min(most - 1, most * height // len(rows)))
 
 
 def _back(rows: int) -> str:

@@ -29,6 +29,10 @@ _STYLES: Final = {
 }  # fmt: skip
 
 
+_PLAIN: Final = {
+    "→": "->", "·": "-", "…": "...", "✓": "ok", "✗": "x", "▸": ">", "—": "--", "“": '"', "”": '"',
+}  # fmt: skip
+"""Signs of ours in the letters that every terminal has."""
 _OLD_START: Final = re.compile(r"@@ -([0-9]+)")
 _ROOM: Final = 8
 """Minimum columns for text, however deep the indent."""
@@ -135,7 +139,7 @@ class Ui:
         """The answer for programs."""
         from ringi.domain import codec  # noqa: PLC0415  # not needed to show help
 
-        sys.stdout.write(escaped(codec.pretty(document).decode()))
+        sys.stdout.write(escaped(codec.pretty(document).decode(), only_ascii=not speaks_unicode(sys.stdout)))
 
     def patch(self, patch: bytes) -> None:
         """The exact bytes if a program reads them; filtered text on a terminal."""
@@ -145,11 +149,15 @@ class Ui:
             sys.stdout.flush()
             sys.stdout.buffer.write(patch)
 
-    def table(self, rows: Sequence[Sequence[str]], styles: Sequence[str]) -> None:
-        """Columns as wide as their widest cell; a style for each row."""
+    def table(
+        self, rows: Sequence[Sequence[str]], styles: Sequence[str], above: Mapping[int, Text] = {}
+    ) -> None:
+        """Columns as wide as their widest cell; a style for each row. `above`: lines before rows."""
         cells = [[visible(cell) for cell in row] for row in rows]
         widths = [max((width(row[column]) for row in cells), default=0) for column in range(len(rows[0]))]
-        for row, style in zip(cells, styles, strict=True):
+        for at, (row, style) in enumerate(zip(cells, styles, strict=True)):
+            if at in above:
+                self.line(above[at])
             padded = [cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True)]
             self.line("  ".join(padded).rstrip(), style=style)
 
@@ -181,6 +189,19 @@ class Ui:
         print(self.styled("✗ ", "red") + words, file=sys.stderr)
         if error.hint:
             print("  " + translated(Text(error.hint, **error.details)), file=sys.stderr)
+
+
+def speaks_unicode(out: TextIO) -> bool:
+    return (out.encoding or "utf-8").lower().replace("-", "") == "utf8"
+
+
+def in_its_letters(error: UnicodeError) -> tuple[str, int]:
+    """What a terminal that cannot show a character gets instead of it."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    unknown = error.object[error.start : error.end]
+    plain = "".join(_PLAIN.get(c) or c.encode("ascii", "backslashreplace").decode() for c in unknown)
+    return plain, error.end
 
 
 def terminal_columns(out: TextIO) -> int | None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
+from ringi.domain.approval import ProofKind, Strength
 from ringi.domain.base import Document, Machine, Versioned
 from ringi.domain.run_plan import RunRole
 
@@ -267,6 +268,8 @@ class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
     """Paths that the person added to what the steps may change."""
     tests: tuple[str, ...] = ()
     """Commands that the person gave for steps that have none."""
+    implementer: str = ""
+    """The command that the person chose for it; empty: as configured."""
     base_tree: str = ""
     """What the first step begins with."""
     copy_id: str = ""
@@ -327,8 +330,8 @@ class RunApproval(NamedTuple):
     """Empty: to the plan."""
     approver: str
     at: str
-    proof: str
-    strength: str
+    proof: ProofKind
+    strength: Strength
     grant: str = ""
     """The standing approval that covered it."""
 

@@ -15,6 +15,7 @@ from ringi.domain.conflict import Conflict
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.feedback import Feedback, LineComment
 from ringi.domain.plan import (
+    ENDED,
     ActionSpecExt,
     ApprovalEntry,
     CheckResult,
@@ -220,7 +221,19 @@ def state(document: PlanDocument, name: str, conflicts: tuple[Conflict, ...] = (
         executions=now.executions,
         amended_from=now.amended_from,
         conflicts=conflicts,
-        next_step=_decide(name) if conflicts else step_after(now.status, has_specs=bool(now.action_specs)),
+        next_step=_step_of_run(document)
+        or (_decide(name) if conflicts else step_after(now.status, has_specs=bool(now.action_specs))),
+    )
+
+
+def _step_of_run(document: PlanDocument) -> str:
+    """Steps are decided with the others of their run; empty for other plans and for what is over."""
+    step = document.step
+    if not step or document.state.status in ENDED:
+        return ""
+    return (
+        f"It is step {step.step_id} of a run, and a person decides. Tell them to type, in a terminal of "
+        f"their own: ringi continue {step.run_id}. Then: plan_wait"
     )
 
 
@@ -233,7 +246,7 @@ def _decide(name: str) -> str:
     )
 
 
-def preview(found: PlanPreview, name: str, status: PlanStatus) -> Preview:
+def preview(found: PlanPreview, name: str, document: PlanDocument) -> Preview:
     left = _MOST_DIFF
     parts = []
     for diff in found.diffs:
@@ -254,8 +267,8 @@ def preview(found: PlanPreview, name: str, status: PlanStatus) -> Preview:
                 your_lines=diff.your_lines,
             )
         )
-    resource, step = f"{PLANS}/{name}/diff", step_after(status, has_specs=bool(found.diffs))
-    step = _decide(name) if found.conflicts else step
+    resource, step = f"{PLANS}/{name}/diff", step_after(document.state.status, has_specs=bool(found.diffs))
+    step = _step_of_run(document) or (_decide(name) if found.conflicts else step)
     cut = any(part.cut for part in parts)
     return Preview(
         files=found.files,

@@ -90,7 +90,7 @@ def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, _: Calle
 def _preview(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
     stored = workspace.plan.stored(given.plan_id)
     name, preview = f"p{stored.number}", preview_for_clients(workspace, given.plan_id)
-    found = answers.preview(preview, name, stored.document.state.status)
+    found = answers.preview(preview, name, stored.document)
     return Answered(found, text_of(brief_lines(name, stored.document, preview), found.next_step))
 
 

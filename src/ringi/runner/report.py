@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from ringi.domain.approval import ProofKind, Strength
 from ringi.domain.instruction import ANSWER, NO_REASON, REASON, Instruction
 from ringi.domain.run import (
     Attempt,
@@ -47,6 +48,14 @@ STEP: Final = {
     StepStatus.PROPOSED: Text("waits for your approval"),
     StepStatus.DONE: Text("done"),
 }
+
+_PROOF: Final = {
+    ProofKind.TYPED: Text("typed"),
+    ProofKind.SIGNED: Text("signed"),
+    ProofKind.GRANT: Text("a standing approval"),
+    ProofKind.CONFIGURED: Text("the configuration"),
+}
+_STRENGTH: Final = {Strength.WEAK: Text("weak"), Strength.STRONG: Text("strong")}
 
 
 class StepResult(NamedTuple):
@@ -190,7 +199,9 @@ def cost(given: int, written: int, dollars: float) -> Text:
 def _asked(run: Run, plan: RunPlan | None, say: Say) -> Iterator[str]:
     yield f"## {say(Text('Request'))}"
     yield ""
-    told = Instruction.read(run.instruction or _summary(plan))
+    # Without a session the instruction repeats the criteria of the plan, which come below.
+    planned = run.planning_session_id or plan is None
+    told = Instruction.read(run.instruction if planned and run.instruction else _summary(plan))
     yield from (f"> {visible(line)}".rstrip() for line in told.asked.strip().splitlines())
     for items in filter(None, (told.answers, told.decisions)):
         yield ""
@@ -302,7 +313,8 @@ def _approved(approval: RunApproval) -> Text:
                     grant=_code(approval.grant[:GRANT_SHOWN]), who=_line(approval.approver),
                     when=_moment(approval.at))  # fmt: skip
     return Text("approved by {who}, {when} ({proof}, {strength})", who=_line(approval.approver),
-                when=_moment(approval.at), proof=approval.proof, strength=approval.strength)  # fmt: skip
+                when=_moment(approval.at), proof=_PROOF[approval.proof],
+                strength=_STRENGTH[approval.strength])  # fmt: skip
 
 
 def _attempt(one: Attempt, say: Say) -> str:

@@ -1,5 +1,6 @@
 """The documents of runs in `.agent/` (RN-11); patches and logs are beside them."""
 
+import contextlib
 import re
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
@@ -119,23 +120,25 @@ def facts_of_run(ledger: LedgerReader, run: Run) -> RunFacts:
     given = [
         ("", one) for name in (run.planning_session_id, run.run_id) if name for one in ledger.approvals(name)
     ]
-    plans: dict[str, str] = {}
+    plans = plan_names(ledger, run)
     for step in run.steps:
-        if step.plan_id:
-            try:
-                plans[step.step_id] = ledger.ref(step.plan_id).name
-            except NotFound:  # chosen, but not proposed yet
-                continue
+        if step.step_id in plans:
             given += [(step.step_id, one) for one in ledger.approvals(step.plan_id)]
     return RunFacts(approvals=tuple(_approval(*one) for one in given), plans=plans)
 
 
+def plan_names(ledger: LedgerReader, run: Run) -> dict[str, str]:
+    """By step: the short name of its plan."""
+    found: dict[str, str] = {}
+    for step in run.steps:
+        if step.plan_id:
+            with contextlib.suppress(NotFound):  # chosen, but not proposed yet
+                found[step.step_id] = ledger.ref(step.plan_id).name
+    return found
+
+
 def _approval(step_id: str, given: Approval) -> RunApproval:
+    proof = given.proof
     return RunApproval(
-        step_id,
-        given.approver,
-        given.timestamp,
-        str(given.proof.kind),
-        str(given.proof.strength),
-        given.proof.grant or "",
+        step_id, given.approver, given.timestamp, proof.kind, proof.strength, proof.grant or ""
     )

@@ -83,8 +83,9 @@ def enclosed(
     argv = _in_ours(invocation.argv, reading=reading) if terminal or reading else invocation.argv
     root, home = workspace.places.root, _home(env)
     program = program_of(argv, copy.folder_of_commands, env)
-    # A script run by an interpreter must be visible as well.
-    named = [path for word in argv[1:] if (path := Path(word)).is_absolute() and path.is_file()]
+    # A script run by an interpreter must be visible as well; what lies beside the copy, its caller shows.
+    files = [path for word in argv[1:] if (path := Path(word)).is_absolute() and path.is_file()]
+    named = [path for path in files if path.parent != copy.folder]
     needed = [path for path in [program, *named, *_OURS] for path in _both(path)]
     stands = mounts_of_copy(copy, root, home, needed)
     if reading:

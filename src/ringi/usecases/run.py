@@ -6,7 +6,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from ringi.approvals.who import actor_at
-from ringi.domain.events import EventKind
+from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import ENDED
 from ringi.domain.run import OVER, Review, Run, RunPhase, StepStatus, Stop, StopCode, StoredRun
 from ringi.domain.run_plan import RunPlan, RunRole
@@ -34,7 +34,7 @@ class RunOptions(NamedTuple):
     retry: bool = False
     """The current step anew, also after it failed."""
     role: str = ""
-    """The command that implements, for this call."""
+    """The command that implements from now on."""
 
 
 def run_steps(
@@ -60,14 +60,14 @@ def _services(
     workspace: OpenWorkspace, run_id: str, options: RunOptions, on_event: Callable[[RunEvent], None]
 ) -> RunServices:
     run = workspace.sessions.stored_run(run_id).run
-    environment = dict(workspace.environment)
+    environment, command = dict(workspace.environment), options.role or run.implementer
     bench = RunBench(workspace, environment, agent_sandbox(workspace))
     return RunServices(
         store=workspace.sessions,
         clock=workspace.clock,
         ids=workspace.services.ids,
         bench=bench,
-        roles=workspace.roles({RunRole.IMPLEMENTER: options.role} if options.role else None),
+        roles=workspace.roles({RunRole.IMPLEMENTER: command} if command else None),
         files=RunFiles(workspace.places.root, run.request_id, run.run_id, workspace.services.mask),
         mask=workspace.services.mask,
         on_event=on_event,
@@ -76,6 +76,8 @@ def _services(
 
 def _ready(workspace: OpenWorkspace, bench: Bench, run: Run, plan: RunPlan, options: RunOptions) -> Run:
     """The run as the loop can go on with it."""
+    if options.role and actor_at(workspace.person) is Actor.USER:  # an agent's choice is for its own call
+        run = replace(run, implementer=options.role)
     if run.phase is RunPhase.PLANNING or run.stopped_in is RunPhase.PLANNING:
         run = _chosen(run, options, sandboxed=bench.sandboxed())
         if covering(workspace, run.run_id) is None:

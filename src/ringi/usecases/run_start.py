@@ -202,7 +202,8 @@ def add_run(
 ) -> Run:
     """A run in phase planning that a person has to approve; it takes the place of another one, if given."""
     run = run_of(plan, session_id, instruction, workspace.clock.now())
-    run = replace(run, replaces=replaces)
+    if replaces:
+        run = replace(run, replaces=replaces, implementer=workspace.sessions.run(replaces).implementer)
     with workspace.sessions.transaction() as transaction:
         take_over(workspace.sessions, transaction, run)
         transaction.add_run(run, NewEvent(EventKind.RUN_CREATED, Actor.USER, reason or session_id), plan)

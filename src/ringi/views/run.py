@@ -1,7 +1,7 @@
 """A run: its steps as they are, what they prove, what it took, and what is next."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ringi.domain.instruction import Instruction
@@ -73,14 +73,16 @@ def head_lines(run: Run, *, working: bool = False) -> Iterator[Line]:
         yield line(Text("from {session}", session=run.planning_session_id), Style.FAINT, indent=2)
 
 
-def step_lines(run: Run, plan: RunPlan | None, printed: Sequence[str] = (), most: int = 99) -> Iterator[Line]:
+def step_lines(
+    run: Run, plan: RunPlan | None, printed: Sequence[str], plans: Mapping[str, str], most: int
+) -> Iterator[Line]:
     """At most so many, those around the current one; below it the last lines that its command printed."""
     titles = {one.step_id: one.title for one in plan.steps} if plan else {}
     begin = max(0, min(run.current_step_index - most // 2, len(run.steps) - most))
     if begin:
         yield line(Text("{count} steps before", count=begin), Style.FAINT, indent=2)
     for index, state in enumerate(run.steps[begin : begin + most], begin):
-        yield _step(state, titles.get(state.step_id, ""))
+        yield _step(state, titles.get(state.step_id, ""), plans.get(state.step_id, ""))
         if index == run.current_step_index and state.status is not StepStatus.DONE:
             yield from (
                 line(Text("{line}", line=one), Style.FAINT, indent=9) for one in printed[-_LINES_SHOWN:]
@@ -89,9 +91,9 @@ def step_lines(run: Run, plan: RunPlan | None, printed: Sequence[str] = (), most
         yield line(Text("{count} steps after", count=left), Style.FAINT, indent=2)
 
 
-def _step(state: StepState, title: str) -> Line:
+def _step(state: StepState, title: str, plan: str) -> Line:
     spans = [Span(title or state.step_id, _STYLES.get(state.status, Style.STRONG))]
-    for text in step_facts(state):
+    for text in (*([plan] if plan else ()), *step_facts(state)):
         spans += [Span(" · ", Style.FAINT), Span(text)]
     return Line(tuple(spans), indent=2, mark=f"{MARKS[state.status]} {state.step_id}  ", folds=True)
 
@@ -144,7 +146,7 @@ def finding_line(one: Finding, indent: int) -> Line:
 
 def spent_line(run: Run) -> Line | None:
     spent = run.spent
-    parts = [duration(spent.seconds)] if spent.seconds else []
+    parts = [Text("worked for {time}", time=duration(spent.seconds))] if spent.seconds else []
     if spent.input_tokens or spent.output_tokens or spent.dollars:
         parts.append(cost(spent.input_tokens, spent.output_tokens, spent.dollars))
     if not parts:
@@ -156,8 +158,7 @@ def spent_line(run: Run) -> Line | None:
 def stop_lines(run: Run) -> Iterator[Line]:
     """Why it stopped, and how it goes on."""
     if run.stop is None:
-        if run.phase not in OVER:
-            yield step(f"ringi continue {run.run_id}")
+        yield from map(step, _next_steps(run))
         return
     stop = run.stop
     where = (
@@ -174,6 +175,17 @@ def stop_lines(run: Run) -> Iterator[Line]:
         yield prose(stored(stop.next_action), indent=2, mark="→ ")
 
 
+def _next_steps(run: Run) -> Iterator[str]:
+    if run.phase is RunPhase.COMPLETED:
+        yield f"ringi report {run.run_id}"
+        if run.work_branch and not run.in_place:
+            yield f"git merge {run.work_branch}"
+    elif run.phase not in OVER:
+        yield f"ringi continue {run.run_id}"
+    elif any(one.commit for one in run.steps):
+        yield f"ringi undo {run.run_id}"
+
+
 def _last(detail: str) -> list[str]:
     return detail.strip("\n").split("\n")[-_DETAIL_SHOWN:] if detail.strip() else []
 
@@ -186,10 +198,17 @@ def next_command(phase: RunPhase, run_id: str, next_action: str = "") -> str:
 
 
 def run_lines(
-    run: Run, plan: RunPlan | None, printed: Sequence[str] = (), *, working: bool = False, most: int = 99
+    run: Run,
+    plan: RunPlan | None,
+    printed: Sequence[str] = (),
+    plans: Mapping[str, str] = {},
+    *,
+    working: bool = False,
+    most: int = 99,
 ) -> Iterator[Line]:
+    """`plans`: by step, the short name of its plan."""
     yield from head_lines(run, working=working)
-    yield from step_lines(run, plan, printed, most)
+    yield from step_lines(run, plan, printed, plans, most)
     if (spent := spent_line(run)) is not None:
         yield spent
     if plan and run.phase is RunPhase.COMPLETED:

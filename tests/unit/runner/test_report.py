@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -253,7 +252,7 @@ def test_a_report_says_what_to_do_next_and_no_text_breaks_out_of_it():
 
 def test_a_request_with_the_line_ends_of_a_browser_is_quoted_line_by_line():
     plan = two_steps()
-    run = run_of(plan, instruction="Add it\r\n\r\n```\r\nx = 1\r\n```\r\n")
+    run = run_of(plan, planning_session_id="planning-1", instruction="Add it\r\n\r\n```\r\nx = 1\r\n```\r\n")
     assert "> Add it\n>\n> ```\n> x = 1\n> ```\n" in text_of(run, plan)
 
 
@@ -264,7 +263,8 @@ def test_of_a_session_the_report_says_what_was_asked_answered_and_decided():
         "Add a login", "- Which part?\n  Answer: the API", "- Where: Table\n  Reason: N/A", "### Goal"
     )
     assert Instruction.read(told.written()) == told
-    text = text_of(msgspec.structs.replace(run_of(plan), instruction=told.written()), plan)
+    run = run_of(plan, planning_session_id="planning-1", instruction=told.written())
+    text = text_of(run, plan)
     assert "> Add a login\n\n- Which part?\n  → the API\n\n- Where: Table\n\n## Acc" in text
 
 

@@ -51,17 +51,41 @@ def list_(app: App, limit: int, everything: bool, statuses: tuple[str, ...]) -> 
 
 
 def show_table(app: App, refs: Sequence[PlanRef]) -> None:
-    rows = [
-        [
-            ref.name,
-            translated(words.status(ref)),
-            translated(words.size(ref.files, ref.added, ref.removed)),
-            translated(words.RISK[ref.risk]),
-            ref.title,
-        ]
-        for ref in refs
+    """The steps of a run are below its title, in their order, where the newest of them is."""
+    order: dict[str, list[PlanRef]] = {}
+    for ref in refs:
+        order.setdefault(ref.step.run_id if ref.step else ref.id, []).insert(0, ref)
+    runs = _titles(app, [name for name, group in order.items() if group[0].step])
+    rows: list[list[str]] = []
+    styles: list[str] = []
+    above: dict[int, Text] = {}
+    for name, group in order.items():
+        if name in runs:
+            above[len(rows)] = Text("{title}   {run}", title=runs[name], run=name)
+        for ref in group:
+            rows.append(_row(ref))
+            styles.append("bold" if ref.status is PlanStatus.PENDING_REVIEW else "")
+    app.ui.table(rows, styles, above)
+
+
+def _row(ref: PlanRef) -> list[str]:
+    return [
+        f"  {ref.name}" if ref.step else ref.name,
+        translated(words.status(ref)),
+        translated(words.size(ref.files, ref.added, ref.removed)),
+        translated(words.RISK[ref.risk]),
+        f"{ref.step.step_id}  {ref.title}" if ref.step else ref.title,
     ]
-    app.ui.table(rows, ["bold" if ref.status is PlanStatus.PENDING_REVIEW else "" for ref in refs])
+
+
+def _titles(app: App, run_ids: Sequence[str]) -> dict[str, str]:
+    if not run_ids:
+        return {}
+    from ringi.cli.runs import reading  # noqa: PLC0415  # most plans are not of a run
+    from ringi.views.run import title_of  # noqa: PLC0415
+
+    with reading(app) as reader:
+        return {run_id: title_of(reader.ledger.run(run_id).instruction) for run_id in run_ids}
 
 
 def tell_no_plans(app: App) -> None:

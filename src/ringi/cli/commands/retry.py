@@ -11,7 +11,7 @@ from ringi.usecases.run import RunOptions
 
 @click.command()
 @click.argument("run", metavar="[RUN]", type=RUN, required=False)
-@click.option("--with", "command", metavar="CMD", default="", help="Who implements it this time.")
+@click.option("--with", "command", metavar="CMD", default="", help="Who implements it from now on.")
 @click.pass_context
 def retry(ctx: click.Context, run: str | None, command: str) -> None:
     """Make the current step of a run anew, also after it failed.

@@ -21,6 +21,7 @@ from ringi.cli.review_dialogue import DialoguePrompter
 from ringi.cli.screen.cells import has_many_colours
 from ringi.cli.screen.prompter import ScreenPrompter
 from ringi.cli.screen.terminal import Terminal
+from ringi.cli.ui import speaks_unicode
 from ringi.domain.plan import PlanStatus
 from ringi.errors import Busy, Interrupted, NotFound, RingiError
 from ringi.process.counting import watched
@@ -162,7 +163,8 @@ def _tell_done(app: App, name: str, *, undone: bool) -> None:
 
 
 def can_be_full(app: App) -> bool:
-    if app.ui.as_json or app.environment.get("TERM", "dumb") in {"", "dumb"}:
+    dumb = app.environment.get("TERM", "dumb") in {"", "dumb"} or not speaks_unicode(app.ui.out)
+    if app.ui.as_json or dumb:
         return False
     try:
         size = tuple(os.get_terminal_size(1))

@@ -139,10 +139,6 @@ class RunDriver:
         if self._ui.as_json:
             self._ui.document(document(looked))
         show(self._app, looked)
-        if run.phase is RunPhase.COMPLETED:
-            self._ui.next_step(f"ringi report {self._run_id}")
-            if run.work_branch and not run.in_place:
-                self._ui.next_step(f"git merge {run.work_branch}")
         return exit_code(run)
 
     def _plan_approved(self) -> bool:
