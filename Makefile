@@ -75,8 +75,9 @@ show-planning: ## five requests on each of five real packages from PyPI, with a 
 	@RINGI_PACKAGES=1 $(RUN) -m pytest tests/packages $(ARGS)
 
 MIRROR ?= mirror
-show-runs: ## real issues of flask and requests, their real fixes as runs; MIRROR= names a folder of clones, and it says which
+show-runs: ## real issues with their real fixes as runs, and one killed at every transition; MIRROR= names a folder of clones, and it says which
 	@$(DEV)
+	@$(FOUND); "$(PYTHON)" tools/packages.py
 	@$(RUN) -m tools.tasks "$(MIRROR)"
 	@RINGI_MIRROR="$(MIRROR)" $(RUN) -m pytest tests/real $(ARGS)
 

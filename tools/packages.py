@@ -1,4 +1,4 @@
-"""Source packages for `make show-planning`, at pinned versions, fetched with pip into a cache folder."""
+"""Source packages for `make show-planning` and `make show-runs`, at pinned versions, fetched into a cache."""
 
 import os
 import subprocess

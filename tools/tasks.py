@@ -22,6 +22,7 @@ ENVIRONMENTS: Final[Mapping[str, Sequence[str]]] = {
                   "markupsafe==2.1.3", _PYTEST),
     "flask-2.2": ("werkzeug==2.2.3", "jinja2==3.1.2", "itsdangerous==2.1.2", "click==8.1.3",
                   "markupsafe==2.1.3", _PYTEST),
+    "click": (_PYTEST,),
     "requests": ("urllib3==1.25.11", "idna==2.8", "chardet==3.0.4", "charset-normalizer==2.0.12",
                  "certifi==2024.8.30", "pytest-mock==3.12.0", _PYTEST),
 }  # fmt: skip

@@ -16,12 +16,15 @@ from types import FrameType
 from typing import Any
 
 import ringi
+from ringi.domain.answer import NewContent
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import PlanStatus
-from ringi.domain.run import OVER, StepStatus
+from ringi.domain.run import OVER, Run, StepStatus, StopCode
 from ringi.usecases.plan_merge import merge_if_clean
+from ringi.usecases.replan import replan
 from ringi.usecases.reviewed_plan import ReviewedPlan
 from ringi.usecases.run import RunOptions, cancel_run, run_steps
+from ringi.usecases.run_start import ReviewedRun, covering
 from tests.fakes.people import SeatedPerson
 from tests.helpers import approve
 
@@ -68,8 +71,10 @@ def _warm() -> None:
 def _child(task: Mapping[str, Any], tell: int) -> None:
     code = 70
     try:
-        if "run" in task and task["event"]:  # also while the work of an earlier one is recovered
+        if "run" in task and task.get("event"):  # also while the work of an earlier one is recovered
             _die_at(task["event"], _CHANGING)
+        if "save" in task:
+            _die_at_save(task["moment"], task["save"])
         with _opened(task) as workspace:
             if task["attach"]:
                 _wait_for_tracer(tell)
@@ -98,7 +103,7 @@ def _act(workspace: ringi.Workspace, task: Mapping[str, Any]) -> bool:
     if task.get("cancel"):
         return cancel_run(workspace, task["run"]).phase in OVER
     if task.get("run"):
-        return _carry_on(workspace, task["run"], RunOptions(**task["options"]))
+        return _carry_on(workspace, task["run"], RunOptions(**task["options"]), task["edits"])
     if task.get("merge"):
         return merge_if_clean(ReviewedPlan(workspace, task["plan"])) is not None
     if answer := task.get("answer"):
@@ -107,21 +112,53 @@ def _act(workspace: ringi.Workspace, task: Mapping[str, Any]) -> bool:
     return workspace.plan.execute(task["plan"]).overall_success
 
 
-def _carry_on(workspace: ringi.Workspace, run_id: str, options: RunOptions) -> bool:
-    """To its end: whatever waits is approved and carried out."""
-    while (run := workspace.sessions.run(run_id)).phase not in OVER:
-        made = [step.plan_id for step in run.steps if step.status is StepStatus.PROPOSED]
+def _carry_on(workspace: ringi.Workspace, run_id: str, options: RunOptions, edits: Mapping[str, str]) -> bool:
+    """To its end: whatever waits is approved and carried out, whatever is too large is planned anew."""
+    while (run := _newest(workspace, run_id)).phase not in OVER:
+        if run.stop and run.stop.reason_code is StopCode.STEP_TOO_LARGE:
+            replan(workspace, run.run_id)
+            continue
+        if covering(workspace, run.run_id) is None:
+            reviewed = ReviewedRun(workspace, run.run_id)
+            reviewed.approve(TypedAnswer(reviewed.digest, "yes"))
+        made = [step for step in run.steps if step.status is StepStatus.PROPOSED]
         if run.stop and made:
-            there = workspace.of_plan(made[0])
-            if there.plan.get_state(made[0]).status is PlanStatus.PENDING_REVIEW:
-                approve(there, made[0])
-                there.plan.execute(made[0])
-        now = run_steps(workspace, run_id, options)
+            _decide(workspace.of_plan(made[0].plan_id), made[0].plan_id, edits.get(made[0].step_id))
+        now = run_steps(workspace, run.run_id, options)
         if now.steps == run.steps and run.stop:
             plans = [(ref.id, str(ref.status)) for ref in workspace.plan.list()]
             sys.stderr.write(f"{now.stop} {plans}\n")
             return False
     return True
+
+
+def _newest(workspace: ringi.Workspace, run_id: str) -> Run:
+    run = workspace.sessions.run(run_id)
+    return _newest(workspace, run.replaced_by) if run.replaced_by else run
+
+
+def _decide(there: ringi.Workspace, plan_id: str, edit: str | None) -> None:
+    document = there.plan.get(plan_id)
+    if document.state.status is not PlanStatus.PENDING_REVIEW:
+        return
+    if edit is not None and document.plan.version == 1:
+        there.plan.amend(plan_id, [NewContent(document.state.action_specs[0].id, edit)])
+    approve(there, plan_id)
+    there.plan.execute(plan_id)
+
+
+def _die_at_save(moment: str, number: int) -> None:
+    """`moment` is "call", before a transition of a run is saved, or "return", after it was."""
+    left = number
+
+    def watched(frame: FrameType, event: str, _: object) -> None:
+        nonlocal left
+        if event == moment and frame.f_code.co_qualname == "Carrier.save":
+            left -= 1
+            if left == 0:
+                _die()
+
+    sys.setprofile(watched)
 
 
 def _die_at(event: int, counted: tuple[str, ...]) -> None:

@@ -1,139 +1,58 @@
 """kill -9 anywhere in a run: whoever goes on makes the same commits, and nothing twice."""
 
 import contextlib
-import os
-import re
-import shutil
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from ringi.domain.plan import PlanStatus
-from ringi.domain.run import Review, RunPhase, StopCode
+from ringi.domain.run import RunPhase, StopCode
 from ringi.errors import RunOver
 from ringi.usecases.run import cancel_run
 from tests.crash.killing import EVERY, FULL, KILLED, Driver
-from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, git, project
-from tests.helpers import fingerprint
+from tests.crash.run_bureau import Bureau, Ended, Story
+from tests.functional.run_desk import FIX, a_plan, a_step, at_home, by_step
 
-BRANCH = "aiflow/RQ-20260101-001/20260101-000000"
-INDEX = ".git/index"
-FIRST, EACH, PARTS = 70, 150, 16
-ROLE = by_step(FIX, "echo 'It adds.' >> README.md")
-PLAN = a_plan(
-    a_step(1, title="Add instead of subtracting"),
-    a_step(2, scope={"target_paths": ["README.md"]}, title="Say that it adds"),
+PARTS = 16
+PLAIN = Story(
+    a_plan(
+        a_step(1, title="Add instead of subtracting"),
+        a_step(2, scope={"target_paths": ["README.md"]}, title="Say that it adds"),
+    ),
+    {"implementer": by_step(FIX, "echo 'It adds.' >> README.md")},
 )
-_OF_THIS_PLAN = re.compile(r"^(Ringi-Plan|Ringi-Approval): .*$", re.MULTILINE)
-
-
-class Ended(NamedTuple):
-    """What came of a run, without times and the ids of plans."""
-
-    commits: Sequence[tuple[str, str]]
-    """Trees and messages."""
-    refs: str
-    files: Mapping[str, str]
-    """The person's, with their index."""
-
-
-class Bureau:
-    """A project with a run that somebody has approved, as often as it takes."""
-
-    def __init__(
-        self,
-        base: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        *,
-        in_place: bool = False,
-        granted: bool = False,
-        half: bool = False,
-    ) -> None:
-        """`granted`: somebody signed for its steps. `half`: the first is committed, the second waits."""
-        self._base, self._here, self._template = base, base / "here", base / "template"
-        self._in_place = in_place
-        self.root = self._here / "project"
-        (self._here / "home").mkdir(parents=True)
-        monkeypatch.setenv("HOME", str(self._here / "home"))
-        project(self.root)
-        for name, value in (("user.name", "Hanako"), ("user.email", "hanako@example.com")):
-            git(self.root, "config", name, value)
-        self.desk = RunDesk(self.root, implementer=ROLE)
-        self.desk.start(PLAN)
-        if granted:
-            self.desk.grant(self.desk.key())
-        if half:
-            self.desk.go(review=Review.EACH)
-            self.desk.decide("S01")
-        self.before = self.files()
-        self._here.rename(self._template)
-
-    def fresh(self) -> None:
-        shutil.rmtree(self._here, ignore_errors=True)
-        shutil.copytree(self._template, self._here, symlinks=True)
-
-    def task(self, event: int = 0, **more: object) -> dict[str, object]:
-        return {
-            **more,
-            "root": str(self.root),
-            "environment": {"HOME": os.environ["HOME"], "PATH": os.environ["PATH"], "LANG": "C.UTF-8"},
-            "run": self.desk.run_id,
-            "options": {"in_place": self._in_place},
-            "event": event,
-        }
-
-    def files(self) -> dict[str, str]:
-        found = fingerprint(self.root)
-        return {name: what for name, what in found.items() if not name.startswith(".git/") or name == INDEX}
-
-    def killed(self) -> None:
-        """Whatever is half done, the person's files are not touched."""
-        if not self._in_place:
-            assert self.files() == self.before
-            assert git(self.root, "symbolic-ref", "HEAD") == "refs/heads/main"
-
-    def ended(self) -> Ended:
-        self.killed()
-        with self.desk.open() as workspace:
-            assert workspace.verify_log() == []
-            assert workspace.recovered == ()
-            run = workspace.sessions.run(self.desk.run_id)
-            assert run.phase is RunPhase.COMPLETED
-            assert {ref.id for ref in workspace.plan.list()} == {step.plan_id for step in run.steps}
-            for standing in workspace.grants.list():  # each step used it once
-                assert [use.step_id for use in standing.uses] == ["S01", "S02"]
-                assert [step.grant for step in run.steps] == [standing.grant.id] * 2
-            copies = workspace.places.copies
-        self._wait_for_processes()
-        folders = (copies, copies.with_name(f"{copies.name}.runs"))
-        assert [path for folder in folders for path in folder.glob("[!.]*")] == []
-        assert [step.commit for step in run.steps] == self._log("%H")
-        assert git(self.root, "fsck", "--strict", "--no-dangling") == ""
-        messages = [_OF_THIS_PLAN.sub(r"\1", text) for text in self._log("%B")]
-        refs = git(self.root, "for-each-ref", "--format=%(refname)")
-        files = {} if self._in_place else self.files()
-        return Ended(list(zip(self._log("%T"), messages, strict=True)), refs, files)
-
-    def _log(self, form: str) -> list[str]:
-        found = git(self.root, "log", "-z", "--reverse", f"--format={form}", f"main..{BRANCH}")
-        return [text.strip() for text in found.removesuffix("\0").split("\0")]
-
-    def _wait_for_processes(self) -> None:
-        """Those of somebody who was killed end by themselves."""
-        until = time.monotonic() + 60
-        while found := [words for words in _processes() if str(self._base) in words]:
-            assert time.monotonic() < until, found
-            time.sleep(0.05)
-
-
-def _processes() -> Iterator[str]:
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            words = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
-            yield f"{os.fsdecode(words)} {(folder / 'cwd').readlink()}"
+ADDS = "def add(a, b):\n    return a + b\n"
+_WRONG = "sed -i -e 's/a - b/a * b/' -e '1i # How to add' calc.py"
+_MENDED = "sed -i 's/a [*] b/a + b/' calc.py"
+_SUB = "grep -q sub calc.py || printf 'def sub(a, b):\\n    return a - b\\n' >> calc.py"
+_TOLD = "if grep -q 'say so' $1; then echo '# It subtracts' >> calc.py; fi"
+_PAGES = "; ".join(
+    f"if grep -q '^- .{page}' $1; then printf 'It adds.\\nIt subtracts.\\nIt is fast.\\n' >> {page}; fi"
+    for page in ("README.md", "usage.md")
+)
+_FINDING = '{"passed": false, "findings": [{"severity": "error", "path": "calc.py", "message": "say so"}]}'
+EVENTFUL = Story(
+    a_plan(
+        a_step(1, title="Add instead of subtracting"),
+        a_step(2, title="Subtract, too"),
+        a_step(3, scope={"target_paths": ["README.md", "usage.md"], "max_diff_lines": 4}, title="Say so"),
+    ),
+    {
+        "implementer": by_step(
+            f"if grep -q AssertionError $1; then {_MENDED}; else {_WRONG}; fi",
+            f"{_SUB}; {_TOLD}",
+            _PAGES,
+            _PAGES,
+        ),
+        "reviewer": 'case "$(head -n 5 $1)$(cat calc.py)" in'
+        f" *S02*subtracts*) ;; *S02*) echo '{_FINDING}'; exit;; esac;"
+        ' echo \'{"passed": true, "findings": []}\'',
+    },
+    edits={"S01": ADDS},
+)
+"""S01 fails its tests and is mended, then edited by the person, so that the later ones are merged; S02 is
+sent back by the reviewer; S03 is too large, and planned anew as two."""
 
 
 @pytest.fixture
@@ -142,22 +61,47 @@ def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield base
 
 
-@pytest.mark.req("RN-4", "RN-5")
-@pytest.mark.parametrize(("in_place", "granted"), [(False, False), (True, False), (False, True)])
+@pytest.mark.req("RN-4", "RN-5", "RN-7", "RN-10", "RN-14")
+@pytest.mark.parametrize(
+    ("story", "first", "each"),
+    [
+        (PLAIN, 70, 150),
+        (PLAIN._replace(in_place=True), 120, 150),
+        (PLAIN._replace(granted=True), 70, 150),
+        (EVENTFUL, 170, 420),
+    ],
+    ids=["plain", "in place", "granted", "eventful"],
+)
 def test_killed_again_and_again(
-    driver: Driver, base: Path, monkeypatch: pytest.MonkeyPatch, in_place: bool, granted: bool
+    driver: Driver, base: Path, monkeypatch: pytest.MonkeyPatch, story: Story, first: int, each: int
 ):
-    bureau = Bureau(base, monkeypatch, in_place=in_place, granted=granted)
-    bureau.fresh()
-    assert driver.run(bureau.task()) == 0
-    whole = bureau.ended()
-    bureau.fresh()
-    event, kills = FIRST + 50 * in_place, 0
-    while (code := driver.run(bureau.task(event))) == KILLED:
-        bureau.killed()
-        event, kills = EACH, kills + 1
-    assert code == 0
-    assert kills > 3
+    bureau = Bureau(base, monkeypatch, story)
+    whole = bureau.whole(driver)
+    if story is EVENTFUL:
+        _is_eventful(bureau, whole)
+    assert bureau.killed_on_its_way(driver, {"event": first}, {"event": each}) > 3
+    assert bureau.ended() == whole
+
+
+def _is_eventful(bureau: Bureau, whole: Ended) -> None:
+    assert [[step.cycle for step in run.steps] for run in bureau.runs()] == [[1, 1, 0], [1, 1, 0, 0]]
+    assert bureau.runs()[-1].steps[1].plan_version == 2
+    assert [message.partition("\n")[0] for _, message in whole.commits] == [
+        "Add instead of subtracting",
+        "Subtract, too",
+        "Say so (1 of 2)",
+        "Say so (2 of 2)",
+    ]
+
+
+@pytest.mark.req("RN-4", "RN-5", "RN-7", "RN-10", "RN-14")
+@pytest.mark.skipif(not FULL, reason="one process per transition: make campaign")
+@pytest.mark.parametrize("moment", ["call", "return"])
+def test_killed_at_every_transition(driver: Driver, base: Path, monkeypatch: pytest.MonkeyPatch, moment: str):
+    """Before it is saved, so that all it did is done again; or as soon as it is."""
+    bureau = Bureau(base, monkeypatch, EVENTFUL)
+    whole = bureau.whole(driver)
+    assert bureau.killed_at_saves(driver, moment) > 30
     assert bureau.ended() == whole
 
 
@@ -168,16 +112,14 @@ def test_killed_again_and_again(
 def test_killed_at_every_moment(
     driver: Driver, base: Path, monkeypatch: pytest.MonkeyPatch, in_place: bool, part: int
 ):
-    bureau = Bureau(base, monkeypatch, in_place=in_place)
-    bureau.fresh()
-    assert driver.run(bureau.task()) == 0
-    whole = bureau.ended()
+    bureau = Bureau(base, monkeypatch, PLAIN._replace(in_place=in_place))
+    whole = bureau.whole(driver)
     event = 1 + part
     while True:
         bureau.fresh()
-        if driver.run(bureau.task(event)) != KILLED:
+        if driver.run(bureau.task(event=event)) != KILLED:
             break
-        bureau.killed()
+        bureau.look()
         assert driver.run(bureau.task()) == 0, event
         assert bureau.ended() == whole, event
         event += PARTS
@@ -186,13 +128,13 @@ def test_killed_at_every_moment(
 
 @pytest.mark.req("RN-4")
 def test_killed_while_it_is_cancelled(driver: Driver, base: Path, monkeypatch: pytest.MonkeyPatch):
-    bureau, event, kills = Bureau(base, monkeypatch, half=True), 0, 0
+    bureau, event, kills = Bureau(base, monkeypatch, PLAIN._replace(half=True)), 0, 0
     while True:
         bureau.fresh()
         event += 2 * EVERY
-        code = driver.run(bureau.task(event, cancel=True))
+        code = driver.run(bureau.task(event=event, cancel=True))
         kills += code == KILLED
-        bureau.killed()
+        bureau.look()
         cancelled_again(bureau)
         if code != KILLED:
             break
@@ -222,13 +164,13 @@ def cancelled_again(bureau: Bureau) -> None:
 def test_killed_while_it_is_cancelled_and_then_continued_after_all(
     driver: Driver, base: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    bureau, event = Bureau(base, monkeypatch, half=True), 0
+    bureau, event = Bureau(base, monkeypatch, PLAIN._replace(half=True)), 0
     while True:
         bureau.fresh()
         event += 2 * EVERY
-        if driver.run(bureau.task(event, cancel=True)) != KILLED:
+        if driver.run(bureau.task(event=event, cancel=True)) != KILLED:
             break
-        bureau.killed()
+        bureau.look()
         if bureau.desk.run().phase is not RunPhase.CANCELLED:
             run = bureau.desk.go()
             assert run.stop is not None, event

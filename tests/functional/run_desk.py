@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,10 +43,13 @@ def git(root: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-def project(root: Path, files: Mapping[str, str] = FILES) -> Path:
-    root.mkdir(parents=True)
+def project(root: Path, files: Mapping[str, str] | Path = FILES) -> Path:
+    """With these files, or those of a folder."""
+    if isinstance(files, Path):
+        shutil.copytree(files, root)
+    root.mkdir(parents=True, exist_ok=True)
     git(root, "init", "-q", "-b", "main")
-    for name, text in files.items():
+    for name, text in () if isinstance(files, Path) else files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     git(root, "add", "-A")

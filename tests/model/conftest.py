@@ -18,6 +18,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for line in value
     ]
     if lines:
-        terminalreporter.section("the model")
+        terminalreporter.section("what happened")
         for line in lines:
             terminalreporter.write_line(line)

@@ -4,18 +4,19 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ringi.approvals.who import actor_at
+from ringi.domain.events import EventKind
 from ringi.domain.prompt import NewStep
 from ringi.domain.request import Request
 from ringi.domain.run import Run, StepState, StopCode, run_id
 from ringi.domain.run_plan import RunPlan
 from ringi.domain.session import FromRequest, Language, SessionView
-from ringi.errors import CannotReplan, CopyFailed, Interrupted, NotFound, RingiError, RunOver
+from ringi.errors import CannotReplan, CopyFailed, Interrupted, NotFound, RingiError
 from ringi.planning.operations import LONGEST_INSTRUCTION
 from ringi.planning.prompts import language_of
 from ringi.planning.run_parts import line
 from ringi.planning.split import split
 from ringi.text import Text
-from ringi.usecases.run_start import add_run, renamed
+from ringi.usecases.run_start import add_run, renamed, require_current
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.copy_steps import line_counts, since
@@ -37,9 +38,7 @@ def replan(workspace: OpenWorkspace, name: str, because: StopCode | None = None)
     `because` is why it stopped, unless given. Raises CannotReplan, RunOver, NotFound.
     """
     run = workspace.sessions.run(workspace.sessions.find_run(name))
-    if run.replaced_by:
-        command = f"ringi run {run.replaced_by}"
-        raise RunOver(run=run.run_id, why=Text("it was planned anew"), command=command)
+    require_current(run)
     plan = workspace.sessions.run_plan(run.run_id)
     if run.stop is None or plan is None or because not in {None, run.stop.reason_code}:
         raise CannotReplan(run=run.run_id, why=Text("it did not stop for a reason that planning could mend"))
@@ -87,12 +86,16 @@ def _tried(workspace: OpenWorkspace, run: Run) -> int:
     """How often steps were split on the way to this run."""
     count, seen = 0, {run.run_id}
     while run.replaces and run.replaces not in seen:
+        events = (logged.event for logged in workspace.sessions.events(run.run_id))
+        count += any(
+            one.event is EventKind.RUN_CREATED and one.reason.startswith(StopCode.STEP_TOO_LARGE)
+            for one in events
+        )
         try:
             run = workspace.sessions.run(run.replaces)
         except NotFound:
             break
         seen.add(run.run_id)
-        count += run.stop is not None and run.stop.reason_code is StopCode.STEP_TOO_LARGE
     return count
 
 

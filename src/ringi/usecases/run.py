@@ -1,6 +1,7 @@
 """A run carried on: from where it stopped to where somebody is needed, or to its end."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -8,7 +9,7 @@ from msgspec.structs import replace
 from ringi.approvals.who import actor_at
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import ENDED
-from ringi.domain.run import OVER, Review, Run, RunPhase, StepStatus, Stop, StopCode, StoredRun
+from ringi.domain.run import Review, Run, RunPhase, StepStatus, Stop, StopCode, StoredRun
 from ringi.domain.run_plan import RunPlan, RunRole
 from ringi.errors import CopyFailed, NotFound, RunOver
 from ringi.ports import NewEvent
@@ -18,7 +19,7 @@ from ringi.runner.loop import carry_on
 from ringi.text import Text
 from ringi.usecases.agent_sandbox import agent_sandbox
 from ringi.usecases.run_bench import RunBench
-from ringi.usecases.run_start import covering
+from ringi.usecases.run_start import covering, require_current, require_open
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.run_files import RunFiles
 
@@ -47,10 +48,12 @@ def run_steps(
     services = _services(workspace, run_id, options, on_event)
     stored = workspace.sessions.stored_run(run_id)
     plan = workspace.sessions.run_plan(run_id)
-    _require_open(stored.run)
+    require_current(stored.run)
     if plan is None:
         raise NotFound(what=Text("planning.json"), name=run_id, see=f"ringi status {run_id}")
     ready = _ready(workspace, services.bench, stored.run, plan, options)
+    if ready.stop is None:
+        _end_replaced(workspace, ready)
     if ready != stored.run:
         _save(workspace, stored, ready, EventKind.RUN_RESUMED, "retried" if options.retry else "continued")
     return carry_on(services, run_id)
@@ -138,10 +141,11 @@ def _anew(workspace: OpenWorkspace, bench: Bench, run: Run) -> Run:
     return run
 
 
-def _require_open(run: Run) -> None:
-    if run.phase in OVER:
-        why = Text("is completed") if run.phase is RunPhase.COMPLETED else Text("is cancelled")
-        raise RunOver(run=run.run_id, why=why, command='ringi run "…"')
+def _end_replaced(workspace: OpenWorkspace, run: Run) -> None:
+    """Nobody goes on with the run that this one was planned from anew: its copy and plans are not needed."""
+    with suppress(NotFound, RunOver):
+        if run.replaces:
+            cancel_run(workspace, run.replaces)
 
 
 def _has_ended(workspace: OpenWorkspace, plan_id: str) -> bool:
@@ -155,7 +159,7 @@ def cancel_run(workspace: OpenWorkspace, run_id: str) -> Run:
     """What was committed stays on its branch. Raises RunOver."""
     stored = workspace.sessions.stored_run(run_id)
     run = stored.run
-    _require_open(run)
+    require_open(run)
     bench = RunBench(workspace, dict(workspace.environment), agent_sandbox(workspace))
     for step in run.steps:
         if step.plan_id and step.status is not StepStatus.DONE:

@@ -51,16 +51,26 @@ def start_from_session(workspace: OpenWorkspace, name: str) -> Run:
     Raises NotFound, NotAsked if nobody has approved the session yet, SessionOver, RunOver.
     """
     run = workspace.sessions.run(_run_named(workspace, name))
-    if run.replaced_by:
-        why, command = Text("it was planned anew"), f"ringi run {run.replaced_by}"
-        raise RunOver(run=run.run_id, why=why, command=command)
-    if run.phase in OVER:
-        why = Text("it is completed") if run.phase is RunPhase.COMPLETED else Text("it is cancelled")
-        raise RunOver(run=run.run_id, why=why, command='ringi run "…"')
+    require_current(run)
     if not run.plan_sha256:  # approved before there were plans
         plan = workspace.planning.plan_now(run.planning_session_id)
         return add_run(workspace, plan, run.planning_session_id, run.instruction, replaces=run.run_id)
     return run
+
+
+def require_current(run: Run) -> None:
+    """Raises RunOver if it is, or if another run was planned in its place."""
+    if run.replaced_by:
+        why, command = Text("it was planned anew"), f"ringi run {run.replaced_by}"
+        raise RunOver(run=run.run_id, why=why, command=command)
+    require_open(run)
+
+
+def require_open(run: Run) -> None:
+    """Raises RunOver."""
+    if run.phase in OVER:
+        why = Text("it is completed") if run.phase is RunPhase.COMPLETED else Text("it is cancelled")
+        raise RunOver(run=run.run_id, why=why, command='ringi run "…"')
 
 
 def _run_named(workspace: OpenWorkspace, name: str) -> str:
