@@ -16,7 +16,9 @@ _CODE_SUFFIXES: Final = """
 _PROSE_SUFFIXES: Final = "md markdown rst txt adoc asciidoc org tex rdoc pod mdx 1 2 3 4 5 6 7 8"
 _TESTS: Final = frozenset({"tests", "__tests__", "spec", "specs", "e2e", "testdata", "test-data", "fixtures"})
 _MAYBE_TESTS: Final = frozenset({"test", "testing"})
-_DOC_FOLDERS: Final = "doc docs documentation example examples sample samples tutorial tutorials"
+_DOC_FOLDERS: Final = (
+    "doc docs documentation example examples sample samples tutorial tutorials gallery galleries demo demos"
+)
 _OTHER_FOLDERS: Final = (
     "bench benches benchmark benchmarks asv_bench script scripts tool tools ci dist build release extra"
 )

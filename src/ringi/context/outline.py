@@ -27,7 +27,7 @@ _WHOLE: Final = 150
 _OUTLINED_AT_ONCE: Final = 12
 _HEADING: Final = re.compile(r"#{1,4} \S|={1,4} \S")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
-_IDENTIFIER: Final = re.compile(r"\w_\w|[a-z][A-Z]|[A-Z]\w*\.|\.[a-z]\w*_")
+_IDENTIFIER: Final = re.compile(r"\w_\w|[a-z][A-Z]|[A-Z]\w*\.|\.[a-z]\w*_|\.[A-Z]")
 _PATH: Final = re.compile(r"[\w-]+(?:[./][\w-]+)+")
 _MARKED: Final = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\(|`([A-Za-z_][\w.]*)`")
 _UNDERLINE: Final = re.compile(r"([=\-~^*+#])\1{2,}\s*")

@@ -16,7 +16,7 @@ KINDS = {
         src/__tests__/a.js src/main/AppTest.java spec/a_spec.rb pkg/tests/data.json lib/testing/test_x.py
         lib/testing/helper.py pkg/sub/tests
     """,
-    FileKind.DOC: "README.md README docs/conf.py CHANGES.rst examples/run.py pkg/docs/a.svg x.txt",
+    FileKind.DOC: "README.md README docs/conf.py CHANGES.rst galleries/a.py pkg/docs/a.svg x.txt",
     FileKind.OTHER: """
         setup.py pyproject.toml Makefile package-lock.json scripts/run.sh pkg/_vendor/six.py static/a.min.js
         requests/packages/urllib3/util.py requests/packages/__init__.py logo.png static/table-3.5.1.js

@@ -226,6 +226,7 @@ _MOST_OTHERS: Final = 3
 _NEARLY: Final = 0.9
 _MOST_DEFINITIONS: Final = 2
 _LONGEST_PATH: Final = 100
+_FORMS: Final = ".github/"
 _CODE_NAME: Final = re.compile(r"(?!__)[A-Za-z_]\w{2,60}", re.ASCII)
 _PART: Final = "A-Za-z0-9_.-"
 """Of a name. Japanese follows one without a space."""
@@ -265,12 +266,12 @@ def files_for(instruction: Instruction, project: ProjectFacts) -> Files:
     found = [_narrowed(file, title) for file in project.found if _is_shown(file.path)]
     told = told_in(instruction.plain, found)
     fitting = [file for file in found if file.kind in _PREFERRED.get(instruction.kind, (FileKind.SOURCE,))]
-    paths = [file for file in told if _counts(file, instruction.kind)]
+    # In a longer text a path may be that of a log, an input or a script that was run.
+    paths = [file for file in told if file in fitting]
     named = [file for file in fitting if _defines(file, title)][:1]
     traced = _traced(instruction.traced, fitting)
-    start = told_in(instruction.title, paths) or list(
-        dict.fromkeys([*named, *fitting[:1], *paths, *traced[:1], *_close(fitting)])
-    )
+    asked = [file for file in told_in(instruction.title, told) if _counts(file, instruction.kind)]
+    start = asked or list(dict.fromkeys([*named, *fitting[:1], *paths, *traced[:1], *_close(fitting)]))
     start = start[:_MOST_NAMED]
     tests = [file.path for file in told if file.kind is FileKind.TEST and _is_test(file.path)]
     tests += [test for file in start for test in file.tests if _is_test(test)]
@@ -279,11 +280,14 @@ def files_for(instruction: Instruction, project: ProjectFacts) -> Files:
     docs = [
         file.path
         for file in found
-        if file.kind is FileKind.DOC and file.path != project.changelog and file not in start
+        if file.kind is FileKind.DOC
+        and file.path != project.changelog
+        and file not in start
+        and not file.path.startswith(_FORMS)
     ]
     others = [file for file in dict.fromkeys((*traced, *fitting)) if file not in start][:_MOST_OTHERS]
     certain = bool(start) and all(file in told for file in start)
-    known = bool(paths or named)
+    known = bool(asked or paths or named)
     return Files(tuple(start), known, certain, tuple(others), "".join(tests[:1]), "".join(docs[:1]))
 
 
@@ -411,10 +415,10 @@ def _slots(
 
 
 def _located(file: FoundFile, sentences: Slots, most: int) -> str:
+    # A property and its setter have the same name.
+    known = {each.name: each for each in reversed(file.definitions) if _is_shown(each.name)}
     names = [
-        sentences["definition"].format(name=each.name, line=each.line)
-        for each in file.definitions
-        if _is_shown(each.name)
+        sentences["definition"].format(name=each.name, line=each.line) for each in reversed(known.values())
     ][:most]
     if not names:
         return sentences["file"].format(path=file.path)

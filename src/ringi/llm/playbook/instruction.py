@@ -58,7 +58,8 @@ _WORDED: Final = re.compile(r"[^\W_]")
 _LINE_MARKS: Final = re.compile(r"^[\s#>*+\-=]+(?:\[[ xX]\]\s)?|^\d{1,3}[.)]\s+")
 _SENTENCE_END: Final = re.compile(r"[。！？]|[.!?;](?=\s+[A-Z\"'`(]|\s*$)")  # noqa: RUF001
 _TAG: Final = re.compile(
-    r"^(?:\[([^\]]{1,30})\]|【([^】]{1,20})】|((?:feature |new |bug )?\w{2,15}(?:\([^)]{1,30}\))?!?)\s?:)"
+    r"^(?:\[([^\]]{1,30})\]|【([^】]{1,20})】|((?:feature |new |bug )?\w{2,15}(?:\([^)]{1,30}\))?!?)\s?:"
+    r"|(BUG|DOCS?|ENH|FEAT|FIX|PERF)(?=\s))"
     r"[\s:\-–]*"  # noqa: RUF001
 )
 
@@ -150,9 +151,13 @@ _ENDINGS: Final = (("ies", "y"), ("es", ""), ("s", ""))
 
 def _kind(title: str, rest: str, text: str) -> Kind:
     tag, bare = _TAG.match(title), _bare(title)
-    main = _main(bare)
+    verb = _verb(_head(searched(_main(bare))))
+    # A verb that tells nothing by itself, such as “write”, leaves it to the rest.
+    return _by_signs(tag, bare, rest, text, verb) or _by_signs(tag, bare, rest, text, "") or Kind.GENERAL
+
+
+def _by_signs(tag: re.Match[str] | None, bare: str, rest: str, text: str, verb: str) -> Kind | None:
     words, body = _told(bare), _told(rest)
-    verb = _verb(_head(searched(main)))
     scores: dict[Kind, int] = {}
     for kind, chapter in chapters().items():
         signs, own = chapter.signs, _weight(verb, chapter.signs)
@@ -163,14 +168,14 @@ def _kind(title: str, rest: str, text: str) -> Kind:
             + min(_sum(words, signs.title), _MOST_BESIDE_A_VERB if verb and not own else _MOST_BY_TITLE)
             + (0 if verb and not own else min(sum(map(body.has, signs.body)), _MOST_BY_BODY))
         )
-    for kind in _by_noun(words, _head(_told(main)), verb):
+    for kind in _by_noun(words, _head(_told(_main(bare))), verb):
         scores[kind] += _NOUN
-    if _ERROR.search(title) or (verb == "" and _ERROR.search(text)):
+    if _ERROR.search(bare) or (verb == "" and _ERROR.search(text)):
         scores[Kind.BUG] += _BY_ERROR
     if verb == "" and _shows_code(text) and words.has_any(vocabulary().outcomes):
         scores[Kind.BUG] += _BY_OUTCOME
     best = max(Kind, key=lambda kind: scores[kind])
-    return best if scores[best] >= _LEAST else Kind.GENERAL
+    return best if scores[best] >= _LEAST else None
 
 
 def _bare(title: str) -> str:

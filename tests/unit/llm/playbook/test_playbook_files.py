@@ -44,6 +44,7 @@ SHOP = (
     code("shop/sums.py", "SumField", "SumField.total", "Other.total"),
     code("shop/http.py", "HTTPBasket", "LIMIT_OF_ROWS"),
     FoundFile(path="tests/data/rows.txt", kind=FileKind.TEST),
+    FoundFile(path="setup.py", kind=FileKind.OTHER),
 )
 FOLDERS = ("tests", "shop/tests", "web/tests")
 
@@ -59,6 +60,7 @@ def files(text: str, *found: FoundFile) -> Files:
         ("SumField loses rows\n\nI call `make_row` before.", ["shop/sums.py", "shop/rows.py"]),
         ("HTTPBasket loses rows", ["shop/http.py", "shop/rows.py"]),
         ("Sums are wrong\n\nI call HTTPBasket and SumField.", ["shop/rows.py"]),
+        ("Sums are wrong\n\nI run `setup.py` with rows.txt.", ["shop/rows.py"]),
         ("Sums raise TotalError", ["shop/rows.py"]),
         ("Sums beyond LIMIT_OF_ROWS are wrong", ["shop/rows.py"]),
         ("Sums are wrong\n\n```\n$ python sums.py rows.py\n```\n", ["shop/rows.py"]),
