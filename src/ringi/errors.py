@@ -111,6 +111,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   ├── DetachedHead      no branch is checked out
 │   │   ├── BaseBranchMissing the branch it begins with is not checked out
 │   │   ├── WorkBranchExists  another branch has the name
+│   │   ├── MainBranch        the run would commit to a main branch
 │   │   └── BranchMoved       somebody else changed the branch
 │   ├── TooManyFiles          an agent changed more than one plan can hold
 │   ├── NotLocal              a server that others could reach
@@ -840,6 +841,14 @@ class WorkBranchExists(BranchRefused):
     code = "work_branch_exists"
     message = "There is a branch {branch} already"
     hint = "Rename or delete it: git branch -m {branch} NEW, or git branch -D {branch}"
+
+
+class MainBranch(BranchRefused):
+    code = "main_branch"
+    message = "The run would commit to {branch}, a main branch; a run never does"
+    hint = (
+        "Name another work_branch in planning.json: ringi run --plan FILE. Merge it yourself once it is done"
+    )
 
 
 class BranchMoved(BranchRefused):

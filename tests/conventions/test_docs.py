@@ -151,6 +151,12 @@ def test_every_command_that_a_stopped_run_offers_exists():
     assert [problem for line in sorted(offered) if (problem := problem_of(line))] == []
 
 
+@pytest.mark.req("RN-11")
+def test_every_reason_that_a_run_stops_for_is_reached_by_a_whole_run():
+    whole = "\n".join(read(file) for file in (ROOT / "tests" / "functional").glob("test_run*.py"))
+    assert [code for code in StopCode if f"StopCode.{code}" not in whole] == []
+
+
 @in_both
 @pytest.mark.req("RN-11")
 def test_every_reason_that_a_run_stops_for_is_on_its_page(folder: Path):

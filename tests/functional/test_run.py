@@ -1,6 +1,7 @@
 """From an approved planning.json to commits on a branch, step by step."""
 
 import errno
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -14,11 +15,13 @@ from ringi.domain.answer import NewContent
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import ALL_SPECS, PlanStatus
 from ringi.domain.run import Review, RunPhase, StepStatus, StopCode
-from ringi.errors import BranchRefused, CheckFailed, RunOver, StepNotCommitted
+from ringi.errors import BranchRefused, CheckFailed, RunOver, StepNotCommitted, UnfitForRun
 from ringi.plans.tool import PlanTool
 from ringi.usecases.run import cancel_run
+from ringi.usecases.run_start import start_from_file
 from ringi.workspace.tree import Tree
 from tests.fakes.hooked import HookedFileSystem
+from tests.fakes.model_server import ModelServer, Say
 from tests.functional.run_desk import CALC, FIX, RunDesk, a_plan, a_step, at_home, by_step, git, project
 from tests.helpers import approve
 
@@ -476,6 +479,27 @@ def test_without_a_sandbox_a_failing_test_takes_the_step_back(root: Path):
     assert git(root, "branch", "--list", "aiflow/*") == ""
 
 
+@pytest.mark.req("PT-16", "RN-10")
+def test_configured_checks_run_before_anybody_is_asked_and_again_for_real(root: Path):
+    check = "sh -c '! grep FIXME calc.py'"
+    first, then = f"{FIX}; echo '# FIXME' >> calc.py", "sed -i /FIXME/d calc.py"
+    desk = RunDesk(root, implementer=f'if grep -q "grep FIXME" "$1"; then {then}; else {first}; fi')
+    config = Path(os.environ["HOME"]) / ".config/ringi/config.yaml"
+    config.write_text(f'{config.read_text()}checks:\n  after: ["{check}"]\n')
+    desk.start(a_plan(a_step(1)))
+    run = desk.go()
+    assert run.steps[0].status is StepStatus.PROPOSED
+    assert len(run.steps[0].attempts) == 2, "it was told, and mended it"
+    assert [(one.kind, one.command, one.exit_code) for one in run.steps[0].evidence] == [
+        ("unit", "python3 test_calc.py", 0), ("check", check, 0)
+    ]  # fmt: skip
+    run = desk.decide("S01")
+    assert run.phase is RunPhase.COMPLETED
+    assert [(one.command, one.exit_code, one.sandboxed) for one in run.steps[0].evidence] == [
+        ("python3 test_calc.py", 0, True), (check, 0, True), (check, 0, False)
+    ], "in the copy before anybody was asked, then on the branch"  # fmt: skip
+
+
 @pytest.mark.req("RN-5")
 def test_in_place_the_checkout_is_on_the_branch(root: Path):
     desk = RunDesk(root, implementer=FIX)
@@ -565,3 +589,120 @@ def test_the_base_branch_moves_while_an_approval_waits(root: Path):
     assert desk.decide("S01").phase is RunPhase.COMPLETED
     assert git(root, "merge-base", "main", "aiflow/RQ-20260101-001/20260101-000000") == base
     assert (root / "calc.py").read_text() == "other = 1\n"
+
+
+@pytest.mark.req("RN-8")
+@pytest.mark.parametrize(
+    ("branch", "spoil", "config"),
+    [
+        ("master", "true", ""),
+        (
+            "trunk",
+            "r=refs/remotes/origin; git update-ref $r/trunk HEAD && git symbolic-ref $r/HEAD $r/trunk",
+            "",
+        ),
+        ("release/2", "true", "runs:\n  main_branches: [release/*]\n"),
+    ],
+)
+def test_no_run_commits_to_a_main_branch(root: Path, branch: str, spoil: str, config: str):
+    desk = RunDesk(root, implementer=FIX)
+    file = Path(os.environ["HOME"]) / ".config/ringi/config.yaml"
+    file.write_text(file.read_text() + config)
+    subprocess.run(["sh", "-c", spoil], cwd=root, check=True)
+    desk.start(a_plan(a_step(1), work_branch=branch))
+    run = desk.go()
+    assert run.stop is not None
+    assert (run.phase, run.stop.reason_code) == (RunPhase.NEEDS_INPUT, StopCode.MAIN_BRANCH)
+    assert branch in run.stop.message
+    assert git(root, "branch", "--format=%(refname:short)") == "main"
+    assert desk.copies() == []
+
+
+@pytest.mark.req("RN-8", "RN-10")
+def test_a_regression_criterion_needs_an_end_to_end_test(root: Path):
+    criteria = [{"id": f"AC-{n:02}", "given": "g", "when": "w", "then": "t", "type": "regression"}
+                for n in (1, 2, 3)]  # fmt: skip
+    desk = RunDesk(root, implementer=FIX)
+    desk.start(
+        a_plan(
+            a_step(1),
+            context={"acceptance_criteria": criteria},
+            gates={"require_e2e_for_regression_ac": True},
+        )
+    )
+    assert stopped(desk) is StopCode.E2E_REQUIRED
+
+
+@pytest.mark.req("RN-9")
+def test_a_step_that_only_looks_stops_at_what_it_finds(root: Path):
+    finding = {"severity": "error", "path": "calc.py", "line": 2, "message": "it subtracts"}
+    verdict = json.dumps({"passed": False, "findings": [finding]})
+    desk = RunDesk(root, implementer=FIX, reviewer=f"echo '{verdict}'")
+    desk.start(a_plan(a_step(1, role="reviewer")))
+    run = desk.go()
+    assert run.stop is not None
+    assert (run.phase, run.stop.reason_code) == (RunPhase.NEEDS_INPUT, StopCode.REVIEW_FINDINGS)
+    assert "it subtracts" in run.stop.message
+
+
+@pytest.mark.req("RN-15")
+def test_a_run_never_takes_more_than_its_budget(root: Path, monkeypatch: pytest.MonkeyPatch):
+    lines = ["--- a/calc.py", "+++ b/calc.py", "@@ -1,2 +1,2 @@", " def add(a, b):",
+             "-    return a - b", "+    return a + b", ""]  # fmt: skip
+    patch = "\n".join(lines)
+    desk = RunDesk(root)
+    with ModelServer([Say({"patch": patch})]) as server:
+        for name, value in server.environment().items():
+            monkeypatch.setenv(name, value)
+        config = "roles: {{implementer: {{model: 'openai:gpt-5'}}}}\n"
+        config += "llm: {{base_url: '{url}/v1'}}\nruns: {{max_tokens: {most}}}\n"
+        desk.configure(config.format(url=server.url, most=10))
+        desk.start(a_plan(a_step(1)))
+        run = desk.go()
+        assert run.stop is not None
+        assert (run.phase, run.stop.reason_code) == (RunPhase.NEEDS_INPUT, StopCode.BUDGET_EXCEEDED)
+        assert "runs.max_tokens" in run.stop.message
+        assert not server.requests, "nothing was asked"
+        desk.configure(config.format(url=server.url, most=1_000_000))
+        run = desk.go(retry=True)
+    assert run.steps[0].status is StepStatus.PROPOSED
+    assert run.spent.input_tokens > 0
+    assert desk.decide("S01").phase is RunPhase.COMPLETED
+
+
+def test_somebody_commits_to_the_branch_of_a_run(root: Path):
+    desk = RunDesk(root, implementer=BOTH)
+    desk.start(TWO)
+    desk.go(review=Review.EACH)
+    work = desk.decide("S01").work_branch
+    theirs = git(root, "commit-tree", "-p", work, "-m", "theirs", f"{work}^{{tree}}")
+    git(root, "update-ref", f"refs/heads/{work}", theirs)
+    with suppress(BranchRefused):
+        desk.decide("S02")
+    assert stopped(desk) is StopCode.BRANCH_MOVED
+    assert git(root, "rev-parse", work) == theirs
+
+
+@pytest.mark.req("RN-2", "RN-3")
+def test_everything_that_is_wrong_with_a_plan_is_named_before_there_is_a_run(root: Path):
+    desk = RunDesk(root, implementer=FIX)
+    step = a_step(1, scope={"max_diff_lines": 5_000}, links_to_ac=["AC-09"])
+    step["expected_diff"]["lines_max"] = 5_000
+    plan = a_plan(step, step, {**a_step(3), "step_id": "3"}, gates={"forbid_gh": False})
+    plan["context"]["acceptance_criteria"] = plan["context"]["acceptance_criteria"][:2]
+    plan["base_branch"] = plan["work_branch"]
+    with pytest.raises(UnfitForRun) as caught:
+        desk.start(plan)
+    for code in (
+        "SCHEMA_INVALID", "STEP_ID_INVALID", "STEP_ID_DUPLICATE", "EXPECTED_DIFF_TOO_LARGE",
+        "SCOPE_DIFF_TOO_LARGE", "GH_NOT_FORBIDDEN", "AC_TOO_FEW", "AC_UNKNOWN",
+    ):  # fmt: skip
+        assert code in str(caught.value.details["why"]), code
+    for wrong, code in (
+        ({**plan, "steps": []}, "STEPS_EMPTY"),
+        ({**plan, "version": "9"}, "VERSION_UNSUPPORTED"),
+    ):
+        with pytest.raises(UnfitForRun, match=code):
+            desk.start(wrong)
+    with desk.open() as workspace, pytest.raises(UnfitForRun, match="JSON_PARSE_ERROR"):
+        start_from_file(workspace, b"{", "planning.json")

@@ -79,6 +79,7 @@ class StopCode(StrEnum):
     BASE_BRANCH_MISSING = "BASE_BRANCH_MISSING"
     DIRTY_WORKTREE = "DIRTY_WORKTREE"
     WORK_BRANCH_EXISTS = "WORK_BRANCH_EXISTS"
+    MAIN_BRANCH = "MAIN_BRANCH"
     GH_FORBIDDEN = "GH_FORBIDDEN"
     NO_UNIT_COMMAND = "NO_UNIT_COMMAND"
     E2E_REQUIRED = "E2E_REQUIRED"
@@ -170,7 +171,7 @@ class Evidence(Document, frozen=True, kw_only=True, omit_defaults=True):
 
     command: str
     kind: str
-    """unit or e2e."""
+    """unit, e2e, or check: what is configured for every plan."""
     exit_code: int
     duration_sec: float
     tree: str

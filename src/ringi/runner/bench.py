@@ -151,3 +151,5 @@ class RunServices(NamedTuple):
     files: RunFiles
     mask: Callable[[str], str]
     on_event: Callable[[RunEvent], None] = lambda _: None
+    checks: Sequence[str] = ()
+    """Commands that also run whenever a plan was carried out, whoever made it: format, build and such."""

@@ -60,9 +60,10 @@ def decide(carrier: Carrier, index: int) -> None:
 
 def _committed(carrier: Carrier, index: int, decision: Decision) -> None:
     run, step, state = carrier.at(index)
-    evidence = decision.evidence or state.evidence
+    evidence = state.evidence
     if decision.tree and carrier.bench.sandboxed():  # the person changed what had been tested
         evidence = evidence_on(carrier, index, decision.tree)
+    evidence += decision.evidence  # what ran for real, on the branch
     done = with_step(
         run,
         index,

@@ -14,6 +14,7 @@ from ringi.runner.working import role_failed
 from ringi.text import Text
 
 _S = StepStatus
+_CHECK: Final = "check"
 _JUDGES: Final = (RunRole.REVIEWER, RunRole.QA)
 _SHOWN_OUTPUT: Final = 4_000
 _SHOWN_DIFF: Final = 60_000
@@ -29,7 +30,8 @@ def test(carrier: Carrier, index: int) -> None:
     found = evidence_on(carrier, index, state.tree)
     tested = with_step(run, index, evidence=found)
     failed = found[-1] if found and not found[-1].passed else None
-    if failed is None or not carrier.plan.gates.require_unit_pass:
+    required = carrier.plan.gates.require_unit_pass or (failed and failed.kind == _CHECK)
+    if failed is None or not required:
         carrier.save(with_step(tested, index, status=_S.REVIEWING), f"{step.step_id}: reviewing")
         return
     gate_failed(carrier, index, tested, failed)
@@ -50,8 +52,10 @@ def evidence_on(carrier: Carrier, index: int, tree: str) -> tuple[Evidence, ...]
 
 def _gates(carrier: Carrier, index: int) -> list[tuple[str, str]]:
     run, step, _ = carrier.at(index)
-    unit = [("unit", command) for command in unit_commands(run, carrier.plan, step)]
-    return unit + [("e2e", command) for command in e2e_commands(carrier.plan, step)]
+    found = [("unit", command) for command in unit_commands(run, carrier.plan, step)]
+    found += [("e2e", command) for command in e2e_commands(carrier.plan, step)]
+    named = {command for _, command in found}
+    return found + [(_CHECK, command) for command in carrier.services.checks if command not in named]
 
 
 def _one_test(carrier: Carrier, index: int, kind: str, command: str, number: int) -> Evidence:

@@ -74,6 +74,7 @@ def _services(
         files=RunFiles(workspace.places.root, run.request_id, run.run_id, workspace.services.mask),
         mask=workspace.services.mask,
         on_event=on_event,
+        checks=workspace.services.rules.checks.after,
     )
 
 

@@ -21,6 +21,7 @@ from ringi.errors import (
     BranchRefused,
     CheckFailed,
     CopyFailed,
+    MainBranch,
     NotApproved,
     NotFound,
     NotGranted,
@@ -35,6 +36,7 @@ from ringi.plans.approve import subject_now
 from ringi.plans.check import files_after
 from ringi.plans.merge import changed_files, merged_specs, open_conflicts
 from ringi.plans.propose import set_specs
+from ringi.policy.globs import globs
 from ringi.process.capture import last
 from ringi.process.git import Git, index_entries
 from ringi.runner.bench import Begun, Decided, Decision, Merged
@@ -51,7 +53,14 @@ from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.copy_run import RUN, CopyRun, lay_over
 from ringi.workspace.copy_steps import file_ids, line_counts, patch_between, since, stand_at
 from ringi.workspace.leads_back import results_doubt
-from ringi.workspace.run_branch import BranchOf, RunBranch, base_of, dirty_files, require_free
+from ringi.workspace.run_branch import (
+    BranchOf,
+    RunBranch,
+    base_of,
+    dirty_files,
+    main_of_remotes,
+    require_free,
+)
 from ringi.workspace.tree import Tree
 
 _KEPT_OUTPUT: Final = 16_384
@@ -308,6 +317,9 @@ def _branch_to_make(workspace: OpenWorkspace, run: Run) -> RunBranch:
         workspace.places,
         BranchOf(run.run_id, run.base_branch, "", run.work_branch, run.in_place),
     )
+    mains = globs(workspace.settings.runs.main_branches)
+    if mains.match(run.work_branch) or run.work_branch in main_of_remotes(root):
+        raise MainBranch(branch=run.work_branch)
     if not branch.is_made:  # else it was, and the one who made it was killed
         require_free(root, run.work_branch)
     base = base_of(root, run.work_branch if run.in_place and branch.is_made else run.base_branch)

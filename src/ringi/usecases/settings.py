@@ -59,6 +59,8 @@ class RunSettings(NamedTuple):
     """By model: dollars for a million tokens that it reads, and that it writes."""
     never_send: tuple[str, ...] = ()
     """Globs of files that no model is shown."""
+    main_branches: tuple[str, ...] = ()
+    """Globs of branches that no run commits to."""
 
 
 class Settings(NamedTuple):

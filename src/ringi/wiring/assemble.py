@@ -408,6 +408,7 @@ def run_settings(loaded: Loaded) -> RunSettings:
         max_dollars=config.runs.max_dollars if config.runs.max_dollars < MOST_DOLLARS else None,
         prices={name: (float(read), float(written)) for name, read, written in prices},
         never_send=config.context.never_send,
+        main_branches=config.runs.main_branches,
     )
 
 

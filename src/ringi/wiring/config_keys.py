@@ -151,10 +151,11 @@ class Roles(Section, frozen=True):
 
 
 class Runs(Section, frozen=True):
-    """What models may take in a whole run."""
+    """What models may take in a whole run, and where none commits."""
 
     max_tokens: Annotated[int, Rule(Guard.SMALLER, least=1)] = 5_000_000
     max_dollars: Annotated[float, Rule(Guard.SMALLER)] = MOST_DOLLARS
+    main_branches: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=GLOB)] = ("main", "master")
 
 
 # Chapters 9, 11 and 12 of the planning process; what nothing reads yet, the documentation says.

@@ -115,6 +115,16 @@ def require_free(root: Path, work_branch: str) -> None:
         raise WorkBranchExists(branch=taken[0].removeprefix("refs/heads/"))
 
 
+def main_of_remotes(root: Path) -> frozenset[str]:
+    """The branches that the remotes call their own."""
+    git = Git(_repository(root).git_dir)
+    heads = _line(git, "for-each-ref", "--format=%(refname) %(symref)", "refs/remotes/").splitlines()
+    pairs = (line.split(" ", 1) for line in heads if line.count(" ") == 1)
+    return frozenset(
+        target.removeprefix(name.removesuffix("HEAD")) for name, target in pairs if name.endswith("/HEAD")
+    )
+
+
 def dirty_files(root: Path) -> tuple[str, ...]:
     """Files that differ from the newest commit, without ignored ones; not all of very many."""
     git = Git(_repository(root).git_dir, root, personal=True)

@@ -68,6 +68,7 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "llm.prices": (["openai:gpt-5 1.25 10", "x 0 0"], ["y 1 2"]),
     "runs.max_tokens": (1_000_000, 10),
     "runs.max_dollars": (20.5, 0.0),
+    "runs.main_branches": (["trunk", "release/*"], ["stable"]),
     "planning.skip_after_sec": (0.0, 60.0),
     "logs.detail": ("off", "off"),
     "context.tokens": (2000, 100),
@@ -244,7 +245,11 @@ def test_the_defaults_are_the_promised_ones():
             }
             for role in ROLES
         },
-        "runs": {"max_tokens": 5_000_000, "max_dollars": 1_000_000.0},
+        "runs": {
+            "max_tokens": 5_000_000,
+            "max_dollars": 1_000_000.0,
+            "main_branches": ["main", "master"],
+        },
         "planning": {"skip_after_sec": 300.0},
         "context": {"tokens": 3000, "never_send": []},
         "logs": {"detail": "on", "mask": []},
@@ -281,6 +286,7 @@ def test_what_guards_is_named():
         "llm.prices": Guard.TRUSTED,
         "runs.max_tokens": Guard.SMALLER,
         "runs.max_dollars": Guard.SMALLER,
+        "runs.main_branches": Guard.ADDED,
         **{f"roles.{role}.{key}": Guard.TRUSTED for role in ROLES for key in ("how", "command", "model")},
         **{
             f"roles.{role}.{key}": Guard.SMALLER

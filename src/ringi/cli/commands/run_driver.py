@@ -43,7 +43,7 @@ _REFUSED: Final = frozenset(
         *(StopCode.NO_GIT, StopCode.UNBORN_BRANCH, StopCode.DETACHED_HEAD, StopCode.BASE_BRANCH_MISSING),
         *(StopCode.DIRTY_WORKTREE, StopCode.WORK_BRANCH_EXISTS, StopCode.GH_FORBIDDEN, StopCode.OUT_OF_SCOPE),
         *(StopCode.STEP_TOO_LARGE, StopCode.UNFIT_CHANGES, StopCode.UNIT_TEST_FAILED, StopCode.E2E_FAILED),
-        *(StopCode.TEST_TIMEOUT, StopCode.COMMIT_REWRITTEN),
+        *(StopCode.TEST_TIMEOUT, StopCode.COMMIT_REWRITTEN, StopCode.MAIN_BRANCH),
     ]
 )
 _CHOICES: Final = Text("[a]pprove all  [1] look into one  [r]eject one  [s]how again  [?]  [q]uit")
