@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import context, dependencies, desk, growth, patching, planning, plans, snapshots
+from bench import context, dependencies, desk, growth, patching, planning, plans, runs, snapshots
 from bench.measure import Figure, command, ratio, take_turns
 from bench.scratch import approved, fill, opened, scratch
 
@@ -101,6 +101,7 @@ def main() -> int:
         context.figures,
         desk.figures,
         planning.figures,
+        runs.figures,
         growth.figures,
     )
     for job in jobs:

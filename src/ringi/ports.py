@@ -92,10 +92,7 @@ class Commands(Protocol):
         """Whether a command would run in a sandbox now. Raises NoSandbox if one is required and missing."""
 
     def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> Ran:
-        """`folder` is a path below the workspace, empty for the workspace itself.
-
-        Raises NoSuchProgram, PathRefused, and NoSandbox if it needs one and there is none.
-        """
+        """In a folder below the workspace; empty: itself. Raises NoSuchProgram, PathRefused or NoSandbox."""
 
 
 class CommitPlace(NamedTuple):
@@ -189,12 +186,9 @@ class CheckRunner(Protocol):
         """Whether commands of a plan run in a sandbox in checks before its execution."""
 
     def __call__(
-        self,
-        commands: Sequence[str],
-        files: Mapping[str, tuple[bytes, int] | None],
-        phase: CheckPhase,
+        self, commands: Sequence[str], files: Mapping[str, tuple[bytes, int] | None], phase: CheckPhase,
         reviewer: int = 0,
-    ) -> tuple[CheckResult, ...]:
+    ) -> tuple[CheckResult, ...]:  # fmt: skip
         """Runs in a copy of the workspace with these files replaced (bytes, permission bits; None: deleted).
 
         Stops at the first that fails. The copy is kept for the process `reviewer`, which removes it.
@@ -230,8 +224,13 @@ class CodeContext(Protocol):
     def snapshot(self) -> str:
         """The id of the workspace as it is now; empty if somebody keeps writing to it."""
 
-    def gather(self, request: str, *, tokens: int | None = None, limit: int | None = None) -> Gathered:
-        """At most so many tokens of text, and files; None stands for the configured number."""
+    def gather(
+        self, request: str, *, tokens: int | None = None, limit: int | None = None, about: Sequence[str] = ()
+    ) -> Gathered:
+        """At most so many tokens of text, and files; None stands for the configured number.
+
+        If `about` names paths, only they are read; all else counts by what is known of it, or by its name.
+        """
 
     def read(self, paths: Sequence[str], tokens: int | None = None) -> str:
         """These files, or some lines (app.py:10-40), masked, within the budget; says which there are not."""

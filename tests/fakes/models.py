@@ -94,7 +94,9 @@ class ShownProject:
     def snapshot(self) -> str:
         return codec.digest(codec.canonical(self.files))
 
-    def gather(self, request: str, *, tokens: int | None = None, limit: int | None = None) -> Gathered:
+    def gather(
+        self, request: str, *, tokens: int | None = None, limit: int | None = None, about: Sequence[str] = ()
+    ) -> Gathered:
         del tokens, limit
         self.gathered.append(request)
         text = "\n".join(self.files)

@@ -83,8 +83,11 @@ class Bench(Protocol):
     def begin(self, run: Run, plan: RunPlan) -> Begun | Stop:
         """Checks the repository, makes the branch and the copy."""
 
-    def copy(self, run: Run) -> WorkCopy:
+    def require_copy(self, run: Run) -> None:
         """Raises CopyFailed if it is gone."""
+
+    def copy(self, run: Run) -> WorkCopy:
+        """For somebody who works in it. Raises CopyFailed if it is gone."""
 
     def new_copy(self, run: Run) -> Begun:
         """Another one, with the files of the branch."""

@@ -56,7 +56,7 @@ class Carrier:
     def is_lost(self, run: Run) -> bool:
         """Whether the copy is gone; then the run stops, and trying again makes another."""
         try:
-            self.bench.copy(run)
+            self.bench.require_copy(run)
         except CopyFailed as error:
             message = Text("the copy in which the roles work is lost: {why}", why=error.details["why"])
             self.halt(stop_of(StopCode.COPY_LOST, message, f"ringi retry {run.run_id}"))

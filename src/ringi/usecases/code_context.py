@@ -72,8 +72,15 @@ class SnapshotContext:
         view = self._now()
         return view.id if view.settled else ""
 
-    def gather(self, request: str, *, tokens: int | None = None, limit: int | None = None) -> Gathered:
-        view, budget = self._now(), self._tokens if tokens is None else tokens
+    def gather(
+        self,
+        request: str,
+        *,
+        tokens: int | None = None,
+        limit: int | None = None,
+        about: Sequence[str] = (),
+    ) -> Gathered:
+        view, budget = self._now(tuple(about)), self._tokens if tokens is None else tokens
         ranked = rank(request, view.corpus, _LIMIT if limit is None else limit)
         ranked = ranked_by(view.source, ranked, request)
         facts = replace(view.facts, found=found_files(ranked))
@@ -107,12 +114,14 @@ class SnapshotContext:
         lines = view.source.read(path) if path in view.source.kinds else ()
         return path in view.files and (not lines or line <= len(lines))
 
-    def _now(self) -> "_View":
+    def _now(self, about: tuple[str, ...] = ()) -> "_View":
         snapshots = self._snapshots()
         # To plan by, a mixture of several moments is better than nothing.
         snapshot, restless = snapshots.look()
-        if self._view is None or self._view.id != snapshot.id:
-            self._view = _View(snapshots, snapshot, self._tree, self._may_send, self._mask, self._index)
+        if self._view is None or self._view.id != snapshot.id or self._view.about not in {(), about}:
+            self._view = _View(
+                snapshots, snapshot, self._tree, self._may_send, self._mask, self._index, about
+            )
         self._view.settled = not restless
         self._view.restless = (*restless, *snapshot.unreadable)[:_NAMED]
         return self._view
@@ -132,17 +141,19 @@ class _View:
         may_send: Callable[[str], bool],
         mask: Callable[[str], str],
         index: Path,
+        about: tuple[str, ...],
     ) -> None:
         self._snapshots = snapshots
         self._snapshot = snapshot
         self._tree = tree
         self._mask = mask
         self.id = snapshot.id
+        self.about = about
         self.settled = True
         self.restless: tuple[str, ...] = ()
         self.files = {file.path: file for file in snapshots.files(snapshot).files}
         sent = [file for path, file in self.files.items() if file.mode in _FILES and may_send(path)]
-        self.corpus = corpus_of(sent, self._contents, index)
+        self.corpus = corpus_of(sent, self._contents, index, about)
         kinds = {path: self.corpus.kinds[path] for path in self.corpus.paths}
         self.source = Source(kinds, lru_cache(_KEPT_FILES)(self._lines), self.corpus.outline)
 

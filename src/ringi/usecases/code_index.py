@@ -6,6 +6,7 @@ from typing import Final
 
 from ringi.context import MOST_TEXT, Content, Corpus, Index
 from ringi.domain.project_state import LINK_MODE, StateFile
+from ringi.domain.run_plan import inside
 from ringi.workspace.dependencies.definitions import definitions, readers
 from ringi.workspace.dependencies.references import LARGEST, Source, key
 
@@ -14,10 +15,17 @@ Contents = Callable[[Sequence[StateFile]], Iterable[tuple[StateFile, bytes]]]
 _SAMPLE: Final = 8000
 _MOST_AT_ONCE: Final = 64 * 1024 * 1024
 """Bytes that are read anew for one request; what is left counts by its path until the next."""
+_MOST_ABOUT: Final = 1024 * 1024
+"""As above, if only some paths matter: whoever asks does not want to wait for all of them."""
 
 
-def corpus_of(files: Iterable[StateFile], contents: Contents, folder: Path) -> Corpus:
-    """Reads what the index in the folder does not know yet. Links count by their path alone."""
+def corpus_of(
+    files: Iterable[StateFile], contents: Contents, folder: Path, about: Sequence[str] = ()
+) -> Corpus:
+    """Reads what the index in the folder does not know yet; with `about`, only what is inside of these paths.
+
+    Links count by their path alone.
+    """
     known = {file.path: file for file in files}
     reader = readers()
     keys = {path: key(reader(path), file.oid) for path, file in known.items() if file.mode != LINK_MODE}
@@ -26,18 +34,20 @@ def corpus_of(files: Iterable[StateFile], contents: Contents, folder: Path) -> C
     """The keys of the files to be read, by how their definitions are."""
     seen = set()
     for path in sorted(keys):
-        if (at := keys[path]) not in index and at not in seen:
+        if (at := keys[path]) not in index and at not in seen and (not about or inside(path, about)):
             seen.add(at)
             wanted.setdefault(reader(path), {})[path] = at
-    index.add(_read(wanted, lambda paths: contents([known[path] for path in paths])))
+    room = _Room(_MOST_ABOUT if about else _MOST_AT_ONCE)
+    index.add(_read(wanted, lambda paths: contents([known[path] for path in paths]), room))
     index.keep(frozenset(keys.values()))
     return Corpus(index, {path: keys.get(path, "") for path in known})
 
 
 def _read(
-    wanted: dict[str, dict[str, str]], contents: Callable[[Iterable[str]], Iterable[tuple[StateFile, bytes]]]
+    wanted: dict[str, dict[str, str]],
+    contents: Callable[[Iterable[str]], Iterable[tuple[StateFile, bytes]]],
+    room: "_Room",
 ) -> Iterator[Content]:
-    room = _Room(_MOST_AT_ONCE)
     # Languages before plain text: if there is too much to read at once, that waits.
     for language, keys in sorted(wanted.items(), reverse=True):
         texts: dict[str, bytes] = {}

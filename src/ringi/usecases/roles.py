@@ -244,8 +244,11 @@ class _Briefs:
     @cached_property
     def _context(self) -> str:
         step = self._task.step
-        request = "\n".join([step.title, step.intent, *step.scope.target_paths])
-        return self._services.code().gather(request, tokens=_CONTEXT_TOKENS).context.text
+        targets = step.scope.target_paths
+        request = "\n".join([step.title, step.intent, *targets])
+        # A model sees nothing else; everybody else can search, and does not wait until all is read.
+        about = () if self._how is RoleHow.MODEL else targets
+        return self._services.code().gather(request, tokens=_CONTEXT_TOKENS, about=about).context.text
 
     def _decisions(self) -> Iterator[Decision]:
         if not self._task.run.planning_session_id:

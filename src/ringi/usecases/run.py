@@ -131,7 +131,7 @@ def _anew(workspace: OpenWorkspace, bench: Bench, run: Run) -> Run:
         if _has_ended(workspace, run.steps[at].plan_id):
             run = machine.with_step(run, at, plan_id="")
     try:
-        bench.copy(run)
+        bench.require_copy(run)
     except CopyFailed:
         begun = bench.new_copy(run)
         run = replace(run, copy_id=begun.copy_id)

@@ -77,6 +77,8 @@ class RunBench:
         self._sandbox = sandbox
         self._outputs: dict[tuple[str, str], str] = {}
         """The last lines of commands, by tree and command, for the checks of a plan."""
+        self._seen = ""
+        """The tree of the copy, if nobody has worked in it since it was captured."""
 
     # ------------------------------------------------------------------ the beginning
 
@@ -96,12 +98,19 @@ class RunBench:
             copy.remove()
             copy = None
         copy = copy or _make(self._workspace, run)
-        _bring_to(copy, branch)
-        return Begun(branch.of.base_commit, copy.shadow.capture().tree, copy.id)
+        self._seen = _bring_to(copy, branch)
+        return Begun(branch.of.base_commit, self._seen, copy.id)
 
     # ------------------------------------------------------------------ the copy
 
+    def require_copy(self, run: Run) -> None:
+        self._copy(run)
+
     def copy(self, run: Run) -> WorkCopy:
+        self._seen = ""
+        return self._copy(run)
+
+    def _copy(self, run: Run) -> WorkCopy:
         copy = WorkCopy.open(self._workspace.places.copies / run.copy_id)
         if copy.is_gone:
             raise CopyFailed(why=Text("its folder {folder} is gone", folder=str(copy.tree)))
@@ -116,19 +125,22 @@ class RunBench:
         if (old := _copy_of(self._workspace.places.copies, run.run_id)) is not None:
             old.remove()
         copy = _make(self._workspace, run)
-        _bring_to(copy, branch)
-        return Begun(run.base_commit, copy.shadow.capture().tree, copy.id)
+        self._seen = _bring_to(copy, branch)
+        return Begun(run.base_commit, self._seen, copy.id)
 
     def stand_at(self, run: Run, tree: str) -> None:
-        stand_at(self.copy(run), tree)
+        if self._seen != tree:
+            stand_at(self._copy(run), tree)
+            self._seen = tree
 
     def measure(self, run: Run, base_tree: str) -> Changes:
-        copy = self.copy(run)
+        copy = self._copy(run)
         found = since(copy, base_tree).difference()
+        self._seen = found.tree
         return Changes(found.tree, line_counts(copy, found), found.left_out)
 
     def patch(self, run: Run, base_tree: str, tree: str) -> bytes:
-        return patch_between(self.copy(run), base_tree, tree)
+        return patch_between(self._copy(run), base_tree, tree)
 
     # ------------------------------------------------------------------ commands
 
@@ -170,9 +182,12 @@ class RunBench:
     # ------------------------------------------------------------------ the plan of a step
 
     def propose(self, run: Run, step: RunStep, state: StepState, checks_after: Sequence[str]) -> int:
-        copy = self.copy(run)
-        stand_at(copy, state.tree)
-        difference = since(copy, state.base_tree).difference(self._workspace.services.rules.max_specs)
+        self.stand_at(run, state.tree)
+        copy, most = self._copy(run), self._workspace.services.rules.max_specs
+        difference = since(copy, state.base_tree).difference(most)
+        if difference.tree != state.tree:  # a process that nobody knows of wrote to it
+            stand_at(copy, state.tree)
+            difference = since(copy, state.base_tree).difference(most)
         who = [attempt.who for attempt in state.attempts if attempt.role is step.role]
         order = StepPlan(
             plan_id=state.plan_id,
@@ -222,9 +237,7 @@ class RunBench:
         if end.commit:
             tree, version = "", document.plan.version
             if version != state.plan_version:
-                copy = self.copy(run)
-                _bring_to(copy, self._workspace.branch(run.run_id))
-                tree = copy.shadow.capture().tree
+                tree = self._seen = _bring_to(self._copy(run), self._workspace.branch(run.run_id))
             used = [one.proof for one in there.services.store.approvals(state.plan_id) if one.spent_by]
             grant = used[-1].grant or "" if used else ""
             return Decision(Decided.COMMITTED, end.commit, "", version, tree, evidence, grant)
@@ -237,8 +250,7 @@ class RunBench:
     def merge(self, run: Run, state: StepState) -> Merged:
         there = self._workspace.on_branch(run.run_id)
         copy = self.copy(run)
-        _bring_to(copy, self._workspace.branch(run.run_id))
-        base = copy.shadow.capture().tree
+        base = _bring_to(copy, self._workspace.branch(run.run_id))
         services, document = there.services, there.plan.get(state.plan_id)
         its_turn = replace(document, step=UNSET)  # until then no step is compared with the branch
         if changed_files(services, its_turn):
@@ -348,8 +360,8 @@ def _copy_of(copies: Path, run_id: str) -> WorkCopy | None:
     return None
 
 
-def _bring_to(copy: WorkCopy, branch: RunBranch) -> None:
-    """The copy gets the files of the branch, as they are in its folder."""
+def _bring_to(copy: WorkCopy, branch: RunBranch) -> str:
+    """The copy gets the files of the branch, as they are in its folder; returns its tree."""
     captured = copy.shadow.capture()
     there = file_ids(copy, captured.tree)
     wanted = _index(branch.root)
@@ -361,8 +373,10 @@ def _bring_to(copy: WorkCopy, branch: RunBranch) -> None:
             place = branch.root / os.fsdecode(path)
             if place.is_file() and not place.is_symlink():
                 files[os.fsdecode(path)] = (place.read_bytes(), place.stat().st_mode & 0o777)
-    if files:
-        lay_over(Tree(OsFileSystem(), copy.tree), files)
+    if not files:
+        return captured.tree
+    lay_over(Tree(OsFileSystem(), copy.tree), files)
+    return copy.shadow.capture().tree
 
 
 def _check(one: Evidence, output: str) -> CheckResult:

@@ -80,6 +80,20 @@ def test_a_link_counts_by_its_path(tmp_path: Path):
     assert rank("secret", corpus) == []
 
 
+READ = {"shop/invoice.py", "tests/test_basket.py", "tests/test_mail.py"}
+
+
+def test_where_only_some_paths_matter_the_others_count_by_their_names(tmp_path: Path):
+    project = Project(SHOP)
+    some = corpus_of(project.listed(), project.contents, tmp_path, ["shop/invoice.py", "tests/"])
+    assert set(project.was_read) == READ
+    assert [one.name for one in some.outline("shop/invoice.py")] == ["render_invoice"]
+    assert "shop/basket.py" in {one.path for one in rank("basket", some)}
+    # Whoever wants all of it reads what is missing, and only that.
+    project.corpus(tmp_path)
+    assert set(project.was_read) == set(SHOP) - READ
+
+
 def test_what_is_no_longer_used_is_dropped_in_the_end(tmp_path: Path):
     project = Project({f"f{n}.py": f"def first{n}(): ...\n" for n in range(1100)})
     project.corpus(tmp_path)

@@ -39,7 +39,9 @@ class Project:
     def snapshot(self) -> str:
         return "s1"
 
-    def gather(self, request: str, *, tokens: int | None = None, limit: int | None = None) -> Gathered:
+    def gather(
+        self, request: str, *, tokens: int | None = None, limit: int | None = None, about: Sequence[str] = ()
+    ) -> Gathered:
         del request, tokens, limit
         found = FoundFile(path="src/app.py", kind=FileKind.SOURCE, tests=("tests/test_app.py",))
         readme = FoundFile(path="README.md", kind=FileKind.DOC)
