@@ -53,6 +53,7 @@ def found_files(ranked: Iterable[Ranked]) -> tuple[FoundFile, ...]:
             score=one.score,
             definitions=one.definitions,
             tests=one.tests[:_MOST_TESTS],
+            has=one.has,
         )
         for one in ranked
     )

@@ -1,7 +1,7 @@
 """Which files a request is about, best first (BM25 over text, definitions and paths, and what it names)."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -10,7 +10,7 @@ from ringi.context.corpus import Corpus, path_terms
 from ringi.context.index import Chunk
 from ringi.context.names import Names, Naming
 from ringi.context.request import Request, read_request
-from ringi.context.words import counted
+from ringi.context.words import counted, terms_of, words_in
 from ringi.domain.context import Definition, FileKind
 from ringi.text import Text
 
@@ -27,6 +27,8 @@ class Ranked(NamedTuple):
     """First and last line of the part that fits best."""
     tests: tuple[str, ...] = ()
     """The test files that go with it by name."""
+    has: tuple[str, ...] = ()
+    """The words of the request's first line that are in it."""
 
 
 class Weights(NamedTuple):
@@ -62,6 +64,7 @@ _MOST_BRIDGES: Final = 16
 _MOST_WORDS: Final = 4
 _MOST_REASONS: Final = 4
 _MOST_TESTS: Final = 3
+_MOST_OF_A_LINE: Final = 20
 
 
 class _Scores:
@@ -150,6 +153,12 @@ class _Scores:
         having += [term for term in own if term in self.weights and term not in self.found]
         return sorted(having, key=lambda term: (-self.weights[term], term))
 
+    def having(self, path: str, words: Iterable[str]) -> tuple[str, ...]:
+        """Those of the words that are in it as a whole."""
+        doc = self._corpus.doc_of.get(path, -1)
+        whole = {word: terms[0] for word in words if (terms := terms_of(word))}
+        return tuple(word for word, term in whole.items() if doc in self.found.get(term, ()))
+
     def _chunks_of(self, path: str) -> list[tuple[float, Chunk]]:
         """Best first."""
         doc = self._corpus.doc_of.get(path)
@@ -179,6 +188,7 @@ def rank(request: str, corpus: Corpus, limit: int = 50, weights: Weights = WEIGH
     for path, naming in named.items():
         if naming is Naming.PATH:
             found[path] += weights.first * best
+    first = words_in(asked.text.strip().partition("\n")[0])[:_MOST_OF_A_LINE]
     order = sorted((path for path in found if found[path] > 0), key=lambda path: (-found[path], path))
     return [
         Ranked(
@@ -189,6 +199,7 @@ def rank(request: str, corpus: Corpus, limit: int = 50, weights: Weights = WEIGH
             scores.definitions(path),
             scores.lines(path),
             beside.tests(path)[:_MOST_TESTS],
+            scores.having(path, first),
         )
         for path in order[:limit]
     ]

@@ -50,6 +50,8 @@ class FoundFile(CamelDocument, frozen=True, kw_only=True):
     """Those that fit the request, best first."""
     tests: tuple[str, ...] = ()
     """The test files beside it."""
+    has: tuple[str, ...] = ()
+    """The words of the request's first line that are in it."""
 
 
 class ProjectFacts(CamelDocument, frozen=True, kw_only=True):

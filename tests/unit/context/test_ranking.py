@@ -126,3 +126,9 @@ def test_reasons_are_sentences_with_the_words_of_the_request():
 def test_a_definition_that_is_named_comes_before_one_that_talks_about_it():
     text = "def caller():\n" + "    price(price, price)\n" * 9 + "\n\ndef price():\n    return 1\n"
     assert ranked({"a.py": text}, "price is wrong")[0].definitions[0].name == "price"
+
+
+def test_a_file_says_which_words_of_the_first_line_it_has():
+    files = {"a.py": "def call_text():\n    pass\n", "b.py": "text = call()\n"}
+    found = {one.path: one.has for one in ranked(files, "rename call_text to log_text\n\nIt calls the text.")}
+    assert found == {"a.py": ("call_text",), "b.py": ()}

@@ -227,6 +227,7 @@ _NEARLY: Final = 0.9
 _MOST_DEFINITIONS: Final = 2
 _LONGEST_PATH: Final = 100
 _FORMS: Final = ".github/"
+_SLOWLY: Final = "deprecate"
 _CODE_NAME: Final = re.compile(r"(?!__)[A-Za-z_]\w{2,60}", re.ASCII)
 _PART: Final = "A-Za-z0-9_.-"
 """Of a name. Japanese follows one without a space."""
@@ -268,11 +269,11 @@ def files_for(instruction: Instruction, project: ProjectFacts) -> Files:
     fitting = [file for file in found if file.kind in _PREFERRED.get(instruction.kind, (FileKind.SOURCE,))]
     # In a longer text a path may be that of a log, an input or a script that was run.
     paths = [file for file in told if file in fitting]
-    named = [file for file in fitting if _defines(file, title)][:1]
+    named = [file for file in found if _counts(file, instruction.kind) and _defines(file, title)][:1]
     traced = _traced(instruction.traced, fitting)
     asked = [file for file in told_in(instruction.title, told) if _counts(file, instruction.kind)]
     start = asked or list(dict.fromkeys([*named, *fitting[:1], *paths, *traced[:1], *_close(fitting)]))
-    start = start[:_MOST_NAMED]
+    start = _everywhere(instruction, title, found) or start[:_MOST_NAMED]
     tests = [file.path for file in told if file.kind is FileKind.TEST and _is_test(file.path)]
     tests += [test for file in start for test in file.tests if _is_test(test)]
     tests += [file.path for file in found if _is_shown(file.path) and is_test_name(file.path)]
@@ -289,6 +290,16 @@ def files_for(instruction: Instruction, project: ProjectFacts) -> Files:
     certain = bool(start) and all(file in told for file in start)
     known = bool(asked or paths or named)
     return Files(tuple(start), known, certain, tuple(others), "".join(tests[:1]), "".join(docs[:1]))
+
+
+def _everywhere(
+    instruction: Instruction, names: frozenset[str], found: Sequence[FoundFile]
+) -> list[FoundFile]:
+    """For a name that goes or changes: the files that have it, its definition first."""
+    if instruction.kind not in {Kind.RENAME, Kind.REMOVAL} or instruction.verb == _SLOWLY:
+        return []
+    having = [file for file in found if any(map(_is_special, names.intersection(file.has)))]
+    return sorted(having, key=lambda file: not _defines(file, names))
 
 
 def _traced(trace: str, fitting: Sequence[FoundFile]) -> list[FoundFile]:
@@ -361,9 +372,13 @@ def _says(text: str, end: str) -> bool:
 
 
 def _defines(file: FoundFile, names: frozenset[str]) -> bool:
-    """A plain word such as `get` or `run` is defined in many places."""
-    found = {_last(each) for each in file.definitions if not _NO_PLACE.search(each.name)} & names
-    return any("_" in name or name != name.lower() for name in found)
+    found = {_last(each) for each in file.definitions if not _NO_PLACE.search(each.name)}
+    return any(map(_is_special, found & names))
+
+
+def _is_special(name: str) -> bool:
+    """A plain word such as `get` or `run` is in many places."""
+    return "_" in name or name != name.lower()
 
 
 def _distance(folder: str, start: Sequence[FoundFile]) -> tuple[int, int]:

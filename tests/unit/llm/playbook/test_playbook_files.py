@@ -1,6 +1,7 @@
 """Which of the files that were found a request names."""
 
 import pytest
+from msgspec.structs import replace
 
 from ringi.domain.context import Definition, FileKind, FoundFile, ProjectFacts
 from ringi.llm.playbook.case import Files, case_of, told_in
@@ -99,6 +100,25 @@ def test_the_second_best_is_named_if_it_fits_nearly_as_well(score: float, start:
     found = [FoundFile(path="a.py", kind=FileKind.SOURCE, score=1.0)]
     found += [FoundFile(path=path, kind=FileKind.SOURCE, score=score) for path in ("b.py", "c.py")]
     assert [file.path for file in files("Sums are wrong", *found).start] == start
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("Rename make_row to new_row", ["shop/rows.py", "docs/rows.md", "shop/http.py"]),
+        ("Remove make_row", ["shop/rows.py", "docs/rows.md", "shop/http.py"]),
+        ("Deprecate make_row", ["shop/rows.py", "shop/http.py"]),
+        ("make_row is slow", ["shop/rows.py", "shop/http.py"]),
+    ],
+)
+def test_a_name_that_goes_or_changes_is_changed_wherever_it_is(text: str, start: list[str]):
+    found = (
+        FoundFile(path="docs/rows.md", kind=FileKind.DOC, has=("make_row", "is")),
+        FoundFile(path="shop/http.py", kind=FileKind.SOURCE, has=("make_row",)),
+        replace(code("shop/rows.py", "make_row"), has=("make_row",)),
+        FoundFile(path="shop/other.py", kind=FileKind.SOURCE, has=("is",)),
+    )
+    assert [file.path for file in files(text, *found).start] == start
 
 
 def test_a_frame_of_another_package_is_none_of_ours():
