@@ -1,8 +1,10 @@
 """A run that nobody watches: a signed standing approval lets its steps through, as far as it goes."""
 
 import json
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +94,8 @@ HIGH_PLAN = a_plan(a_step(1), a_step(2, scope={"target_paths": ["pyproject.toml"
     ("wanted", "why"),
     [
         ({"globs": ("*.py",)}, "README.md is not among its paths"),
-        ({"lines": 2}, "1 lines are needed, 0 are left"),
-        ({"steps": 1}, "1 of 1 steps are used up"),
+        ({"lines": 2}, "lines needed: 1, left: 0"),
+        ({"steps": 1}, "steps used up: 1 of 1"),
     ],
 )
 def test_what_is_beyond_it_waits_with_the_limit_in_words(desk: RunDesk, wanted: dict[str, Any], why: str):
@@ -283,6 +285,28 @@ def test_what_nobody_may_sign_or_nobody_signed(desk: RunDesk):
             draft_for_run(workspace, "2099", Wanted(), until)
         assert grants.list() == ()
     assert waits(desk.go()) == "the result waits for you"
+
+
+@pytest.mark.req("RN-5", "PT-8")
+@pytest.mark.parametrize("how", ["wider", "for this run"])
+def test_one_that_was_edited_in_the_ledger_covers_nothing(desk: RunDesk, how: str):
+    key, other = desk.key(), RunDesk(desk.root, implementer=BOTH)
+    other.start({**TWO, "run_id": "20260101-000000-ffffff", "work_branch": "aiflow/other"})
+    (other if how == "for this run" else desk).grant(key, lines=1)
+    with desk.open() as workspace:
+        ledger = workspace.places.state / "ringi.db"
+    with closing(sqlite3.connect(ledger)) as database, database:
+        [[text]] = database.execute("SELECT document FROM grants")
+        text = text.decode() if isinstance(text, bytes) else text
+        if how == "wider":
+            text = text.replace('lines_total\\":1', 'lines_total\\":9999').replace(
+                'lines_per_use\\":1', 'lines_per_use\\":9999'
+            )
+        for old, new in [(other.run_id, desk.run_id), ("aiflow/other", TWO["work_branch"])]:
+            text = text.replace(old, new)
+        database.execute("UPDATE grants SET document = ?", (text.encode(),))
+    assert "does not cover this: the log does not have it" in waits(desk.go())
+    assert not any(step.commit for step in desk.run().steps)
 
 
 @pytest.mark.req("RN-5", "PT-9")

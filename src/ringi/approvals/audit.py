@@ -257,7 +257,7 @@ def _beyond(facts: Facts, approval: Approval, subject: ApprovalSubject, scope: G
     until = counted(use_of(one) for one in uses if one.timestamp <= approval.timestamp)
     all_files, all_lines = sum(one.files for one in until), sum(one.lines for one in until)
     if scope.run and len(until) > scope.run.steps:
-        yield Text("{count} of {most} steps are used up", count=len(until), most=scope.run.steps)
+        yield Text("steps used up: {count} of {most}", count=len(until), most=scope.run.steps)
     most = scope.run.dollars if scope.run else UNSET
     if most is not UNSET and (approval.proof.run_dollars or 0.0) > most:
         yield Text("the run had spent more than it covers")

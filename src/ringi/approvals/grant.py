@@ -415,12 +415,12 @@ def _require_left(services: Granting, standing: StoredGrant, use: _Use, plan: st
     state = _state(services, standing)
     uses, terms = counted(state.uses, use.step_id), state.scope.run
     if terms and len(uses) >= terms.steps:
-        why = Text("{count} of {most} steps are used up", count=len(uses), most=terms.steps)
+        why = Text("steps used up: {count} of {most}", count=len(uses), most=terms.steps)
         raise GrantSpent(grant=standing.grant.id[:_SHOWN], plan=plan, why=why)
     files = state.scope.files_total - sum(past.files for past in uses)
     lines = state.scope.lines_total - sum(past.lines for past in uses)
     if terms and use.lines > lines:
-        why = Text("{count} lines are needed, {left} are left", count=use.lines, left=max(lines, 0))
+        why = Text("lines needed: {count}, left: {left}", count=use.lines, left=max(lines, 0))
         raise GrantSpent(grant=standing.grant.id[:_SHOWN], plan=plan, why=why)
     if use.files > files or use.lines > lines:
         why = Text(

@@ -24,7 +24,7 @@ def unfit_terms(run: Run, scope: GrantScope, terms: RunTerms) -> Text | None:
     if scope.requester != requester_of_run(run.run_id) or not CHANGING.issuperset(scope.kinds):
         return Text("it covers the steps of run {run} and nothing else", run=run.run_id)
     if not 1 <= terms.steps <= len(run.steps):
-        return Text("the run has {count} steps", count=len(run.steps))
+        return Text("steps of the run: {count}", count=len(run.steps))
     if terms.dollars is not UNSET and not (math.isfinite(terms.dollars) and terms.dollars >= 0):
         return Text("dollars are 0 or more")
     return _other_run(run, terms)

@@ -11,6 +11,8 @@ import msgspec
 
 from ringi.cli.app import App
 from ringi.cli.arguments import require_long
+from ringi.domain import codec
+from ringi.domain.grant import GrantSubject
 from ringi.domain.run import OVER, Run, RunPhase, errors_of, stage_of
 from ringi.domain.run_plan import RunPlan
 from ringi.errors import NoRun
@@ -41,9 +43,19 @@ class Looked(NamedTuple):
     """The last lines of what its command printed."""
     plans: Mapping[str, str]
     """By step: the short name of its plan, such as p7."""
+    standing: tuple[tuple[str, str], ...] = ()
+    """Standing approvals for its steps that nobody revoked: id, and until when."""
 
     def lines(self, most: int = 99) -> Iterator[Line]:
-        return run_lines(self.run, self.plan, self.printed, self.plans, working=self.working, most=most)
+        return run_lines(
+            self.run,
+            self.plan,
+            self.printed,
+            self.plans,
+            working=self.working,
+            most=most,
+            standing=self.standing,
+        )
 
 
 class RunReader:
@@ -68,7 +80,14 @@ class RunReader:
         with self.ledger.one_moment():
             run, plan = self.ledger.run(run_id), self.ledger.run_plan(run_id)
             plans = plan_names(self.ledger, run)
-        return Looked(run, plan, working, self._printed(run) if working else (), plans)
+            standing = tuple(self._standing(run)) if run.phase not in OVER else ()
+        return Looked(run, plan, working, self._printed(run) if working else (), plans, standing)
+
+    def _standing(self, run: Run) -> Iterator[tuple[str, str]]:
+        for grant, revoked_at in self.ledger.grants():
+            subject = codec.trusted(grant.subject.encode(), GrantSubject, "standing approval")
+            if revoked_at is None and subject.scope.run and subject.scope.run.run_id == run.run_id:
+                yield grant.id, subject.expires_at
 
     def _printed(self, run: Run) -> tuple[str, ...]:
         files = RunFiles(self._places.root, run.request_id, run.run_id, str)

@@ -301,7 +301,7 @@ def _ask_standing(there: OpenWorkspace, plan_id: str) -> Text:
     with suppress(RingiError):  # a person can still be asked
         there.plan.request_approval(plan_id)
     document, services = there.plan.get(plan_id), there.services
-    if document.state.status is PlanStatus.APPROVED:
+    if document.state.status is PlanStatus.APPROVED or not services.store.grants():
         return Text("")
     with suppress(RingiError):
         subject = subject_now(services, document, document.state.selection, services.clock.now())

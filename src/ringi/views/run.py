@@ -21,7 +21,7 @@ from ringi.runner.report import (
 )
 from ringi.text import Text, stored
 from ringi.views.lines import Line, Span, Style, line, prose, step
-from ringi.views.words import age
+from ringi.views.words import age, moment
 
 MARKS: Final = {
     StepStatus.WAITING: "·",
@@ -205,9 +205,14 @@ def run_lines(
     *,
     working: bool = False,
     most: int = 99,
+    standing: Sequence[tuple[str, str]] = (),
 ) -> Iterator[Line]:
-    """`plans`: by step, the short name of its plan."""
+    """`plans`: by step, the short name of its plan. `standing`: approvals for its steps, each until when."""
     yield from head_lines(run, working=working)
+    for grant, until in standing:
+        words = Text("unattended until {when} UTC: standing approval {grant}",
+                     when=moment(until), grant=grant[:GRANT_SHOWN])  # fmt: skip
+        yield line(words, Style.FAINT, indent=2)
     yield from step_lines(run, plan, printed, plans, most)
     if (spent := spent_line(run)) is not None:
         yield spent

@@ -191,7 +191,7 @@ def _limits(scope: GrantScope) -> Iterator[Text]:
 def _run_limits(scope: GrantScope, terms: RunTerms) -> Iterator[Text]:
     yield Text("commits on branch {branch} only", branch=terms.branch)
     yield Text("risk: at most {risk}", risk=words.RISK[scope.max_risk])
-    yield Text("in all: at most {steps} steps and {lines} lines", steps=terms.steps, lines=scope.lines_total)
+    yield Text("steps: at most {steps}, lines: at most {lines}", steps=terms.steps, lines=scope.lines_total)
     if terms.dollars is not UNSET:
         yield Text("until the run has spent ${dollars}", dollars=f"{terms.dollars:.2f}")
     if terms.hooks:
