@@ -243,8 +243,7 @@ class _Briefs:
 
     @cached_property
     def _context(self) -> str:
-        step = self._task.step
-        targets = step.scope.target_paths
+        step, targets = self._task.step, self._task.step.scope.target_paths
         request = "\n".join([step.title, step.intent, *targets])
         # A model sees nothing else; everybody else can search, and does not wait until all is read.
         about = () if self._how is RoleHow.MODEL else targets

@@ -104,20 +104,11 @@ class RunBench:
     # ------------------------------------------------------------------ the copy
 
     def require_copy(self, run: Run) -> None:
-        self._copy(run)
+        _open_copy(self._workspace, run)
 
     def copy(self, run: Run) -> WorkCopy:
         self._seen = ""
-        return self._copy(run)
-
-    def _copy(self, run: Run) -> WorkCopy:
-        copy = WorkCopy.open(self._workspace.places.copies / run.copy_id)
-        if copy.is_gone:
-            raise CopyFailed(why=Text("its folder {folder} is gone", folder=str(copy.tree)))
-        me = Supervisor.this_process()
-        if copy.record.supervisor != me:
-            copy.note(supervisor=me)
-        return copy
+        return _open_copy(self._workspace, run)
 
     def new_copy(self, run: Run) -> Begun:
         branch = self._workspace.branch(run.run_id)
@@ -130,17 +121,17 @@ class RunBench:
 
     def stand_at(self, run: Run, tree: str) -> None:
         if self._seen != tree:
-            stand_at(self._copy(run), tree)
+            stand_at(_open_copy(self._workspace, run), tree)
             self._seen = tree
 
     def measure(self, run: Run, base_tree: str) -> Changes:
-        copy = self._copy(run)
+        copy = _open_copy(self._workspace, run)
         found = since(copy, base_tree).difference()
         self._seen = found.tree
         return Changes(found.tree, line_counts(copy, found), found.left_out)
 
     def patch(self, run: Run, base_tree: str, tree: str) -> bytes:
-        return patch_between(self._copy(run), base_tree, tree)
+        return patch_between(_open_copy(self._workspace, run), base_tree, tree)
 
     # ------------------------------------------------------------------ commands
 
@@ -183,7 +174,7 @@ class RunBench:
 
     def propose(self, run: Run, step: RunStep, state: StepState, checks_after: Sequence[str]) -> int:
         self.stand_at(run, state.tree)
-        copy, most = self._copy(run), self._workspace.services.rules.max_specs
+        copy, most = _open_copy(self._workspace, run), self._workspace.services.rules.max_specs
         difference = since(copy, state.base_tree).difference(most)
         if difference.tree != state.tree:  # a process that nobody knows of wrote to it
             stand_at(copy, state.tree)
@@ -227,25 +218,9 @@ class RunBench:
         if status is PlanStatus.DISCARDED:
             return Decision(Decided.THROWN_AWAY)
         if status is PlanStatus.COMPLETED:
-            return self._ended(run, there, state, document)
+            self._seen = ""
+            return _ended(self._workspace, run, there, state, document)
         return Decision(Decided.WAITS, words=str(waits))
-
-    def _ended(self, run: Run, there: OpenWorkspace, state: StepState, document: PlanDocument) -> Decision:
-        end = step_end(there, state.plan_id) or StepEnd()
-        after = [one for one in document.state.checks if one.phase is CheckPhase.AFTER]
-        evidence = tuple(_evidence(one) for one in after)
-        if end.commit:
-            tree, version = "", document.plan.version
-            if version != state.plan_version:
-                tree = self._seen = _bring_to(self._copy(run), self._workspace.branch(run.run_id))
-            used = [one.proof for one in there.services.store.approvals(state.plan_id) if one.spent_by]
-            grant = used[-1].grant or "" if used else ""
-            return Decision(Decided.COMMITTED, end.commit, "", version, tree, evidence, grant)
-        if any(not one.passed for one in after):
-            words = next(one.output for one in after if not one.passed)
-            return Decision(Decided.TESTS_FAILED, words=words, evidence=evidence)
-        what = Decided.REWRITTEN if end.rewritten else Decided.NOT_COMMITTED
-        return Decision(what, words=str(end.failed or ""))
 
     def merge(self, run: Run, state: StepState) -> Merged:
         there = self._workspace.on_branch(run.run_id)
@@ -294,6 +269,26 @@ class RunBench:
                 copy.remove(wait=False)
             if run.base_commit:
                 self._workspace.branch(run.run_id).remove()
+
+
+def _ended(
+    workspace: OpenWorkspace, run: Run, there: OpenWorkspace, state: StepState, document: PlanDocument
+) -> Decision:
+    end = step_end(there, state.plan_id) or StepEnd()
+    after = [one for one in document.state.checks if one.phase is CheckPhase.AFTER]
+    evidence = tuple(_evidence(one) for one in after)
+    if end.commit:
+        tree, version = "", document.plan.version
+        if version != state.plan_version:
+            tree = _bring_to(_open_copy(workspace, run), workspace.branch(run.run_id))
+        used = [one.proof for one in there.services.store.approvals(state.plan_id) if one.spent_by]
+        grant = used[-1].grant or "" if used else ""
+        return Decision(Decided.COMMITTED, end.commit, "", version, tree, evidence, grant)
+    if any(not one.passed for one in after):
+        words = next(one.output for one in after if not one.passed)
+        return Decision(Decided.TESTS_FAILED, words=words, evidence=evidence)
+    what = Decided.REWRITTEN if end.rewritten else Decided.NOT_COMMITTED
+    return Decision(what, words=str(end.failed or ""))
 
 
 def _ask_standing(there: OpenWorkspace, plan_id: str) -> Text:
@@ -350,6 +345,16 @@ def _make(workspace: OpenWorkspace, run: Run) -> WorkCopy:
         command=(RUN, run.run_id),
     )
     copy.note(taken=True)
+    return copy
+
+
+def _open_copy(workspace: OpenWorkspace, run: Run) -> WorkCopy:
+    copy = WorkCopy.open(workspace.places.copies / run.copy_id)
+    if copy.is_gone:
+        raise CopyFailed(why=Text("its folder {folder} is gone", folder=str(copy.tree)))
+    me = Supervisor.this_process()
+    if copy.record.supervisor != me:
+        copy.note(supervisor=me)
     return copy
 
 
