@@ -17,6 +17,8 @@ from ringi.domain.plan import ALL_SPECS, PlanStatus
 from ringi.domain.run import Review, RunPhase, StepStatus, StopCode
 from ringi.errors import BranchRefused, CheckFailed, RunOver, StepNotCommitted, UnfitForRun
 from ringi.plans.tool import PlanTool
+from ringi.runner.report import status_of
+from ringi.text import Text
 from ringi.usecases.run import cancel_run
 from ringi.usecases.run_start import start_from_file
 from ringi.workspace.tree import Tree
@@ -247,6 +249,27 @@ def test_what_a_role_does_wrong(root: Path, script: str, code: StopCode, phase: 
     assert run.stop is not None
     assert (run.phase, run.stop.reason_code) == (phase, code), run.stop
     assert git(root, "branch", "--list", "aiflow/*") == ""
+
+
+@pytest.mark.req("RN-6", "RN-7")
+def test_a_role_that_strays_is_told_before_its_step_counts_as_too_large(root: Path):
+    strayed = (
+        "if grep -q outside $1; then sed -i '2,$d' README.md; " + FIX + "; else seq 200 >> README.md; fi"
+    )
+    desk = RunDesk(root, implementer=strayed)
+    desk.start(a_plan(a_step(1)))
+    assert desk.go().steps[0].status is StepStatus.PROPOSED
+
+
+@pytest.mark.req("RN-7", "RN-14")
+def test_a_step_that_cannot_be_split_any_more_is_tried_again(root: Path):
+    desk = RunDesk(root, implementer="seq 200 >> calc.py")
+    for retries, command in ((1, "run --again"), (0, "retry")):
+        desk.start(a_plan(a_step(1), gates={"max_step_too_large_retries": retries}))
+        run = desk.go()
+        assert run.stop is not None
+        assert run.stop.next_action == f"ringi {command} {run.run_id}"
+        assert status_of(run, run.steps[0]) == Text("stopped here")
 
 
 @pytest.mark.req("RN-12")

@@ -48,8 +48,17 @@ def _closed(step: RunStep) -> str:
     return shown(closed) if closed and len(closed) == len(scope.target_paths) else ""
 
 
+def planned_commands(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
+    """All that run after the step, unless it has none and somebody gives some later."""
+    return tuple(dict.fromkeys([*_planned_units(plan, step), *e2e_commands(plan, step)]))
+
+
 def unit_commands(run: Run, plan: RunPlan, step: RunStep) -> tuple[str, ...]:
-    return step.commands.unit or _told(plan, "unit") or run.tests
+    return _planned_units(plan, step) or run.tests
+
+
+def _planned_units(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
+    return step.commands.unit or _told(plan, "unit")
 
 
 def e2e_commands(plan: RunPlan, step: RunStep) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from ringi.domain.run import (
     RunPhase,
     StepState,
     StepStatus,
+    StopCode,
 )
 from ringi.domain.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunRole, RunStep
 from ringi.text import Text, stored, visible
@@ -40,6 +41,7 @@ PHASE: Final = {
     RunPhase.CANCELLED: Text("cancelled"),
     RunPhase.FAILED: Text("failed"),
 }
+_UNDER_WAY: Final = frozenset([StepStatus.WORKING, StepStatus.TESTING, StepStatus.REVIEWING])
 STEP: Final = {
     StepStatus.WAITING: Text("not begun"),
     StepStatus.WORKING: Text("being worked on"),
@@ -246,6 +248,15 @@ def _committed(state: StepState, say: Say) -> str:
     return say(STEP[state.status])
 
 
+def status_of(run: Run, state: StepState) -> Text:
+    """Nobody works on the step at which a run has stopped, unless it is the person's."""
+    stop = run.stop
+    ours = stop is not None and stop.reason_code is not StopCode.PERSON_NEEDED
+    if ours and run.step is state and state.status in _UNDER_WAY:
+        return Text("stopped here")
+    return STEP[state.status]
+
+
 def _proof(one: Evidence, say: Say) -> str:
     words = [
         say(Text("{command}: exit code {code}", command=_code(one.command), code=one.exit_code)),
@@ -268,7 +279,7 @@ def _steps(run: Run, plan: RunPlan, facts: RunFacts, say: Say) -> Iterator[str]:
             yield say(Text("The plan: {approval}", approval=_approved(approval)))
     for one in results:
         yield ""
-        yield f"### {_named(one.step)} — {say(STEP[one.state.status])}"
+        yield f"### {_named(one.step)} — {say(status_of(run, one.state))}"
         yield ""
         yield from (f"- {line}" for line in _step_lines(run, one, facts, say))
 
@@ -347,7 +358,7 @@ def deviations(run: Run, plan: RunPlan) -> Iterator[Text]:
     for step, state, _why in steps(run, plan):
         name, expected = step.step_id, step.expected_diff
         if state.status is not StepStatus.DONE:
-            yield Text("{step} is not done: {status}", step=name, status=STEP[state.status])
+            yield Text("{step} is not done: {status}", step=name, status=status_of(run, state))
         if state.lines > expected.lines_max:
             yield Text("{step} changed {lines} lines; at most {most} were expected",
                        step=name, lines=state.lines, most=expected.lines_max)  # fmt: skip

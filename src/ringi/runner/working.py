@@ -138,12 +138,14 @@ def _violated(carrier: Carrier, index: int, run: Run, found: Sequence[Violation]
     step, first = carrier.plan.steps[index], found[0]
     too_large = next((one for one in found if one.code is StopCode.STEP_TOO_LARGE), None)
     person = run.steps[index].attempts[-1].how is RoleHow.PERSON
-    if too_large is None and not person and carrier.again(index, run, first.code, problem):
+    # Within its own paths it may be small enough.
+    strayed = first.code is StopCode.OUT_OF_SCOPE
+    if (too_large is None or strayed) and not person and carrier.again(index, run, first.code, problem):
         return
     stopping = too_large or first
-    if too_large is not None:
+    if too_large is not None and _can_be_split(carrier):
         next_action = f"ringi run --again {run.run_id}"
-    elif first.paths:
+    elif too_large is None and first.paths:
         next_action = f"ringi continue {run.run_id} --allow {shlex.quote(first.paths[0])}"
     else:
         next_action = f"ringi retry {run.run_id}"
@@ -154,6 +156,16 @@ def _violated(carrier: Carrier, index: int, run: Run, found: Sequence[Violation]
         attempts = run.steps[index].attempts
         run = with_step(run, index, tree="", attempts=(*attempts[:-1], replace(attempts[-1], ended_at="")))
     carrier.halt(stop, run)
+
+
+def _can_be_split(carrier: Carrier) -> bool:
+    """Whether this run was planned anew less often than its plan allows."""
+    run = carrier.run
+    for _ in range(carrier.plan.gates.max_step_too_large_retries):
+        if not run.replaces:
+            return True
+        run = carrier.services.store.stored_run(run.replaces).run
+    return False
 
 
 def _looks_on(carrier: Carrier, index: int) -> None:

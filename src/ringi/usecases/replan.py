@@ -56,7 +56,7 @@ def replan(workspace: OpenWorkspace, name: str, because: StopCode | None = None)
 def _smaller(workspace: OpenWorkspace, run: Run, plan: RunPlan, step: StepState) -> Run:
     tried = _tried(workspace, run)
     if tried >= plan.gates.max_step_too_large_retries:
-        why = Text("its steps were split {count} times already; plan it with smaller steps", count=tried)
+        why = Text("its steps were split already, as often as the plan allows")
         raise CannotReplan(run=run.run_id, why=why)
     made = renamed(plan, run_id(workspace.clock.now(), workspace.services.ids()))
     changed, language = _changed(workspace, run, step), language_of(plan.context.summary)

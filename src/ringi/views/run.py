@@ -11,12 +11,12 @@ from ringi.runner.report import (
     COMMIT_SHOWN,
     GRANT_SHOWN,
     PHASE,
-    STEP,
     CriterionResult,
     cost,
     criteria,
     duration,
     proofs,
+    status_of,
     unseen,
 )
 from ringi.text import Text, stored
@@ -82,7 +82,7 @@ def step_lines(
     if begin:
         yield line(Text("{count} steps before", count=begin), Style.FAINT, indent=2)
     for index, state in enumerate(run.steps[begin : begin + most], begin):
-        yield _step(state, titles.get(state.step_id, ""), plans.get(state.step_id, ""))
+        yield _step(run, state, titles.get(state.step_id, ""), plans.get(state.step_id, ""))
         if index == run.current_step_index and state.status is not StepStatus.DONE:
             yield from (
                 line(Text("{line}", line=one), Style.FAINT, indent=9) for one in printed[-_LINES_SHOWN:]
@@ -91,15 +91,15 @@ def step_lines(
         yield line(Text("{count} steps after", count=left), Style.FAINT, indent=2)
 
 
-def _step(state: StepState, title: str, plan: str) -> Line:
+def _step(run: Run, state: StepState, title: str, plan: str) -> Line:
     spans = [Span(title or state.step_id, _STYLES.get(state.status, Style.STRONG))]
-    for text in (*([plan] if plan else ()), *step_facts(state)):
+    for text in (*([plan] if plan else ()), *step_facts(state, status_of(run, state))):
         spans += [Span(" · ", Style.FAINT), Span(text)]
     return Line(tuple(spans), indent=2, mark=f"{MARKS[state.status]} {state.step_id}  ", folds=True)
 
 
-def step_facts(state: StepState) -> Iterator[Text]:
-    yield STEP[state.status]
+def step_facts(state: StepState, status: Text) -> Iterator[Text]:
+    yield status
     if state.commit:
         yield Text("commit {commit}", commit=state.commit[:COMMIT_SHOWN])
     if state.grant:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import UNSET
 
 from ringi.domain.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunStep
+from ringi.runner.gates import planned_commands
 from ringi.text import Text
 from ringi.views.lines import EMPTY, Line, Style, line, prose
 
@@ -27,7 +28,7 @@ def plan_lines(plan: RunPlan, told: str = "") -> Iterator[Line]:
 
 
 def step_lines(plan: RunPlan) -> Iterator[Line]:
-    tests = dict.fromkeys(one.commands.unit or () for one in plan.steps)
+    tests = dict.fromkeys(planned_commands(plan, one) for one in plan.steps)
     alike = len(tests) < 2  # noqa: PLR2004  # each step is tested with the same commands
     for one in plan.steps:
         yield prose(one.title, indent=2, mark=f"{one.step_id}  ")
@@ -36,7 +37,7 @@ def step_lines(plan: RunPlan) -> Iterator[Line]:
         if len(plan.steps) > 1:
             yield from (prose(Text("done if: {what}", what=then), indent=7) for then in _thens(plan, one))
         if not alike:
-            yield from _tested(one.commands.unit or (), indent=7)
+            yield from _tested(planned_commands(plan, one), indent=7)
     if alike:
         yield from _tested([command for commands in tests for command in commands], indent=2)
 

@@ -2,6 +2,8 @@ import pytest
 
 from ringi.domain.run import StepState
 from ringi.views.run import changed
+from ringi.views.run_plan import plan_lines
+from tests.unit.runner.run_samples import plan_of, step_of
 
 
 @pytest.mark.req("RN-12")
@@ -11,3 +13,11 @@ from ringi.views.run import changed
 )
 def test_one_line_is_no_lines(files: int, lines: int, words: str):
     assert str(changed(StepState(step_id="S01", files=files, lines=lines))) == words
+
+
+@pytest.mark.req("RN-3", "RN-8")
+def test_a_plan_shows_every_command_that_will_run():
+    commands = {"unit": ["make test"], "e2e": ["make e2e"]}
+    plan = plan_of(step_of(1, ["AC-01"], commands=commands), step_of(2, ["AC-01"], commands=commands))
+    shown = ["".join(str(span.text) for span in line.spans) for line in plan_lines(plan)]
+    assert [text for text in shown if "make" in text] == ["tested with: make test", "tested with: make e2e"]

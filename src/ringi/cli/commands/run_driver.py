@@ -26,7 +26,7 @@ from ringi.errors import Interrupted, Refused, RingiError
 from ringi.process.counting import watched
 from ringi.runner.bench import RunEvent
 from ringi.runner.deciding import RESULT_WAITS
-from ringi.runner.report import proofs
+from ringi.runner.report import STEP, proofs
 from ringi.text import Text, stored
 from ringi.usecases.prompter import typed_approval, typed_digest
 from ringi.usecases.reviewed_plan import ReviewedPlan
@@ -209,7 +209,7 @@ class RunDriver:
             ref = self._app.workspace.plan.ref(step.plan_id)
             risk = Span(words.RISK[ref.risk], words.RISK_STYLE[ref.risk])
             spans = [Span(ref.title, Style.STRONG), Span(" · ", Style.FAINT), risk]
-            for text in step_facts(step):
+            for text in step_facts(step, STEP[step.status]):
                 spans += [Span(" · ", Style.FAINT), Span(text)]
             mark = f"{number}  {step.step_id}  "
             self._ui.show([ViewLine(tuple(spans), indent=2, mark=mark, folds=True)])
