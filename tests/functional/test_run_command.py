@@ -99,6 +99,10 @@ def test_two_approvals_lead_from_a_plan_to_commits_and_a_report(project: tuple[D
         screen.type("y", enter=True)
         screen.wait("is gone")
         assert screen.exit_code == 0
+    shown = desk.run("status", RUN_ID).stdout
+    assert " · undone\n" in shown
+    assert "  → " not in shown
+    assert "**undone**" in desk.run("report").stdout
     assert desk.git("branch", "--list", document["work_branch"]) == ""
 
 
@@ -246,3 +250,26 @@ def test_a_run_whose_tests_keep_failing_is_planned_anew_in_a_session(
     found = desk.json("status", anew["run_id"])
     assert (found["replaces"], found["stop"]["reason_code"]) == (RUN_ID, "APPROVAL_NEEDED")
     assert found["steps"][0]["evidence"][0]["command"] == "python3 test_calc.py", "as in the plan before"
+
+
+@pytest.mark.req("RN-4", "RN-8")
+def test_undo_of_a_run_that_waits_leaves_nothing_to_decide(project: tuple[Desk, Path, str]):
+    desk, file, role = project
+    with Screen.ringi(desk.root, "run", "--plan", str(file), "--with", role, columns=100, rows=40) as screen:
+        screen.wait(r"Approve\? \[y/n\]")
+        screen.type("y", enter=True)
+        screen.wait("2 finished steps wait for you[^$]*pprove all")
+        screen.type("q", enter=True)
+        screen.wait(f"→ ringi continue {RUN_ID}")
+        assert screen.exit_code == 3
+    home = desk.run().stdout
+    assert "Runs: 1" in home
+    assert "waiting" not in home, "its steps are decided with it"
+    with Screen.ringi(desk.root, "undo", RUN_ID, columns=100) as screen:
+        screen.wait(r"has committed nothing. Cancel it\? \[y/n\]")
+        screen.type("y", enter=True)
+        screen.wait("is cancelled")
+        assert screen.exit_code == 0
+    assert "Nothing waits for you." in desk.run().stdout
+    assert "ringi continue" not in desk.run("status", RUN_ID).stdout
+    assert desk.git("branch", "--list", "aiflow/*") == ""

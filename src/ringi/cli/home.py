@@ -66,7 +66,11 @@ def home(app: App) -> None:
     anything = waiting or sent_back or working or planning or runs
     if not anything and not app.plans.count() and _was_elsewhere(app):
         return
-    _show_waiting(app, waiting)
+    # Steps are decided with their run, which is shown below.
+    with_run = {run.run_id for run in runs}
+    alone = [ref for ref in waiting if not (ref.step and ref.step.run_id in with_run)]
+    if alone or not waiting:
+        _show_waiting(app, alone)
     _show_unplanned(app)
     _show_sent_back(app, sent_back)
     _show_undone(app)

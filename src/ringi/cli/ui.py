@@ -150,16 +150,26 @@ class Ui:
             sys.stdout.buffer.write(patch)
 
     def table(
-        self, rows: Sequence[Sequence[str]], styles: Sequence[str], above: Mapping[int, Text] = {}
+        self,
+        rows: Sequence[Sequence[str]],
+        styles: Sequence[str],
+        above: Mapping[int, Text] = {},
+        *,
+        columns: int | None = None,
     ) -> None:
-        """Columns as wide as their widest cell; a style for each row. `above`: lines before rows."""
+        """Columns as wide as their widest cell; a style for each row. `above`: lines before rows.
+
+        The last column is cut where a terminal with so many columns ends.
+        """
         cells = [[visible(cell) for cell in row] for row in rows]
         widths = [max((width(row[column]) for row in cells), default=0) for column in range(len(rows[0]))]
         for at, (row, style) in enumerate(zip(cells, styles, strict=True)):
             if at in above:
                 self.line(above[at])
             padded = [cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True)]
-            self.line("  ".join(padded).rstrip(), style=style)
+            words = "  ".join(padded).rstrip()
+            room = max(columns or 0, sum(widths[:-1]) + 2 * len(row) + _NARROWEST)
+            self.line(cut(words, room) if columns else words, style=style)
 
     def diff(self, diff: str, *, most: int | None = None, yours: Collection[int] = ()) -> None:
         """Line by line: at most `most` lines, each cut to a readable length.

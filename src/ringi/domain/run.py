@@ -280,6 +280,8 @@ class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
     replaces: str = ""
     """The run that this one was planned from anew."""
     replaced_by: str = ""
+    undone: bool = False
+    """A person took its branch back."""
 
     @property
     def step(self) -> StepState | None:

@@ -60,6 +60,10 @@ _PROOF: Final = {
 _STRENGTH: Final = {Strength.WEAK: Text("weak"), Strength.STRONG: Text("strong")}
 
 
+def phase_of(run: Run) -> Text:
+    return Text("undone") if run.undone else PHASE[run.phase]
+
+
 class StepResult(NamedTuple):
     """A step as planned and as it is; both have the same id."""
 
@@ -160,7 +164,7 @@ def report(run: Run, plan: RunPlan | None, facts: RunFacts, say: Say) -> str:
 
 
 def _head(run: Run, say: Say) -> Iterator[str]:
-    yield f"**{say(PHASE[run.phase])}**" + (f" · `{run.stop.reason_code}`" if run.stop else "")
+    yield f"**{say(phase_of(run))}**" + (f" · `{run.stop.reason_code}`" if run.stop else "")
     yield ""
     lines = [
         (Text("Request"), _code(run.request_id) if run.request_id else ""),

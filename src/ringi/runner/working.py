@@ -68,7 +68,7 @@ def _for_person(carrier: Carrier, index: int, attempt: Attempt, earlier: tuple[A
     run, step, _ = carrier.at(index)
     where = carrier.bench.copy(run).tree
     waiting = with_step(run, index, attempts=(*earlier, attempt))
-    message = Text("step {step} is yours: {title}", step=step.step_id, title=step.title)
+    message = Text("this step is yours: {title}", title=step.title)
     next_action = Text("edit in {folder}, then: ringi continue {run}", folder=str(where), run=run.run_id)
     stop = stop_of(StopCode.PERSON_NEEDED, message, next_action, step)
     carrier.halt(stop, waiting)

@@ -7,8 +7,9 @@ from msgspec.structs import replace
 from ringi.approvals.who import actor_at, refuse_agent
 from ringi.domain.events import EventKind
 from ringi.domain.plan import PlanStatus, undone_at
-from ringi.domain.run import OVER, RUN_MACHINE, RunPhase
+from ringi.domain.run import OVER
 from ringi.ports import NewEvent
+from ringi.usecases.run import cancel_run
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.run_branch import delete_branch
 
@@ -30,12 +31,12 @@ def undo_run(workspace: OpenWorkspace, run_id: str) -> Undone:
         )
     tip = branch.tip() if branch.is_made else branch.of.tip
     delete_branch(workspace.places.root, branch.of._replace(tip=tip))
-    branch.remove()
     if run.phase not in OVER:
-        run = replace(run, phase=RUN_MACHINE.advance(run.phase, RunPhase.CANCELLED))
+        run = cancel_run(workspace, run_id)
+    branch.remove()
     event = NewEvent(EventKind.RUN_UNDONE, actor_at(workspace.person), run.work_branch)
     with workspace.sessions.transaction() as transaction:
-        transaction.save_run(run, event)
+        transaction.save_run(replace(run, undone=True), event)
     return Undone(run.work_branch)
 
 

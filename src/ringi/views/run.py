@@ -10,11 +10,16 @@ from ringi.domain.run_plan import RunPlan
 from ringi.runner.report import (
     COMMIT_SHOWN,
     GRANT_SHOWN,
+<<<<<<< HEAD
+    STEP,
+=======
     PHASE,
+>>>>>>> main
     CriterionResult,
     cost,
     criteria,
     duration,
+    phase_of,
     proofs,
     status_of,
     unseen,
@@ -53,7 +58,7 @@ def title_of(instruction: str) -> str:
 
 def run_facts(run: Run, *, working: bool = False) -> Text:
     done = sum(one.status is StepStatus.DONE for one in run.steps)
-    phase = with_progress(Text("at work now") if working else PHASE[run.phase], done, len(run.steps))
+    phase = with_progress(Text("at work now") if working else phase_of(run), done, len(run.steps))
     return Text("{run} · {age} · {phase}", run=run.run_id, age=age(run.updated_at), phase=phase)
 
 
@@ -64,13 +69,13 @@ def with_progress(phase: Text, done: int, count: int) -> Text:
 
 
 def head_lines(run: Run, *, working: bool = False) -> Iterator[Line]:
-    yield line(title_of(run.instruction), Style.STRONG)
+    yield prose(title_of(run.instruction), Style.STRONG)
     style = Style.GOOD if working else _PHASE_STYLES.get(run.phase, Style.PLAIN)
     yield prose(run_facts(run, working=working), style, indent=2)
     if run.work_branch:
-        yield line(Text("branch {branch}", branch=run.work_branch), Style.FAINT, indent=2)
+        yield prose(Text("branch {branch}", branch=run.work_branch), Style.FAINT, indent=2)
     if run.planning_session_id:
-        yield line(Text("from {session}", session=run.planning_session_id), Style.FAINT, indent=2)
+        yield prose(Text("from {session}", session=run.planning_session_id), Style.FAINT, indent=2)
 
 
 def step_lines(
@@ -172,10 +177,13 @@ def stop_lines(run: Run) -> Iterator[Line]:
     if stop.next_action.startswith("ringi "):
         yield step(stop.next_action)
     else:
-        yield prose(stored(stop.next_action), indent=2, mark="→ ")
+        # A path in it is copied: it is not folded.
+        yield line(Text("→ {action}", action=stored(stop.next_action)), indent=2)
 
 
 def _next_steps(run: Run) -> Iterator[str]:
+    if run.undone:
+        return
     if run.phase is RunPhase.COMPLETED:
         yield f"ringi report {run.run_id}"
         if run.work_branch and not run.in_place:
@@ -218,7 +226,7 @@ def run_lines(
         yield spent
     if plan and run.phase is RunPhase.COMPLETED:
         yield from criteria_lines(criteria(run, plan))
-        yield from unseen_lines(run)
+        yield from () if run.undone else unseen_lines(run)
     if not working:
         yield from stop_lines(run)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.ui import translated
+from ringi.cli.ui import cut, terminal_columns, translated
 from ringi.domain.plan import PlanRef, PlanStatus
 from ringi.text import Text
 from ringi.views import words
@@ -59,13 +59,15 @@ def show_table(app: App, refs: Sequence[PlanRef]) -> None:
     rows: list[list[str]] = []
     styles: list[str] = []
     above: dict[int, Text] = {}
+    columns = terminal_columns(app.ui.out)
     for name, group in order.items():
         if name in runs:
-            above[len(rows)] = Text("{title}   {run}", title=runs[name], run=name)
+            title = cut(runs[name], columns - len(name) - 3) if columns else runs[name]
+            above[len(rows)] = Text("{title}   {run}", title=title, run=name)
         for ref in group:
             rows.append(_row(ref))
             styles.append("bold" if ref.status is PlanStatus.PENDING_REVIEW else "")
-    app.ui.table(rows, styles, above)
+    app.ui.table(rows, styles, above, columns=columns)
 
 
 def _row(ref: PlanRef) -> list[str]:

@@ -11,6 +11,7 @@ from msgspec import UNSET
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.ask import LinePrompter, confirmed, require_terminal, signed
 from ringi.cli.plan_names import PLAN
+from ringi.cli.runs import lock_of
 from ringi.domain.approval import (
     ApprovalRequest,
     CommitSubject,
@@ -90,16 +91,21 @@ def _undo_run(ctx: click.Context, app: App, run_id: str, sign: Path | None) -> N
     run = app.workspace.planning.run(run_id)
     question = Text("The branch {branch} goes, with all that run {run} committed. Go? [y/n]",
                     branch=run.work_branch, run=run_id)  # fmt: skip
+    if not any(step.commit for step in run.steps):
+        question = Text("Run {run} has committed nothing. Cancel it? [y/n]", run=run_id)
     if not run.in_place and not confirmed(app, question):
         app.ui.line(Text("Nothing was undone."))
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
-    undone = undo_run(app.workspace, run_id)
+    with lock_of(app.places.state, run_id)("undo"):
+        undone = undo_run(app.workspace, run_id)
     for plan_id in undone.to_undo:
         ctx.invoke(undo, plan=app.workspace.plan_name(plan_id), commit=True, sign=sign)
     if app.ui.as_json and undone.branch:
         app.ui.document({"run": run_id, "branch": undone.branch})
     if undone.branch:
-        app.ui.line(Text("✓ The branch {branch} is gone", branch=undone.branch), style="green")
+        gone = Text("✓ The branch {branch} is gone", branch=undone.branch)
+        made = any(step.commit for step in run.steps)
+        app.ui.line(gone if made else Text("✓ Run {run} is cancelled", run=run_id), style="green")
 
 
 def _to_commit(app: App, plan_id: str, made: Sequence[str], *, wanted: bool | None) -> bool:
