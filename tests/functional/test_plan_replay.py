@@ -1,5 +1,6 @@
 """A whole session can be repeated offline, byte for byte."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,3 +96,16 @@ def test_a_session_that_failed_and_went_on_is_repeated_to_its_end(desk: Planning
     again = kept(desk, planned(desk, "replay:talk.jsonl"))
 
     assert again[".json"] == recorded[".json"]
+
+
+@pytest.mark.parametrize("place", ["talk.jsonl", "tapes/talk[1].jsonl"])
+def test_a_recording_in_the_project_is_not_shown_to_a_model(desk: PlanningDesk, place: str) -> None:
+    (desk.root / place).parent.mkdir(exist_ok=True)
+    planned(desk, f"record:{place},playbook")
+    assert INSTRUCTION in (desk.root / place).read_text()
+    found = {
+        model: [file["path"] for file in json.loads(shown.stdout)["files"]]
+        for model in ("playbook", f"record:{place},playbook", f"replay:{place}")
+        if (shown := desk.run("--json", "context", "add a login to the talk", RINGI_MODEL=model))
+    }
+    assert [place in paths for paths in found.values()] == [True, False, False]
