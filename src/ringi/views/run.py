@@ -10,11 +10,6 @@ from ringi.domain.run_plan import RunPlan
 from ringi.runner.report import (
     COMMIT_SHOWN,
     GRANT_SHOWN,
-<<<<<<< HEAD
-    STEP,
-=======
-    PHASE,
->>>>>>> main
     CriterionResult,
     cost,
     criteria,
