@@ -28,6 +28,7 @@ from ringi.usecases.claude_hook import (
 )
 from tests.functional.beside_desk import WALLS
 from tests.functional.desk import MENU, RINGI, Desk
+from tests.functional.warm import Popen
 
 pytestmark = pytest.mark.usefixtures("on_disk")
 HOOK = [*RINGI, "hook", "claude"]
@@ -91,7 +92,7 @@ class Beside(NamedTuple):
 def beside(desk: Desk, isolated: Path) -> Iterator[Beside]:
     """Kept open by an agent that waits."""
     script = 'echo "$RINGI_WITH" > name; mv name ready; while test -e ready; do sleep 0.05; done'
-    agent = subprocess.Popen(
+    agent = Popen(
         [*RINGI, "with", "--", "sh", "-c", script],
         cwd=desk.root,
         stdin=subprocess.DEVNULL,

@@ -18,6 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.functional.desk import RINGI, Desk
 from tests.functional.test_mcp_stdio import through
+from tests.functional.warm import Popen
 
 HELLO = (
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
@@ -28,7 +29,7 @@ HELLO = (
 class Served:
     def __init__(self, repo: Path) -> None:
         self.root = repo
-        self.process = subprocess.Popen(
+        self.process = Popen(
             [*RINGI, "mcp", "--http"], cwd=repo, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         assert self.process.stderr

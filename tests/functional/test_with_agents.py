@@ -13,6 +13,7 @@ import pytest
 from ringi.process.supervisor import read_stat
 from tests.functional.beside_desk import WALLS, HomeDesk, home_desk, walled
 from tests.functional.desk import RINGI, Desk
+from tests.functional.warm import Popen
 
 # Saves its settings as Claude Code does: a lock and a second file beside it, then a rename; where that is
 # refused, in place.
@@ -129,7 +130,7 @@ def test_three_at_once_have_names_doors_and_copies_of_their_own(outside: HomeDes
     for name in names:
         desk.program(name, script)
     started = [
-        subprocess.Popen(
+        Popen(
             [*RINGI, "with", name, *words],
             cwd=desk.root,
             stdin=subprocess.DEVNULL,
