@@ -29,12 +29,13 @@ def plan_lines(plan: RunPlan, told: str = "") -> Iterator[Line]:
 
 def step_lines(plan: RunPlan) -> Iterator[Line]:
     tests = dict.fromkeys(planned_commands(plan, one) for one in plan.steps)
+    claimed = any(True for one in plan.steps[:-1] for _ in _thens(plan, one))
     alike = len(tests) < 2  # noqa: PLR2004  # each step is tested with the same commands
     for one in plan.steps:
         yield prose(one.title, indent=2, mark=f"{one.step_id}  ")
         if one.scope.target_paths:
             yield prose(", ".join(one.scope.target_paths), Style.PLACE, indent=7)
-        if len(plan.steps) > 1:
+        if claimed:
             yield from (prose(Text("done if: {what}", what=then), indent=7) for then in _thens(plan, one))
         if not alike:
             yield from _tested(planned_commands(plan, one), indent=7)

@@ -98,7 +98,10 @@ def _asked(question: Question, draft: _Draft) -> str:
 
 
 def _steps(draft: _Draft) -> Iterator[str]:
-    yield from (text for _, text in draft.case.steps())
+    if own := _own_steps(draft.case):
+        yield from (draft.plain(step.title) for step in own)
+    else:
+        yield from (text for _, text in draft.case.steps())
     if draft.brief.feedback:
         yield draft.sentence("address")
 

@@ -273,6 +273,10 @@ def test_things_that_name_files_of_their_own_are_steps():
         ("Add retries to src/mail.py", ("src/mail.py",)),
     ]
     assert {"src/report.py", "src/store.py", "src/mail.py"} <= {one.path for one in found.target_paths}
+    assert section(found.summary, "steps")[1:] == [
+        "2. Add a cache to src/store.py",
+        "3. Add retries to src/mail.py",
+    ]
 
 
 @pytest.mark.req("RN-16")
