@@ -6,7 +6,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import context, dependencies, desk, growth, patching, planning, plans, runs, snapshots
+from bench import (
+    context,
+    dependencies,
+    desk,
+    growth,
+    patching,
+    planning,
+    plans,
+    provenance,
+    runs,
+    snapshots,
+)
 from bench.measure import Figure, command, ratio, take_turns
 from bench.scratch import approved, fill, opened, scratch
 
@@ -102,6 +113,7 @@ def main() -> int:
         desk.figures,
         planning.figures,
         runs.figures,
+        provenance.figures,
         growth.figures,
     )
     for job in jobs:

@@ -16,6 +16,10 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── CommitFailed          the files are written, but not committed
 │   ├── StepNotCommitted      a step of a run that could not become a commit, and was taken back
 │   ├── RevertFailed          the files are restored, but the plan's commit is not reverted
+│   ├── NotesFailed           the notes that prove an approval could not be written or exchanged
+│   ├── SyncFailed            notes could not be exchanged with a remote
+│   │   └── PushRefused       it took none of ours
+│   ├── CloneUnreadable       a clone lacks something that a check must read
 │   ├── SigningFailed         no signature could be made
 │   ├── SignatureUnchecked    whether a signature counts could not be found out
 │   ├── NoPort                a port that cannot be used
@@ -44,6 +48,8 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NothingToResume       no copy in which an agent could continue
 │   ├── NothingToDo           an agent without a message and without a terminal
 │   ├── Unreviewable          a branch, commit or worktree that cannot become a plan
+│   ├── NoSuchCommit          a name that this clone has no commit for
+│   ├── NoRemote              no remote to exchange notes with
 │   ├── NoExtra               an optional part that is not installed
 │   ├── NoState               no project state was captured yet
 │   ├── NothingToAdopt        no ledger of an earlier path
@@ -73,6 +79,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │       ├── GrantSpent        its budget is used up
 │       └── GrantRevoked      a person took it back
 ├── Refused             6     validation or a gate said no
+│   ├── NotCovered            a range has changes that nobody provably approved
 │   ├── PathRefused
 │   ├── BadDocument
 │   │   ├── BadAnswers        a file of answers that cannot be read
@@ -337,6 +344,34 @@ class Unsupported(Failed):
     hint = "Run: ringi doctor"
 
 
+class NotesFailed(Failed):
+    code = "notes_failed"
+    message = "The notes that prove approvals could not be written or exchanged: {why}"
+    hint = (
+        "Nothing else was changed. Fix that, or do without notes: provenance.notes: off in your configuration"
+    )
+
+
+class SyncFailed(Failed):
+    code = "sync_failed"
+    message = "The notes could not be exchanged with {remote}: {why}"
+    hint = "Your own notes are safe. Fix that, then run the same command again."
+
+
+class PushRefused(SyncFailed):
+    code = "push_refused"
+    message = "{remote} did not take the notes: {why}"
+    hint = (
+        "They are safe here, and what {remote} had has been merged. To only fetch, run: ringi sync --no-push"
+    )
+
+
+class CloneUnreadable(Failed):
+    code = "clone_unreadable"
+    message = "This clone cannot be checked: {why}"
+    hint = "Fetch what it lacks: git fetch --unshallow if it is shallow, else git fetch --refetch --no-filter"
+
+
 class SigningFailed(Failed):
     code = "signing_failed"
     message = "No signature could be made with {key}: {why}"
@@ -421,6 +456,18 @@ class Unreviewable(Usage):
     code = "unreviewable"
     message = "{name} cannot be reviewed: {why}"
     hint = "Try: {command}"
+
+
+class NoSuchCommit(Usage):
+    code = "no_such_commit"
+    message = "There is no commit {name} here"
+    hint = "If the clone is shallow, fetch the rest first: git fetch --unshallow"
+
+
+class NoRemote(Usage):
+    code = "no_remote"
+    message = "Notes cannot be exchanged: {why}."
+    hint = "Name a remote or an address: ringi sync REMOTE (git remote -v lists the remotes)"
 
 
 class NoExtra(Usage):
@@ -606,6 +653,12 @@ class GrantRevoked(GrantRefused):
 class Refused(RingiError):
     code = "refused"
     exit_code = 6
+
+
+class NotCovered(Refused):
+    code = "not_covered"
+    message = "{count} of {total} changed files are not covered by an approval that counts"
+    hint = "Approve them with a listed key, then share the notes: ringi sync"
 
 
 class PathRefused(Refused):

@@ -13,7 +13,7 @@ FUNCTION_LINES: Final = 60
 CLASS_METHODS: Final = 15  # double underscores not counted: they are Python's words, not ours
 # One method per system call; cut in two, a fake could forget a half. One per call of the specification's API.
 # One per thing that the ledger keeps.
-WIDE_CLASSES: Final = ("src/ringi/fs/calls.py", "src/ringi/plans/tool.py", "src/ringi/ports.py")
+WIDE_CLASSES: Final = ("src/ringi/fs/calls.py", "src/ringi/plans/tool.py", "src/ringi/ports/__init__.py")
 
 # The tree of errors is to be seen at once.
 LONG_MODULES: Final = ("src/ringi/errors.py",)

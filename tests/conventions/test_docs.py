@@ -412,7 +412,7 @@ def test_every_path_on_a_page_exists(page: Path):
         "plans/execute.py",
         "store/",
         "src/ringi/errors.py",
-        "ports.py",
+        "text.py",
         "tests/crash/",
         "tests/crash/test_kill.py::test_killed_at_every_event",
     ],

@@ -3,7 +3,7 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -188,7 +188,9 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("execute", Case(scripted("execute PLAN --dry-run", "execute PLAN"), frozenset(["script.txt"]))),
     ("discard", Case(discards)),
     ("completion", Case(runs("completion bash", "completion zsh", "completion fish"))),
-    ("verify", Case(runs("verify", "verify --all"))),
+    ("verify", Case(runs("verify", "verify --all", "verify HEAD", "verify HEAD..HEAD --mode strict"))),
+    ("sync", Case(finds_no("sync"))),
+    ("why", Case(runs("why README.md:1"))),
     ("grant", Case(runs("grant list"))),
     ("signers", Case(runs("signers"))),
     ("recover", Case(runs("recover"))),
@@ -215,7 +217,9 @@ CASES: tuple[tuple[str, Case], ...] = (
 
 class Facts(NamedTuple):
     git: Mapping[str, str]
-    """Every file of the repository and of the one inside it: index, objects, refs, logs, configuration."""
+    """Every file of the repository and of the one inside it: index, objects, refs, logs, configuration.
+    Without the notes that prove approvals.
+    """
     stash: str
     refs: str
     status: frozenset[str]
@@ -229,18 +233,26 @@ class Facts(NamedTuple):
         )
 
 
+def of_notes(path: str, objects: Collection[str]) -> bool:
+    """Whether git has this file, or folder, for the notes of approvals."""
+    name = path.removeprefix(".git/objects/").replace("/", "")
+    folder = path.startswith(".git/objects/") and "/" not in path.removeprefix(".git/objects/")
+    return name in objects or folder or "refs/notes" in path
+
+
 def facts(desk: Desk) -> Facts:
     def git(*words: str) -> str:
         # Asking must not change what is asked about.
         return desk.git("--no-optional-locks", *words)
 
+    notes = set(git("rev-list", "--objects", "--no-object-names", "--glob=refs/notes/*").split())
     status = git("status", "--porcelain=v2", "--branch", "-uall", "--ignored", "--", ".", ":(exclude).agent")
     found = fingerprint(desk.root)
     inside = {path for path in found if ".git" in Path(path).parts}
     return Facts(
-        git={path: found[path] for path in inside},
+        git={path: found[path] for path in inside if not of_notes(path, notes)},
         stash=git("stash", "list", "-p"),
-        refs=git("for-each-ref"),
+        refs=git("for-each-ref", "refs/heads", "refs/tags", "refs/stash", "refs/remotes"),
         status=frozenset(status.splitlines()),
         files={path: said for path, said in found.items() if path not in inside},
     )
@@ -347,6 +359,17 @@ def test_a_run_that_stops_and_is_cancelled_leaves_nothing(planned_desk: tuple[De
     for command, code in (("continue", 1), ("retry", 1), ("cancel", 0), ("report", 0)):
         assert desk.process(command).returncode == code, command
         assert facts(desk) == before, command
+
+
+@pytest.mark.req("PT-13")
+def test_without_notes_the_object_store_stays_as_it_was(busy_desk: Desk) -> None:
+    for notes in ("off", "on"):
+        plan = busy_desk.agent(f"echo {notes} > one.txt")
+        approves(busy_desk)
+        before = fingerprint(busy_desk.root / ".git")
+        done = busy_desk.run("execute", plan, RINGI_PROVENANCE_NOTES=notes)
+        assert done.returncode == 0, done.stderr
+        assert (fingerprint(busy_desk.root / ".git") == before) is (notes == "off")
 
 
 @pytest.mark.req("PT-13")

@@ -15,7 +15,6 @@ from ringi.domain.approval import (
     ProofRecord,
     SessionSubject,
     SignedAct,
-    Statement,
     Strength,
     read_approval,
 )
@@ -23,6 +22,7 @@ from ringi.domain.events import FIRST_PREVIOUS, EventKind, LoggedEvent
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.grant import Grant, GrantSubject
 from ringi.domain.plan import PlanDocument, with_state
+from ringi.domain.provenance import Said, said_in
 from ringi.domain.run import Run
 from ringi.domain.session import PlanningSession, SessionFacts
 from ringi.planning.approve import enhanced_instruction
@@ -125,7 +125,7 @@ def test_the_program_still_writes_the_same_bytes(tmp_path: Path):
 # --- signatures: proven by the files alone, with ssh-keygen and without the program's own lists ---
 
 
-def said_in(record: ProofRecord, folder: Path, tmp_path: Path) -> Statement:
+def said_by(record: ProofRecord, folder: Path, tmp_path: Path) -> Said:
     """What was signed, after ssh-keygen has agreed that it was, by the key that stands there."""
     assert record.statement
     assert record.key
@@ -134,9 +134,7 @@ def said_in(record: ProofRecord, folder: Path, tmp_path: Path) -> Statement:
     assert_signed(tmp_path, proof, record.statement.encode())
     with pytest.raises(subprocess.CalledProcessError):
         assert_signed(tmp_path, proof, record.statement.encode() + b" ")
-    said = codec.foreign(record.statement.encode(), Statement, "statement")
-    assert codec.canonical(said).decode() == record.statement
-    return said
+    return said_in(record.statement)
 
 
 @pytest.mark.req("PT-8", "PT-11")
@@ -149,7 +147,7 @@ def test_a_signed_approval_still_verifies(folder: Path, tmp_path: Path):
     assert_saved(document, result, own)
     [approval] = history.approvals
     assert_approved(approval, history, events)
-    said = said_in(approval.proof, folder, tmp_path)
+    said = said_by(approval.proof, folder, tmp_path)
     assert (said.act, said.digest) == (SignedAct.APPROVE, approval.digest)
     assert (said.approver, said.note) == (approval.approver, approval.note) == ("hanako", "fine")
     hashes = [logged.hash for logged in events]
@@ -169,7 +167,7 @@ def test_a_standing_approval_still_verifies(folder: Path, tmp_path: Path):
     subject = codec.foreign(grant.subject.encode(), GrantSubject, "subject")
     assert codec.canonical(subject).decode() == grant.subject == approval.proof.grant_subject
     for record in (grant.proof, approval.proof):
-        said = said_in(record, folder, tmp_path)
+        said = said_by(record, folder, tmp_path)
         assert (said.act, said.digest) == (SignedAct.GRANT, codec.digest(grant.subject.encode()))
         assert said.approver == approval.approver
     [given] = [logged.event for logged in events if logged.event.event is EventKind.GRANTED]

@@ -11,10 +11,11 @@ from ringi.approvals.proof import TYPED_LENGTH, YES
 from ringi.approvals.signers import as_lists, signature_needed
 from ringi.domain import codec
 from ringi.domain import subject as subjects
-from ringi.domain.approval import Approval, ApprovalSubject, ProofKind, ProofRecord, SignedAct, Statement
+from ringi.domain.approval import Approval, ApprovalSubject, ProofKind, ProofRecord, SignedAct
 from ringi.domain.events import Event, EventKind
 from ringi.domain.grant import Grant, GrantScope, GrantSubject, counted
 from ringi.domain.plan import SpecKind
+from ringi.domain.provenance import is_in_toto, read_signed, said_or_none
 from ringi.domain.risk import Risk, highest
 from ringi.domain.signers import RequiredProof, SignersSubject
 from ringi.domain.subject import Subject, SubjectKind
@@ -90,6 +91,8 @@ def _proof(facts: Facts, approval: Approval, bound: Bound, event: Event | None) 
     if record.kind is ProofKind.SIGNED:
         wanted = (bound.act, approval.digest, approval.approver, approval.note)
         yield from _signature(facts, record, wanted)
+        if isinstance(bound.document, ApprovalSubject):
+            yield from _other_files(record.statement or "", bound.document)
     elif record.kind is ProofKind.GRANT and isinstance(bound.document, ApprovalSubject):
         yield from _through_grant(facts, approval, bound.document, event)
     else:
@@ -119,7 +122,7 @@ def _signature(
 ) -> Iterator[Text]:
     """Checked against these lists, or the current ones: a key that was removed no longer counts."""
     statement, signature = record.statement or "", record.signature or ""
-    said = as_written(statement, Statement)
+    said = said_or_none(statement)
     if said is None:
         yield Text("what was signed cannot be read")
     elif (said.act, said.digest, said.approver, said.note) != wanted:
@@ -136,6 +139,23 @@ def _signature(
     else:
         if signer.key != record.key:
             yield Text("it names another key than the one that signed")
+
+
+def _other_files(statement: str, subject: ApprovalSubject) -> Iterator[Text]:
+    """Whether it names files that were not approved."""
+    if said_or_none(statement) is None or not is_in_toto(statement):
+        return
+    approved = {
+        (change.path, state.sha256)
+        for change in subject.changes
+        for state in (change.before, change.after)
+        if state
+    }
+    for one in read_signed(statement).subject:
+        before = one.annotations.before if one.annotations else None
+        named = {(one.name, side.sha256) for side in (one.digest, before.digest if before else one.digest)}
+        if one.annotations and not named <= approved:
+            yield Text("{path} was signed, but not approved like that", path=one.name)
 
 
 # Whose signatures counted.

@@ -1,9 +1,9 @@
 """Proof of a person (rule 4): an answer typed at their terminal, or a signature by a listed key."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from ringi.domain import codec
 from ringi.domain.approval import (
@@ -14,14 +14,24 @@ from ringi.domain.approval import (
     ProofRecord,
     SignedAct,
     SignedAnswer,
-    Statement,
     Strength,
     TypedAnswer,
 )
 from ringi.domain.events import FIRST_PREVIOUS
+from ringi.domain.provenance import (
+    Approved,
+    ApprovedPlan,
+    Digests,
+    GrantProof,
+    InToto,
+    Resource,
+    Said,
+    said_in,
+    to_sign,
+)
 from ringi.domain.risk import Risk
+from ringi.domain.subject import StepOf
 from ringi.errors import (
-    BadDocument,
     BadSignature,
     NoChannel,
     SignatureNeeded,
@@ -37,7 +47,6 @@ YES: Final = frozenset(["a", "y", "yes", "はい"])
 TYPED_LENGTH: Final = 6
 """How many characters of the digest must be typed for a high risk."""
 ELSE: Final = Text("the answer was given for something else than what is there now")
-_WHAT: Final = "signed statement"
 
 
 class Proving(Protocol):
@@ -55,6 +64,16 @@ class Proving(Protocol):
     def signatures(self) -> Signatures: ...
 
 
+class About(NamedTuple):
+    """What a statement says beside who approves what: for a plan, the files and where they are."""
+
+    subject: tuple[Resource, ...]
+    repository: tuple[str, ...] = ()
+    plan: ApprovedPlan | UnsetType = UNSET
+    step: StepOf | UnsetType = UNSET
+    diff: str | UnsetType = UNSET
+
+
 class Wanted(NamedTuple):
     """What a statement must say to count here."""
 
@@ -64,24 +83,54 @@ class Wanted(NamedTuple):
     note: str
     since: str
     until: str
+    about: About | None = None
 
 
-def compose(services: Proving, act: SignedAct, digest: str, approver: str, note: str = "") -> str:
+def compose(
+    services: Proving, act: SignedAct, digest: str, approver: str, note: str = "", about: About | None = None
+) -> str:
     """The bytes that a key signs."""
-    said = Statement(
-        act=act,
-        digest=digest,
-        after_event=services.store.last_hash(),
-        approver=approver,
-        at=services.clock.now(),
-        note=note,
+    after, at = services.store.last_hash(), services.clock.now()
+    return to_sign(stated(act, digest, approver, note, at=at, after_event=after, about=about))
+
+
+def stated(
+    act: SignedAct,
+    digest: str,
+    approver: str,
+    note: str,
+    *,
+    at: str,
+    after_event: str,
+    about: About | None = None,
+    proof: ProofKind = ProofKind.SIGNED,
+    grant: GrantProof | UnsetType = UNSET,
+) -> InToto:
+    """Without `about`, its one subject is the document that is approved."""
+    about = about or About((Resource(str(act), Digests(digest)),))
+    return InToto(
+        subject=about.subject,
+        predicate=Approved(
+            act=act,
+            digest=digest,
+            approver=approver,
+            at=at,
+            note=note,
+            after_event=after_event,
+            proof=proof,
+            strength=Strength.STRONG if proof is ProofKind.SIGNED else Strength.WEAK,
+            repository=about.repository,
+            plan=about.plan,
+            step=about.step,
+            grant=grant,
+            diff=about.diff,
+        ),
     )
-    return codec.canonical(said).decode()
 
 
 def claimed(proof: Proof) -> str:
     """The digest that the proof claims to answer; not verified."""
-    return proof.digest if isinstance(proof, TypedAnswer) else _read(proof.statement).digest
+    return proof.digest if isinstance(proof, TypedAnswer) else said_in(proof.statement).digest
 
 
 def require_typing(signatures: Signatures, signing: str) -> None:
@@ -115,6 +164,7 @@ def prove(
     made_at: str,
     risk: Risk = Risk.LOW,
     note: str = "",
+    about: Callable[[], About | None] = lambda: None,
 ) -> ProofRecord:
     """Checks the person's answer against the request. `data` is what would be approved now, made then."""
     digest = codec.digest(data)
@@ -125,7 +175,7 @@ def prove(
     # A signature counts once: a copy of it cannot approve again.
     if any(proof.statement == past.proof.statement for past in services.store.approvals(asked.subject_id)):
         raise WrongAnswer(why=Text("this signature was used already"))
-    wanted = Wanted(act, digest, approver, note, asked.requested_at, asked.expires_at)
+    wanted = Wanted(act, digest, approver, note, asked.requested_at, asked.expires_at, about())
     return signed(services, proof, wanted)
 
 
@@ -181,8 +231,8 @@ def signed(
     services: Proving, answer: SignedAnswer, wanted: Wanted, lists: Sequence[SignerList] | None = None
 ) -> ProofRecord:
     """By one of these lists, or of those that count here."""
-    said = _read(answer.statement)
-    if why := _unlike(said, wanted):
+    said = said_in(answer.statement)
+    if why := _unlike(said, wanted) or _unlike_files(answer.statement, said, wanted):
         raise WrongAnswer(why=why)
     # A grant may be the first event of a log.
     begun = said.act is SignedAct.GRANT and said.after_event == FIRST_PREVIOUS
@@ -206,7 +256,7 @@ def signer_now(services: Proving, record: ProofRecord, digest: str) -> Signer:
     """Who signed it, by the current lists: a key that was removed proves nothing any more."""
     if not record.statement or not record.signature:
         raise BadSignature(why=Text("there is none"))
-    if _read(record.statement).digest != digest:
+    if said_in(record.statement).digest != digest:
         raise BadSignature(why=Text("it was made for something else"))
     try:
         return services.signatures.earlier_signer(record.statement.encode(), record.signature)
@@ -218,18 +268,7 @@ def signer_now(services: Proving, record: ProofRecord, digest: str) -> Signer:
         raise SignatureUnchecked(why=why) from None
 
 
-def _read(text: str) -> Statement:
-    try:
-        data = text.encode()
-    except UnicodeEncodeError:
-        raise BadDocument(what=_WHAT, why=codec.NOT_TEXT) from None
-    said = codec.foreign(data, Statement, _WHAT)
-    if codec.canonical(said) != data:
-        raise BadDocument(what=_WHAT, why=Text("it is not spelled as it was given out to be signed"))
-    return said
-
-
-def _unlike(said: Statement, wanted: Wanted) -> Text | None:
+def _unlike(said: Said, wanted: Wanted) -> Text | None:
     if said.act is not wanted.act:
         return Text("it was signed to {act}, not to {wanted}", act=str(said.act), wanted=str(wanted.act))
     if said.digest != wanted.digest:
@@ -241,3 +280,10 @@ def _unlike(said: Statement, wanted: Wanted) -> Text | None:
     if not wanted.since <= said.at <= wanted.until:
         return Text("it was signed at {at}, when nobody was asked", at=said.at)
     return None
+
+
+def _unlike_files(statement: str, said: Said, wanted: Wanted) -> Text | None:
+    """Whatever else it says must be what we would have given out to be signed."""
+    act, digest, approver, note, _, _, about = wanted
+    now = stated(act, digest, approver, note, at=said.at, after_event=said.after_event, about=about)
+    return None if to_sign(now) == statement else ELSE

@@ -94,6 +94,8 @@ INSPECT: Final = {
 }
 PROVE: Final = {
     "verify": Text("Prove that the files are, or were at that time, exactly what a person approved."),
+    "why": Text("Name the approval, the step and the request behind a line."),
+    "sync": Text("Exchange the notes that prove approvals with a remote."),
     "log": Text("Show the events of a plan, of a planning session, or of all."),
 }
 CARE: Final = {

@@ -107,7 +107,7 @@ class GitCommits:
         known = list(index_entries(self._git.look("ls-files", "-s", "-z")))
         links = {entry.path for entry in known if entry.is_link}
         for name, path in wanted.items():
-            if inside := _repository_around(self._root, name, links):
+            if inside := repository_around(self._root, name, links):
                 raise NoCommit(
                     why=Text("{path} belongs to the repository {inside}", path=path, inside=inside)
                 )
@@ -273,7 +273,7 @@ def _written(git: Callable[..., bytes], data: bytes) -> str:
     return git("hash-object", "-w", "--stdin", stdin=data).decode().strip()
 
 
-def _repository_around(root: Path, name: bytes, links: Collection[bytes]) -> str:
+def repository_around(root: Path, name: bytes, links: Collection[bytes]) -> str:
     parts, top = name.split(b"/"), os.fsencode(root) + b"/"
     above = [b"/".join(parts[:count]) for count in range(1, len(parts))]
     found = [folder for folder in above if folder in links or os.path.lexists(top + folder + b"/.git")]

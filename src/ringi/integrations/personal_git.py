@@ -45,7 +45,7 @@ class PersonalGit:
         kept["GIT_TERMINAL_PROMPT"] = "0"
         self._environment = kept
         # A search path that cannot lead into the repository; hooks may need a program from there.
-        self._outside = os.pathsep.join(
+        self.outside = os.pathsep.join(
             folder
             for folder in kept["PATH"].split(os.pathsep)
             if not Path(os.path.realpath(folder)).is_relative_to(root)
@@ -54,7 +54,7 @@ class PersonalGit:
     def look(self, *words: str, stdin: bytes = b"", fine: Sequence[int] = (0,)) -> bytes:
         # Do not use a repository above the workspace.
         above = {"GIT_CEILING_DIRECTORIES": str(self.root.parent)}
-        return self._run(words, {**_LOOKING, **above, "PATH": self._outside}, stdin, fine)
+        return self._run(words, {**_LOOKING, **above, "PATH": self.outside}, stdin, fine)
 
     def line(self, *words: str) -> str:
         """Empty if git has no answer."""
@@ -69,7 +69,7 @@ class PersonalGit:
     ) -> bytes:
         try:
             done = subprocess.run(
-                [self._program(), *_PLAIN, *words],
+                [self.program(), *_PLAIN, *words],
                 cwd=self.root,
                 env={**self._environment, **variables},
                 input=stdin,
@@ -92,7 +92,7 @@ class PersonalGit:
         # Into a file: a process that a hook leaves running would keep a pipe open.
         with said.open("wb") as output:
             process = subprocess.Popen(
-                [self._program(), *words],
+                [self.program(), *words],
                 cwd=self.root,
                 env={**self._environment, "GIT_INDEX_FILE": str(folder / "index")},
                 stdin=subprocess.DEVNULL,
@@ -103,8 +103,8 @@ class PersonalGit:
         code = _ended(process)
         return None if code == 0 else _end_of(said) or str(Text("it ended with exit code {code}", code=code))
 
-    def _program(self) -> str:
-        found = shutil.which("git", path=self._outside)
+    def program(self) -> str:
+        found = shutil.which("git", path=self.outside)
         if found is None:
             raise NoCommit(why=Text("the program git is missing"))
         return found

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -92,16 +93,35 @@ class SshSignatures:
         return self.signer(message, signature, self._offered() if accepted is None else accepted)
 
     def signer(self, message: bytes, signature: str, lists: Sequence[SignerList] | None = None) -> Signer:
-        lists = self._accepted() or () if lists is None else lists
+        return self._signer(message, signature, self._accepted() or () if lists is None else lists)
+
+    def signer_at(
+        self,
+        message: bytes,
+        signature: str,
+        lists: Sequence[SignerList],
+        at: datetime,
+        namespace: str = NAMESPACE,
+    ) -> Signer:
+        return self._signer(message, signature, lists, namespace, at)
+
+    def _signer(
+        self,
+        message: bytes,
+        signature: str,
+        lists: Sequence[SignerList],
+        namespace: str = NAMESPACE,
+        at: datetime | None = None,
+    ) -> Signer:
         envelope = opened(signature)
-        if envelope.namespace != NAMESPACE.encode():
+        if envelope.namespace != namespace.encode():
             found = envelope.namespace[:_MAX_SHOWN].decode("utf-8", "backslashreplace")
-            raise WrongNamespace(found=found, wanted=NAMESPACE)
+            raise WrongNamespace(found=found, wanted=namespace)
         program = shutil.which("ssh-keygen", path=self._path)
         if program is None:
             raise SignatureUnchecked(why=Text("ssh-keygen is not installed"))
         try:
-            with _checking(program, message, envelope) as check:
+            with _checking(program, message, envelope, namespace, at) as check:
                 return self._asked(check, envelope, lists)
         except OSError as error:
             raise SignatureUnchecked(why=error.strerror or str(error)) from None
@@ -109,14 +129,14 @@ class SshSignatures:
     def _asked(self, check: "_Check", envelope: Envelope, lists: Sequence[SignerList]) -> Signer:
         listed = ""
         for entry in lists:
-            for line in _lines(entry.data, envelope):
+            for line in listing(entry.data, envelope):
                 listed = listed or entry.where
                 if principal := check.principal(line):
                     return Signer(principal, envelope.key_text, entry.where)
         if not listed:
             key, read = f"{envelope.key_type} {envelope.fingerprint}", tuple(entry.where for entry in lists)
             for entry in self._offered():
-                if any(_lines(entry.data, envelope)):
+                if any(listing(entry.data, envelope)):
                     raise UnacceptedList(key=key, lists=read, where=entry.where)
             raise UnlistedKey(key=key, lists=read)
         if not check.genuine():
@@ -228,7 +248,7 @@ def _string(data: bytes) -> tuple[bytes, bytes]:
 # The lists.
 
 
-def _lines(data: bytes, envelope: Envelope) -> list[bytes]:
+def listing(data: bytes, envelope: Envelope) -> list[bytes]:
     """The lines that may list the key, each checked separately: ssh-keygen stops at the first match."""
     wanted = base64.b64encode(envelope.key)
     certified = "-cert-v01@" in envelope.key_type
@@ -244,9 +264,15 @@ def _lines(data: bytes, envelope: Envelope) -> list[bytes]:
 class _Check:
     """One signature of one message, in a folder that nobody else sees."""
 
-    def __init__(self, program: str, message: bytes, folder: Path) -> None:
+    def __init__(
+        self, program: str, message: bytes, folder: Path, namespace: str, at: datetime | None
+    ) -> None:
         self._program = program
         self._message = message
+        self._namespace = namespace
+        # Days without a time zone in a list are those of UTC then: one answer on every machine.
+        self._time = [f"-Overify-time={at.astimezone(UTC):%Y%m%d%H%M%S}"] if at else []
+        self._environment = {"LC_ALL": "C", **({"TZ": "UTC"} if at else {})}
         self._list = folder / "allowed_signers"
         self._signature = folder / "signature"
 
@@ -256,7 +282,7 @@ class _Check:
     def principal(self, line: bytes) -> str | None:
         """The first name on the line that the signature is valid for."""
         self._list.write_bytes(line + b"\n")
-        names = self._ask("find-principals", "-f", str(self._list))
+        names = self._ask("find-principals", *self._time, "-f", str(self._list))
         for name in [] if names is None else names.decode("utf-8", "surrogateescape").split("\n"):
             # A pattern with ! excludes somebody; it is not a name.
             if name and not name.startswith("!") and self._verifies(name):
@@ -265,17 +291,18 @@ class _Check:
 
     def genuine(self) -> bool:
         """Whether the key in the envelope signed this message, listed or not."""
-        return self._ask("check-novalidate", "-n", NAMESPACE) is not None
+        return self._ask("check-novalidate", "-n", self._namespace) is not None
 
     def _verifies(self, name: str) -> bool:
-        return self._ask("verify", "-f", str(self._list), "-I", name, "-n", NAMESPACE) is not None
+        words = ("-f", str(self._list), "-I", name, "-n", self._namespace)
+        return self._ask("verify", *self._time, *words) is not None
 
     def _ask(self, what: str, *options: str) -> bytes | None:
         """Its answer; None if it refuses. Without the user's variables, so that no SSH agent is involved."""
         try:
             asked = subprocess.run(
                 [self._program, "-Y", what, *options, "-s", str(self._signature)],
-                env={"LC_ALL": "C"},
+                env=self._environment,
                 input=self._message,
                 capture_output=True,
                 timeout=_CHECK_SEC,
@@ -295,11 +322,13 @@ class _Check:
 
 
 @contextmanager
-def _checking(program: str, message: bytes, envelope: Envelope) -> Iterator[_Check]:
+def _checking(
+    program: str, message: bytes, envelope: Envelope, namespace: str, at: datetime | None
+) -> Iterator[_Check]:
     import tempfile  # noqa: PLC0415  # some ms that only a signature needs
 
     with tempfile.TemporaryDirectory(prefix="ringi-") as folder:
-        check = _Check(program, message, Path(folder))
+        check = _Check(program, message, Path(folder), namespace, at)
         check.write(envelope)
         yield check
 

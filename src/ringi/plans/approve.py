@@ -12,7 +12,7 @@ from msgspec import UNSET
 from ringi.approvals.cover import History, covering_approval
 from ringi.approvals.grant import Grants
 from ringi.approvals.kinds import of_plan
-from ringi.approvals.proof import approval_of, compose, prove, require_answer
+from ringi.approvals.proof import About, approval_of, compose, prove, require_answer
 from ringi.approvals.request import open_request, request_of
 from ringi.approvals.who import actor_at, asks_for_own, refuse_agent, require_own
 from ringi.domain import codec
@@ -51,6 +51,7 @@ from ringi.errors import (
     SignatureUnchecked,
     Stale,
 )
+from ringi.plans import attest
 from ringi.plans.change import require_valid
 from ringi.plans.commit import commit_subject
 from ringi.plans.effects import content_of
@@ -151,15 +152,17 @@ def _torn_group(specs: Sequence[ActionSpecExt], chosen: Sequence[ActionSpecExt])
     return next((spec.base.group for spec in chosen if spec.base.group and spec.base.group in left_out), None)
 
 
-def statement(
-    services: Services,
-    request: ApprovalRequest,
-    approver: str,
-    note: str = "",
-    act: SignedAct = SignedAct.APPROVE,
-) -> str:
+def statement(services: Services, asked: ApprovalRequest, approver: str, note: str = "") -> str:
     """What a key signs to approve the request."""
-    return compose(services, act, request.digest, approver, note)
+    stored = services.store.plan(asked.subject_id)
+    require_here(services, stored)
+    subject = subject_now(services, stored.document, asked.selection, asked.expires_at)
+    about = _about(services, stored.document, subject)
+    return compose(services, SignedAct.APPROVE, asked.digest, approver, note, about)
+
+
+def _about(services: Services, document: PlanDocument, subject: ApprovalSubject) -> About | None:
+    return attest.about(services, document, subject, attest.known_bytes(services, document, subject))
 
 
 def approve(
@@ -179,11 +182,19 @@ def approve(
     status = PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
     asked = open_request(services, record, selection)
     _require_fit(services, stored, selection)
-    data = codec.canonical(subject_now(services, document, selection, asked.expires_at))
-    act, risk = SignedAct.APPROVE, risk_of(document, selection)
-    made_at = document.plan.created_at
+    subject = subject_now(services, document, selection, asked.expires_at)
+    data = codec.canonical(subject)
     proven = prove(
-        services, asked, data, proof, act=act, approver=approver, made_at=made_at, risk=risk, note=note
+        services,
+        asked,
+        data,
+        proof,
+        act=SignedAct.APPROVE,
+        approver=approver,
+        made_at=document.plan.created_at,
+        risk=risk_of(document, selection),
+        note=note,
+        about=partial(_about, services, document, subject),
     )
     with services.store.transaction() as transaction:
         last = transaction.last_hash()

@@ -35,7 +35,7 @@ from ringi.errors import (
     Stale,
     UnknownCommand,
 )
-from ringi.plans import check, commit, undo
+from ringi.plans import attest, check, commit, undo
 from ringi.plans.approve import covering, subject_now
 from ringi.plans.change import require_valid
 from ringi.plans.effects import Invalid
@@ -78,6 +78,8 @@ def execute(services: Services, plan_id: str, *, leaves: bool = False) -> Execut
         def begin(transaction: Transaction) -> StoredPlan:
             return _begin(transaction, _with_checks(stored, checked), intent)
 
+        if approval:
+            attest.attach(services, stored.document, approval, contents)
         result = Executor(services).carry_out(intent, contents, begin)
         if approval and result.overall_success:
             result = _afterwards(services, approval, result, checks=bool(planned and planned.after))

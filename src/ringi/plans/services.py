@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # only names of types
         Store,
         WorkspaceLock,
     )
+    from ringi.ports.provenance import Repository
     from ringi.workspace.snapshot import Snapshots
     from ringi.workspace.tree import Tree
 
@@ -43,6 +44,8 @@ class Rules(NamedTuple):
     kept_output: int
     """Bytes of output kept of a command or a read."""
     checks: PlannedChecks
+    notes: bool = True
+    """Whether approvals that are used leave their proof in the repository."""
 
 
 class Services(NamedTuple):
@@ -69,6 +72,8 @@ class Services(NamedTuple):
     """Reads what a model is shown of the project."""
     commits: Callable[[], Commits] | None = None
     """None if nothing can be committed."""
+    repository: Callable[[], Repository | None] = lambda: None
+    """The person's own; None if there is no git repository."""
     model: Callable[[], LanguageModel] | None = None
     """For text that the parser cannot place. Raises UnknownModel, NoModelKey, NoExtra."""
     model_budget: Budget | None = None

@@ -200,7 +200,9 @@ class PlanTool:
         act: SignedAct = SignedAct.APPROVE,
     ) -> str:
         """What a key signs to approve what was asked; with its signature it becomes a SignedAnswer."""
-        return approve.statement(self._services, request, approver, note, act=act)
+        if act is SignedAct.UNDO:
+            return undo.statement(self._services, request, approver)
+        return approve.statement(self._services, request, approver, note)
 
     def outcome(self, plan_id: str) -> ApprovalOutcome | None:
         """How the newest request ended; None while a person can still answer, or if there was none."""

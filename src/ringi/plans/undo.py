@@ -6,12 +6,13 @@ since, that is merged with its state before the plan; if it cannot be, the file 
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
 from msgspec import UNSET
 
-from ringi.approvals.proof import approval_of, claimed, prove, require_answer
+from ringi.approvals.proof import About, approval_of, claimed, compose, prove, require_answer
 from ringi.approvals.request import request_of, require_time
 from ringi.approvals.who import actor_at
 from ringi.domain import codec
@@ -30,7 +31,7 @@ from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import ExecutionIntent, ExecutionResult, OpStatus
 from ringi.domain.plan import FileState, PlanStatus
 from ringi.errors import EffectsUnknown, NoCommit, NothingToUndo, NotRequested, UndoChanged, UndoStale
-from ringi.plans import commit
+from ringi.plans import attest, commit
 from ringi.plans.commit_revert import revert_subject, standing
 from ringi.plans.executor import WRITTEN_SINCE, Executor, storage_errors
 from ringi.plans.later_edits import Back, LeftAlone, merged_back, since, together
@@ -354,15 +355,39 @@ def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -
         undone = undoable(services, stored)
         data = _as_asked(services, stored, undone, asked)
         made_at = stored.document.plan.created_at
-        record = prove(services, asked, data, proof, act=SignedAct.UNDO, approver=approver, made_at=made_at)
+        record = prove(
+            services,
+            asked,
+            data,
+            proof,
+            act=SignedAct.UNDO,
+            approver=approver,
+            made_at=made_at,
+            about=partial(_about, services, stored, undone, data),
+        )
         with services.store.transaction() as transaction:
             last = transaction.last_hash()
             approval = approval_of(services, asked, data, record, approver=approver, after_event=last)
             transaction.add_approval(approval)
             event = NewEvent(EventKind.UNDO_APPROVED, Actor.USER, "", approval)
             stored = transaction.save_plan(stored, stored.document, event)
+        attest.attach(services, stored.document, approval, _contents(services, undone))
         result = _carry_out(services, stored, undone, approval, "")
         return commit.commit(services, approval, result) if result.overall_success else result
+
+
+def statement(services: Services, asked: ApprovalRequest, approver: str) -> str:
+    """What a key signs to approve the undo that was asked for."""
+    stored = services.store.plan(asked.subject_id)
+    require_here(services, stored)
+    undone = undoable(services, stored)
+    about = _about(services, stored, undone, _as_asked(services, stored, undone, asked))
+    return compose(services, SignedAct.UNDO, asked.digest, approver, about=about)
+
+
+def _about(services: Services, stored: StoredPlan, found: Undoable, data: bytes) -> About | None:
+    subject = codec.trusted(data, ApprovalSubject, "approval")
+    return attest.about(services, stored.document, subject, _contents(services, found))
 
 
 def _as_asked(services: Services, stored: StoredPlan, found: Undoable, asked: ApprovalRequest) -> bytes:

@@ -20,6 +20,7 @@ TIME_LIMIT: Final = 900.0
 _MOST_ALTERNATES: Final = 100
 """Git follows five levels; a file that names more is none of its own."""
 _READ_LIMIT: Final = 16 * 1024 * 1024
+_PIECE: Final = 1 << 20
 ABSENT: Final = "000000"
 """The mode of a file that is not there."""
 # So few that all their names fit into a pipe: no deadlock.
@@ -43,6 +44,7 @@ _ENVIRONMENT: Final = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_GRAFT_FILE": os.devnull,
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_PROGRESS_DELAY": "0",
     "GIT_TERMINAL_PROMPT": "0",
@@ -68,6 +70,7 @@ class Git:
         *,
         index: Path | None = None,
         more_objects: Path | None = None,
+        variables: Mapping[str, str] | None = None,
         personal: bool = False,
         time_limit: float = TIME_LIMIT,
     ) -> None:
@@ -81,6 +84,7 @@ class Git:
         self._environment = environment(personal=personal)
         if index:
             self._environment["GIT_INDEX_FILE"] = str(index)
+        self._environment |= variables or {}
         if more_objects:
             self._environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.fsdecode(quoted(more_objects))
 
@@ -230,7 +234,7 @@ class Repository(NamedTuple):
                 lines = []
             found[folder] = None
             lines = lines[:_MOST_ALTERNATES]
-            named = [os.fsdecode(_unquoted(line)) for line in lines if line and not line.startswith(b"#")]
+            named = [os.fsdecode(unquoted(line)) for line in lines if line and not line.startswith(b"#")]
             waiting += (Path(os.path.normpath(folder / name)) for name in named)
         return tuple(found)
 
@@ -299,7 +303,7 @@ def quoted(path: Path | str) -> bytes:
     return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
 
 
-def _unquoted(line: bytes) -> bytes:
+def unquoted(line: bytes) -> bytes:
     """As git quotes a path: in C's way, with three octal digits for unusual bytes."""
     if not re.fullmatch(rb'".*"', line, re.DOTALL):
         return line
@@ -416,6 +420,46 @@ def read_blobs(git: Git, ids: Sequence[str]) -> Iterator[bytes]:
                 raise _missing(some[0]) from None
             for oid in some:
                 yield _answer(answers, oid)
+
+
+def read_available(git: Git, names: Sequence[str], most: int) -> Iterator[tuple[bytes, bytes] | None]:
+    """The kind and the bytes of each object, in this order; None if it is missing, damaged or too large."""
+    done = 0
+    while done < len(names):
+        # Its errors would fill a pipe that nobody reads.
+        with git.started("cat-file", "--batch", stdin=b"", stderr=subprocess.DEVNULL) as running:
+            questions, answers = running.pipes()
+            try:
+                while done < len(names):
+                    some = names[done : done + _AT_ONCE]
+                    questions.write("".join(f"{name}\n" for name in some).encode())
+                    questions.flush()
+                    for _ in some:
+                        found = _answer_or_none(answers, most)
+                        done += 1
+                        yield found
+            except (EOFError, BrokenPipeError):  # git ends at a damaged object
+                done += 1
+                yield None
+
+
+def _answer_or_none(answers: IO[bytes], most: int) -> tuple[bytes, bytes] | None:
+    line = answers.readline()
+    if not line.endswith(b"\n"):
+        raise EOFError
+    *_, kind, size = line.split()
+    if not size.isdigit():  # "… missing"
+        return None
+    left, kept = int(size) + 1, list[bytes]()
+    fits = left <= most
+    while left:
+        piece = answers.read(min(left, _PIECE))
+        if not piece:
+            raise EOFError
+        left -= len(piece)
+        if fits:
+            kept.append(piece)
+    return (kind, b"".join(kept)[:-1]) if fits else None
 
 
 def _answer(answers: IO[bytes], oid: str) -> bytes:

@@ -15,13 +15,13 @@ from ringi.domain.approval import (
     ApprovalRequest,
     RunSubject,
     SessionSubject,
-    Statement,
     read_approval,
 )
 from ringi.domain.events import FIRST_PREVIOUS, Event, EventKind
 from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
 from ringi.domain.grant import Grant
 from ringi.domain.plan import ActionSpecExt, PlanDocument, with_state
+from ringi.domain.provenance import said_or_none
 from ringi.domain.run import Run
 from ringi.domain.session import PlanningSession, SessionFacts
 from ringi.domain.subject import SIGNERS, SubjectKind
@@ -401,7 +401,7 @@ class _Chain:
         right = given.after_event == self._before.get(seq)
         right &= given.digest == codec.digest(given.subject.encode())
         if proof.statement:
-            said = as_written(proof.statement.encode(), Statement)
+            said = said_or_none(proof.statement)
             signed = codec.digest((proof.grant_subject or given.subject).encode())
             right &= said is not None and (said.digest, said.approver) == (signed, given.approver)
             right &= said is not None and self._hashes.get(said.after_event, seq) < seq

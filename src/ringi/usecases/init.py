@@ -1,10 +1,19 @@
 """`ringi init`: what a new workspace gets."""
 
+import os
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from ringi.domain.provenance_verdict import Mode
 from ringi.errors import InTheWay, StorageFailed
+from ringi.fs import read_bounded, replace_file
 from ringi.text import Text
+
+PRE_RECEIVE: Final = "pre-receive"
+_OURS: Final = "# Written by: ringi init --hook pre-receive"
+_MOST_HOOK: Final = 65536
 
 _CONFIG: Final = """\
 # The configuration of ringi for this project; commit it. Every key, its value and source: ringi config show
@@ -67,3 +76,27 @@ def initialise(root: Path, ignored: bytes) -> list[Path]:
     except OSError as error:
         raise StorageFailed(what=error.filename or str(folder), why=error.strerror or str(error)) from None
     return made
+
+
+def install_hook(hooks: Path, program: Sequence[str], mode: Mode) -> tuple[Path, bool]:
+    """A hook of git that lets only covered pushes in, and whether it is new. Never replaces a foreign one.
+
+    `program` is how to start ringi.
+    """
+    path = hooks / PRE_RECEIVE
+    command = shlex.join([*program, "verify", "--pre-receive", "--mode", str(mode)])
+    text = (
+        f"#!/bin/sh\n{_OURS}\n# Refuses a push with changes that nobody provably approved.\nexec {command}\n"
+    )
+    try:
+        there = os.path.lexists(path)
+        if there and _OURS.encode() not in read_bounded(path, _MOST_HOOK, follow=False):
+            raise InTheWay(
+                what=str(path),
+                why=Text("it is a hook of somebody else; add to it: {command}", command=command),
+            )
+        hooks.mkdir(exist_ok=True)
+        replace_file(path, text.encode(), mode=0o755)
+    except OSError as error:
+        raise StorageFailed(what=str(path), why=error.strerror or str(error)) from None
+    return path, not there

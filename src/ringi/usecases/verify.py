@@ -4,9 +4,6 @@ It trusts no earlier result: it compares approvals, intents and results with eac
 with the files, and checks the signatures again.
 """
 
-import base64
-import binascii
-import hashlib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
@@ -21,6 +18,7 @@ from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, Se
 from ringi.domain.events import EventKind, LoggedEvent
 from ringi.domain.execution import ExecutionIntent, OpStatus
 from ringi.domain.plan import ONLY_READING, ActionSpec, CheckFailure, FileState, PlanRef, SpecKind
+from ringi.domain.provenance import fingerprint
 from ringi.domain.subject import Subject, elsewhere
 from ringi.domain.verdict import (
     FileStanding,
@@ -444,15 +442,6 @@ def _given(approval: Approval) -> GivenApproval:
         record.fresh_since or "",
     )
     return GivenApproval(approval.id, approval.approver, approval.timestamp, approval.note, proof)
-
-
-def fingerprint(key: str) -> str:
-    """Of a public key, as `ssh-keygen -l` shows it; an unreadable key is returned unchanged."""
-    try:
-        data = base64.b64decode(key.rpartition(" ")[-1], validate=True)
-    except (binascii.Error, ValueError):
-        return key
-    return "SHA256:" + base64.b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
 
 
 def _commit(

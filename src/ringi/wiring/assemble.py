@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ringi.domain.run import Run, RunFacts
     from ringi.domain.run_plan import RunPlan
     from ringi.integrations.commits import GitCommits
+    from ringi.integrations.repository import GitRepository
     from ringi.planning.services import SessionServices
     from ringi.planning.tool import PlanningTool
     from ringi.plans.extract.extractor import Extractor
@@ -168,6 +169,7 @@ def _services(
         analyse=lambda path: _analyse(places, tree, path, config),
         mask=lambda text: _masked(text, config, environment),
         commits=lambda: commits_of(places, environment, on_progress),
+        repository=lambda: repository_of(places, places, environment),
         model=lambda: _model(places, loaded, environment),
         model_budget=budget_of(config),
         code=cache(lambda: code_of(places, tree, config, environment)),
@@ -205,6 +207,7 @@ def _on_branch(
         check=PlanChecks(there, config, environment, on_progress),
         analyse=lambda path: _analyse(there, tree, path, config),
         commits=lambda: commits_of(there, environment, on_progress),
+        repository=lambda: repository_of(there, places, environment),
         run_id=run_id,
         prepare=branch.make,
         publish=branch.publish,
@@ -356,6 +359,15 @@ def commits_of(
     return GitCommits(places.root, environment, on_progress)
 
 
+def repository_of(tree: Places, notes: Places, environment: Mapping[str, str]) -> "GitRepository | None":
+    """Of these files; the notes go to the person's own."""
+    if not os.path.lexists(notes.root / ".git"):
+        return None
+    from ringi.integrations.repository import GitRepository
+
+    return GitRepository(tree.root, environment, notes_root=notes.root)
+
+
 def rules_of(config: Config) -> Rules:
     return Rules(
         thresholds=Thresholds(
@@ -376,6 +388,7 @@ def rules_of(config: Config) -> Rules:
         checks=PlannedChecks(
             config.checks.before, config.checks.after, CheckFailure(config.checks.on_failure)
         ),
+        notes=config.provenance.notes,
     )
 
 

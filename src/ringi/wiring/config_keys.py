@@ -258,6 +258,11 @@ class Context(Section, frozen=True):
     """Globs in addition to files that may hold credentials."""
 
 
+class Provenance(Section, frozen=True):
+    notes: Annotated[bool, Rule(Guard.LARGER)] = True
+    """Write the proof of every approval that is used into refs/notes/ringi."""
+
+
 class Logs(Section, frozen=True):
     detail: Annotated[Literal["on", "off"], Rule(Guard.LARGER)] = "on"
     """Keep prompts and answers in the logs."""
@@ -348,6 +353,7 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     runs: Runs = Runs()
     planning: Planning = Planning()
     context: Context = Context()
+    provenance: Provenance = Provenance()
     logs: Logs = Logs()
     metrics: Metrics = Metrics()
     performance_metrics: PerformanceMetrics = PerformanceMetrics()

@@ -46,6 +46,12 @@ def models_folder(environment: Mapping[str, str]) -> Path:
     return _base(environment, "RINGI_CACHE_DIR", "XDG_CACHE_HOME", ".cache", "ringi") / "models"
 
 
+def signatures_file(environment: Mapping[str, str]) -> Path:
+    """Which signatures were found good. Beside the ledgers, where no agent in a sandbox can write."""
+    states = _base(environment, "RINGI_STATE_DIR", "XDG_STATE_HOME", ".local/state", "ringi")
+    return states / "signatures.json"
+
+
 def state_name(root: Path) -> str:
     text = str(root).encode("utf-8", "surrogateescape")
     name: str = _own_hashes().sha256(text).hexdigest()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ringi.api import Workspace
 from ringi.domain import codec
-from ringi.domain.approval import ApprovedPlan, SignedAct, SignedAnswer, Statement
+from ringi.domain.approval import ApprovedPlan, SignedAct, SignedAnswer
 from ringi.domain.change_plan import (
     ChangeFacts,
     PlanBasis,
@@ -26,6 +26,7 @@ from ringi.domain.change_plan import (
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.grant import Grant, GrantScope, GrantSubject
 from ringi.domain.plan import ALL_SPECS, ActionSpec, Encoding, PlanStatus, SpecKind, SpecSelection
+from ringi.domain.provenance import said_in
 from ringi.domain.risk import Risk
 from ringi.domain.subject import grant as subject_named
 from ringi.errors import (
@@ -177,7 +178,7 @@ def test_what_was_signed_is_kept_verbatim(ws, keys):
     assert codec.digest(grant.subject.encode()) == grant.digest
     subject = codec.foreign(grant.subject.encode(), GrantSubject, "it")
     assert (subject.id, subject.scope, subject.workspace) == (grant.id, SCOPE, ledger_of(ws).workspace_id())
-    said = codec.foreign(grant.proof.statement.encode(), Statement, "it")
+    said = said_in(grant.proof.statement)
     assert (said.act, said.digest, said.approver) == (SignedAct.GRANT, grant.digest, "hanako")
     (event,) = [logged.event for logged in ws.log() if logged.event.event is EventKind.GRANTED]
     assert (event.subject, event.evidence) == (subject_named(grant.id), event.document)
@@ -727,7 +728,8 @@ def assert_proven(ws: Workspace, plan_id: str, folder: Path) -> None:
     (approval,) = json.loads(path.read_text())["approvals"]
     proof = approval["proof"]
     assert_signed(folder, proof, proof["statement"].encode())
-    said, subject = json.loads(proof["statement"]), json.loads(proof["grant_subject"])
+    payload = json.loads(proof["statement"].split(" ", 4)[4])
+    said, subject = payload["predicate"], json.loads(proof["grant_subject"])
     assert said["digest"] == hashlib.sha256(proof["grant_subject"].encode()).hexdigest()
     assert said["act"] == "grant"
     changed = json.loads(approval["subject"])["changes"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from ringi.approvals.kinds import of_plan
 from ringi.domain import codec
@@ -19,9 +20,9 @@ from ringi.domain.approval import (
     ExpiredRequest,
     SignedAct,
     SignedAnswer,
-    Statement,
 )
 from ringi.domain.plan import ALL_SPECS, PlannedChecks, PlanStatus, SpecKind, SpecSelection, with_state
+from ringi.domain.provenance import Digests, Resource, payload_of, read_signed, said_in, to_sign
 from ringi.errors import (
     BadSignature,
     BadTransition,
@@ -37,7 +38,6 @@ from ringi.errors import (
     WrongNamespace,
 )
 from ringi.integrations.signing import SignerList, SshSignatures
-from ringi.plans.approve import statement as statement_for
 from ringi.plans.approve import unlike_their_hashes
 from ringi.plans.tool import PlanTool
 from ringi.text import Text
@@ -99,7 +99,7 @@ def test_a_signature_needs_no_terminal_and_counts_for_any_risk(ws, keys, root: P
     assert (given.proof.principal, given.proof.key) == ("hers@example.invalid", "made-up hers")
     assert (given.proof.statement, given.proof.signature) == (proof.statement, proof.signature)
     assert (given.proof.channel, given.proof.user, given.note) == ("the list", "hanako", "fine")
-    said = codec.foreign(proof.statement.encode(), Statement, "it")
+    said = said_in(proof.statement)
     assert (said.act, said.digest, said.approver) == (SignedAct.APPROVE, given.digest, "hanako")
     assert ws.plan.outcome(plan_id) == ApprovedPlan(given)
     assert ws.plan.execute(plan_id).overall_success
@@ -118,8 +118,8 @@ def test_a_typed_answer_is_refused_but_a_signature_counts(ws, keys):
 
 
 def retold(proof: SignedAnswer, **changes: object) -> str:
-    said = codec.foreign(proof.statement.encode(), Statement, "it")
-    return codec.canonical(msgspec.structs.replace(said, **changes)).decode()
+    said = read_signed(proof.statement)
+    return to_sign(replace(said, predicate=replace(said.predicate, **changes)))
 
 
 @pytest.mark.req("PT-8")
@@ -152,21 +152,43 @@ def test_a_statement_about_something_else_does_not_count(ws, keys, changes: dict
 
 
 @pytest.mark.req("PT-8")
+def test_a_statement_about_other_files_does_not_count(ws, keys):
+    """Signed by the right key, with the right digest: whoever gave it out to be signed was not us."""
+    plan_id = proposed(ws, write("README.md", "x\n"))
+    proof = signed(ws, keys, ws.plan.ask(plan_id))
+    other = replace(read_signed(proof.statement), subject=(Resource("other.txt", Digests("0" * 64)),))
+    with pytest.raises(WrongAnswer, match="something else"):
+        ws.plan.approve(plan_id, "hanako", ALL_SPECS, keys.sign("hers", to_sign(other)))
+    assert ledger_of(ws).approvals(plan_id) == ()
+
+
+def respelled(text: str, old: str, new: str) -> str:
+    """With the right length, so that only the payload is wrong."""
+    payload = payload_of(text).replace(old, new, 1)
+    return f"DSSEv1 28 application/vnd.in-toto+json {len(payload.encode())} {payload}"
+
+
+@pytest.mark.req("PT-8")
 @pytest.mark.parametrize(
     "spoil",
     [
         lambda text: text + "\n",
         lambda text: " " + text,
-        lambda text: text.replace(":", ": ", 1),
-        lambda text: text.replace('"act"', '"more":1,"act"', 1),
-        lambda text: text.replace('"act":"approve",', '"act":"approve","act":"approve",', 1),
-        lambda text: text.replace('"schema_version":1', '"schema_version":2', 1),
+        lambda text: respelled(text, '":"', '": "'),
+        lambda text: respelled(text, '"act"', '"more":1,"act"'),
+        lambda text: respelled(text, '"act":"approve",', '"act":"approve","act":"approve",'),
+        lambda text: respelled(text, "approval:v1", "approval:v2"),
+        lambda text: respelled(text, "Statement/v1", "Statement/v2"),
+        lambda text: text.replace("in-toto", "another"),
         lambda text: text[:-1],
         lambda _: "",
         lambda _: "\ud800",
         lambda _: "[]",
     ],
-    ids=["newline", "space", "inner space", "field", "twice", "newer", "cut", "empty", "surrogate", "list"],
+    ids=[
+        *("newline", "space", "inner space", "field", "twice", "newer", "newer in-toto", "other payload"),
+        *("cut", "empty", "surrogate", "list"),
+    ],
 )
 def test_a_statement_is_read_strictly(ws, keys, spoil: Callable[[str], str]):
     plan_id = proposed(ws, write("README.md", "x\n"))
@@ -255,7 +277,7 @@ def test_an_undo_is_signed_as_an_undo(ws, keys, root: Path):
     asked, _ = ws.plan.ask_undo(plan_id)
     with untouched(root), pytest.raises(WrongAnswer, match="signed to approve, not to undo"):
         ws.plan.undo(plan_id, "hanako", signed(ws, keys, asked))
-    text = statement_for(ws.services, asked, "hanako", act=SignedAct.UNDO)
+    text = ws.plan.statement(asked, "hanako", act=SignedAct.UNDO)
     assert ws.plan.undo(plan_id, "hanako", keys.sign("hers", text)).overall_success
     assert (root / "README.md").read_text() == "# Sample\n"
     given = ws.plan.outcome(plan_id)
@@ -494,7 +516,8 @@ def test_approval_json_alone_proves_who_approved_what(signing, key: RealKey, tmp
     with pytest.raises(subprocess.CalledProcessError):
         assert_signed(tmp_path, record, statement + b"x")
     assert key.public.startswith(record["key"])
-    assert json.loads(statement)["digest"] == hashlib.sha256(given["subject"].encode()).hexdigest()
+    said = json.loads(statement.split(b" ", 4)[4])["predicate"]
+    assert said["digest"] == hashlib.sha256(given["subject"].encode()).hexdigest()
     subject = json.loads(given["subject"])
     assert subject["plan_id"] == plan_id
     written = (signing.places.root / "README.md").read_bytes()

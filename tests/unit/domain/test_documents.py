@@ -28,6 +28,8 @@ from ringi.domain import (
     planning,
     problems,
     project_state,
+    provenance,
+    provenance_verdict,
     request,
     risk,
     run,
@@ -126,6 +128,25 @@ FIELDS: dict[type[Document], str] = {
     " explained_by unknown_users",
     change_plan.UnknownUsers: "count first why",
     approval.Statement: "schema_version act digest after_event approver at note",
+    provenance.InToto: "_type subject predicateType predicate",
+    provenance.Resource: "name digest annotations",
+    provenance.Digests: "sha256 gitBlob",
+    provenance.Transition: "mode before",
+    provenance.OneSide: "mode digest",
+    provenance.Approved: "act digest approver at note after_event proof strength repository plan step grant"
+    " diff",
+    provenance.ApprovedPlan: "id version title",
+    provenance.GrantProof: "subject statement signature",
+    provenance.Envelope: "payload payloadType signatures",
+    provenance.Synced: "schema_version remote came went waiting total",
+    provenance.Signature: "keyid sig",
+    provenance_verdict.RangeVerdict: "schema_version subject name base head mode covered cut_off notes unread"
+    " files problems",
+    provenance_verdict.FileVerdict: "path before after level covered chain why",
+    provenance_verdict.LineVerdict: "schema_version path line text commit title approval request step"
+    " decisions",
+    provenance_verdict.Side: "mode blob",
+    provenance_verdict.Evidence: "level by at key act note plan step grant commit",
     execution.CommandStart: "schema_version execution_id plan_id spec_id argv sandboxed snapshot_id"
     " started_at done",
     execution.CommandEnd: "schema_version execution_id plan_id spec_id exit_code output cut"
@@ -178,7 +199,7 @@ FIELDS: dict[type[Document], str] = {
     context.ContextFile: "path score kind why",
     context.Context: "files tokens text",
     context.Definition: "name kind line end",
-    context.FoundFile: "path kind score definitions tests",
+    context.FoundFile: "path kind score definitions tests has",
     context.ProjectFacts: "languages manifests tests entries about rules testCommands changelog found",
     session.Criterion: "given when then",
     session.TargetPath: "path new",
@@ -203,7 +224,8 @@ FIELDS: dict[type[Document], str] = {
     session.SessionView: "sessionId instruction status pending usage model found",
     run.Run: "schema_version run_id planning_session_id phase instruction created_at updated_at request_id"
     " plan_sha256 work_branch base_branch base_commit current_step_index steps review in_place most_steps"
-    " allowed tests base_tree copy_id stop stopped_in replaces replaced_by",
+    " allowed tests implementer base_tree copy_id stop stopped_in replaces"
+    " replaced_by undone",
     run.Stop: "reason_code message next_action step_id detail",
     run.Spent: "input_tokens output_tokens dollars seconds",
     run.Attempt: "role how who cycle started_at ended_at exit_code problem log spent",
@@ -312,6 +334,11 @@ REQUIRED = {
     "extraction": "specs unplaced",
     "plan-answer": "plan_id name version status outcome",
     "proven": "plan_id name proven carried_out executions unused files unrecorded log_ok problems forged",
+    "approval-statement": "subject predicate",
+    "approval-envelope": "payload payloadType signatures",
+    "line-verdict": "path line text",
+    "range-verdict": "subject name base head mode covered cut_off notes unread files problems",
+    "sync": "remote came went waiting total",
     "proven-session": "session_id run_id proven approval log_ok problems forged",
     "change-plan": "version planId createdAt basis scope changes validations risk explanation approval",
     "project-state": "snapshotId capturedAt source files diagnostics dependencies criticalFiles"

@@ -350,6 +350,7 @@ def test_a_hook_that_rewrites_the_files_is_told_and_verified(ws: Workspace, repo
 
 def test_checks_that_fail_afterwards_leave_no_commit(ws: Workspace, repo: Path):
     check_with(ws, after=("false",))
+    ws.plan = PlanTool(ws.plan._services._replace(rules=ws.plan._services.rules._replace(notes=False)))
     plan_id = approved(ws, *CHANGE)
     with untouched(repo), pytest.raises(CheckFailed):
         ws.plan.execute(plan_id)

@@ -8,18 +8,19 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ringi.api import Workspace
 from ringi.domain import codec
 from ringi.domain.approval import Approval, SignedAct, SignedAnswer
 from ringi.domain.grant import GrantScope
 from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckFailure, CheckResult, PlannedChecks, SpecKind
+from ringi.domain.provenance import fingerprint, read_signed, to_sign
 from ringi.domain.risk import Risk
 from ringi.domain.verdict import FileStanding
 from ringi.errors import CheckFailed
-from ringi.plans.approve import statement as statement_for
 from ringi.plans.tool import PlanTool
-from ringi.usecases.verify import Examination, Verdict, fingerprint, verify_plan
+from ringi.usecases.verify import Examination, Verdict, verify_plan
 from tests.fakes.signing import MadeUpKeys, RealKey
 from tests.helpers import (
     accept_signers,
@@ -225,14 +226,14 @@ def test_a_standing_approval_is_checked_with_its_scope(ws, keys):
 def test_an_undo_by_signature(ws, keys):
     plan_id = executed(ws)
     asked, _ = ws.plan.ask_undo(plan_id)
-    text = statement_for(ws.services, asked, "hanako", act=SignedAct.UNDO)
+    text = ws.plan.statement(asked, "hanako", act=SignedAct.UNDO)
     assert ws.plan.undo(plan_id, "hanako", keys.sign("hers", text)).overall_success
     assert set(standing(ws, plan_id).values()) == {(UNDONE, "")}
     edit(
         ws,
         "approvals",
         "document",
-        lambda row: row["proof"].update(statement=text.replace("undo", "approve")),
+        lambda row: row["proof"].update(statement=retold(text, act=SignedAct.APPROVE)),
     )
     assert "something else was signed" in said(ws, plan_id)
 
@@ -363,9 +364,14 @@ def test_a_forged_signature(ws, keys, forged: Callable[[Any, MadeUpKeys], object
     assert words in said(ws, plan_id)
 
 
+def retold(statement: str, **changes: object) -> str:
+    whole = read_signed(statement)
+    return to_sign(replace(whole, predicate=replace(whole.predicate, **changes)))
+
+
 def resigned(keys: MadeUpKeys, proof: dict[str, str], **changes: str) -> dict[str, str]:
     """By the right key, for something that the person did sign, but not for this."""
-    text = codec.canonical({**json.loads(proof["statement"]), **changes}).decode()
+    text = retold(proof["statement"], **changes)
     made: SignedAnswer = keys.sign("hers", text)
     return {"statement": made.statement, "signature": made.signature}
 

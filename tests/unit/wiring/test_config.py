@@ -70,6 +70,7 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "runs.max_dollars": (20.5, 0.0),
     "runs.main_branches": (["trunk", "release/*"], ["stable"]),
     "planning.skip_after_sec": (0.0, 60.0),
+    "provenance.notes": (True, True),
     "logs.detail": ("off", "off"),
     "context.tokens": (2000, 100),
     "context.never_send": (["legal/**", "*.pdf"], ["notes/*"]),
@@ -252,6 +253,7 @@ def test_the_defaults_are_the_promised_ones():
         },
         "planning": {"skip_after_sec": 300.0},
         "context": {"tokens": 3000, "never_send": []},
+        "provenance": {"notes": True},
         "logs": {"detail": "on", "mask": []},
     }
 
@@ -293,6 +295,7 @@ def test_what_guards_is_named():
             for role in ROLES
             for key in ("output_bytes", "max_tokens", "max_dollars")
         },
+        "provenance.notes": Guard.LARGER,
         "logs.detail": Guard.LARGER,
         "context.tokens": Guard.SMALLER,
         "context.never_send": Guard.ADDED,

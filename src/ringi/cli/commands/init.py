@@ -22,6 +22,7 @@ from ringi.cli.commands.review import decide
 from ringi.cli.commands.signers import accept_shown
 from ringi.cli.review_dialogue import ApplyPrompter
 from ringi.domain.approval import TypedAnswer
+from ringi.domain.provenance_verdict import Mode
 from ringi.domain.signers import RequiredProof
 from ringi.errors import NoChannel, NoExtra, NoWorkspace
 from ringi.integrations.person import TerminalPerson
@@ -29,7 +30,10 @@ from ringi.process.installation import extending_command
 from ringi.text import Text
 from ringi.usecases.agent_setup import Offer, make_alias, missing, offer, present, program, propose
 from ringi.usecases.doctor import Mark
+from ringi.usecases.init import PRE_RECEIVE, install_hook
 from ringi.usecases.prompter import require_person
+from ringi.usecases.verify_range import PROJECTS
+from ringi.wiring.provenance import hooks_of
 from ringi.wiring.setup import initialise, users_signers
 
 
@@ -48,8 +52,25 @@ from ringi.wiring.setup import initialise, users_signers
     help="Set up these agents only: claude,codex,vscode,gemini,opencode.",
 )
 @click.option("--alias", metavar="NAME", help="Instead, make a program of this name that starts ringi.")
+@click.option(
+    "--hook",
+    type=click.Choice([PRE_RECEIVE]),
+    help="Instead, on a server: verify what is pushed to this repository.",
+)
+@click.option(
+    "--mode", type=click.Choice([*map(str, Mode)]), help="What the hook demands; agents by default."
+)
 @click.pass_context
-def init(ctx: click.Context, key: str | None, principal: str, agents: str | None, alias: str | None) -> None:
+def init(
+    ctx: click.Context,
+    /,
+    key: str | None,
+    principal: str,
+    agents: str | None,
+    alias: str | None,
+    hook: str | None,
+    mode: str | None,
+) -> None:
     """Make this folder a workspace.
 
     Writes a commented configuration if there is none, and checks that all is well. For the agents that
@@ -57,8 +78,13 @@ def init(ctx: click.Context, key: str | None, principal: str, agents: str | None
     ringi undo takes it back.
     """
     app: App = ctx.obj
-    if sum(given is not None for given in (key, agents, alias)) > 1:
-        raise click.UsageError(_("Choose one: --key, --agents or --alias"))
+    if sum(given is not None for given in (key, agents, alias, hook)) > 1:
+        raise click.UsageError(_("Choose one: --key, --agents, --alias or --hook"))
+    if mode and not hook:
+        raise click.UsageError(_("--mode belongs to --hook"))
+    if hook:
+        _install_hook(app, Mode(mode or Mode.AGENTS))
+        return
     if alias is not None:
         _make_alias(app, alias)
         return
@@ -99,6 +125,21 @@ def _make_alias(app: App, name: str) -> None:
             "! {folder} is not on your PATH, so {name} is not found yet", folder=str(made.parent), name=name
         )
         app.ui.line(line, style="yellow")
+
+
+def _install_hook(app: App, mode: Mode) -> None:
+    path, fresh = install_hook(hooks_of(app.start), program(app.environment, sys.argv[0]), mode)
+    if app.ui.as_json:
+        app.ui.document({"hook": str(path), "mode": str(mode), "new": fresh})
+        return
+    if fresh:
+        app.ui.line(Text("created {path}", path=str(path)))
+    else:
+        app.ui.line(Text("updated {path}", path=str(path)))
+    app.ui.line(
+        Text("✓ pushes to this repository are verified in the mode {mode}", mode=str(mode)), style="green"
+    )
+    app.ui.line(Text("Whose signatures count: {list} of the branch before the push", list=PROJECTS))
 
 
 def _start(agents: Sequence[Agent]) -> str:

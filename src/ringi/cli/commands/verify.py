@@ -10,8 +10,17 @@ from msgspec.structs import replace
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.arguments import require_long
 from ringi.cli.plan_names import PLAN
+from ringi.cli.verify_range import (
+    Wanted,
+    has_ledger,
+    named_run,
+    verify_named,
+    verify_pushed,
+    verify_run,
+)
+from ringi.domain.provenance_verdict import Mode
 from ringi.domain.session import is_session, short
-from ringi.errors import NotFound, NotProven
+from ringi.errors import NoSuchCommit, NotFound, NotProven
 from ringi.text import Text
 from ringi.usecases.verify import CommitStanding, Examination, SessionVerdict, Verdict
 from ringi.views import words
@@ -19,17 +28,62 @@ from ringi.views.verdict import doubt_lines, proven_lines, session_lines, unexec
 
 
 @click.command()
-@click.argument("plan", type=PLAN, required=False)
+@click.argument("name", metavar="[PLAN|RANGE|COMMIT|RUN]", type=PLAN, required=False)
 @click.option("--all", "every", is_flag=True, help="Every plan that was carried out, even in part.")
+@click.option(
+    "--mode",
+    type=click.Choice([*map(str, Mode)]),
+    help="What must be covered in a range: nothing, what agents had a part in, or everything.",
+)
+@click.option("--sarif", metavar="FILE|-", help="Write what a range leaves uncovered as SARIF 2.1.0.")
+@click.option("--pre-receive", is_flag=True, help="Verify a push: a hook of git on a server calls this.")
 @pass_app
-def verify(app: App, plan: str | None, every: bool) -> None:
+def verify(
+    app: App, name: str | None, every: bool, mode: str | None, sarif: str | None, pre_receive: bool
+) -> None:
     """Prove that the files are, or were at that time, exactly what a person approved.
 
     Without PLAN, the newest that was carried out, and every approved planning session. The log is checked,
     and every signature again.
+
+    A RANGE such as main..feature, a COMMIT or a RUN is verified by the notes in the repository, in any clone
+    and without a ledger: whose approval covers each file that differs. Exit code 6 if the mode demands more.
     """
-    if plan and every:
-        raise click.UsageError(_("Choose one: PLAN or --all"))
+    if sum(map(bool, (name, every, pre_receive))) > 1:
+        raise click.UsageError(_("Choose one: PLAN, RANGE, COMMIT or RUN, --all, --pre-receive"))
+    if sarif == "-" and app.ui.as_json:
+        raise click.UsageError(_("Choose one: --json or --sarif -"))
+    wanted = Wanted(Mode(mode or Mode.REPORT), sarif)
+    if pre_receive:
+        verify_pushed(app, wanted)
+    elif not (name and _verified_by_notes(app, name, wanted)):
+        if mode or sarif:
+            raise click.UsageError(_("--mode and --sarif belong to a RANGE, a COMMIT or a RUN"))
+        _verify_by_ledger(app, name, every=every)
+
+
+def _verified_by_notes(app: App, name: str, wanted: Wanted) -> bool:
+    """False if it is the name of a plan or a session: those come first, then runs, then commits."""
+    if is_session(name):
+        return False
+    if ".." in name or not has_ledger(app):
+        verify_named(app, name, wanted)
+        return True
+    try:
+        app.workspace.plan.find(name)
+    except NotFound:
+        if run := named_run(app, name):
+            verify_run(app, run, wanted)
+            return True
+        try:
+            verify_named(app, name, wanted)
+        except NoSuchCommit:
+            raise NotFound(what=Text("plan, run or commit"), name=name) from None
+        return True
+    return False
+
+
+def _verify_by_ledger(app: App, plan: str | None, *, every: bool) -> None:
     if plan and is_session(plan):
         require_long(plan)
     with app.workspace.one_moment():

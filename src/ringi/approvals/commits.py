@@ -1,0 +1,94 @@
+"""What commits prove by themselves: who changed a file, and whether an agent had a part in it."""
+
+import re
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from ringi.approvals.chain import Link, Merge
+from ringi.approvals.envelope import Grounds
+from ringi.domain.provenance import FileAt, fingerprint
+from ringi.domain.provenance_verdict import Evidence, Level
+from ringi.errors import SignatureRefused, SignatureUnchecked
+from ringi.ports import Signer
+from ringi.ports.provenance import PastCommit
+
+# Indented too: `git merge --squash` quotes the messages that way.
+_ASSISTED: Final = re.compile(r"^[ \t]*Assisted-by:", re.MULTILINE | re.IGNORECASE)
+_COMMITTER: Final = re.compile(rb"^committer (.*) <[^>\n]*> (\d{1,12}) [+-]\d{4}$", re.MULTILINE)
+_NAMESPACE: Final = "git"
+"""Of the signatures of commits."""
+
+
+class PathHistory(NamedTuple):
+    """What the commits of a range did to one path, oldest first."""
+
+    links: list[Link]
+    merges: list[Merge]
+    made: set[FileAt]
+    """The states that came about in the range."""
+    assisted: list[tuple[FileAt, FileAt, str]]
+    """What agents had a part in, with the commit: no link by itself."""
+
+    @property
+    def states(self) -> set[FileAt]:
+        """From which approvals may lead on."""
+        return {
+            *self.made,
+            *(link.before for link in self.links),
+            *(before for before, _, _ in self.assisted),
+        }
+
+
+def proof_of(commit: PastCommit, grounds: Grounds) -> Evidence:
+    """An agent's commit proves nothing, a listed person's signed one much."""
+    found = _COMMITTER.search(commit.payload.partition(b"\n\n")[0])
+    name, stamp = (found[1].decode("utf-8", "replace"), int(found[2])) if found else ("", 0)
+    try:
+        at = datetime.fromtimestamp(stamp, UTC)
+    except (ValueError, OverflowError):
+        at = datetime.fromtimestamp(0, UTC)
+    level = Level.NONE if _ASSISTED.search(commit.message) else Level.UNASSISTED
+    signer = _signer(commit, at, grounds) if level is Level.UNASSISTED else None
+    return Evidence(
+        level=Level.OWN if signer else level,
+        by=signer.principal if signer else name,
+        at=f"{at:%Y-%m-%dT%H:%M:%S.%fZ}",
+        key=fingerprint(signer.key) if signer else "",
+        commit=commit.id,
+    )
+
+
+def by_path(paths: Collection[str], commits: Iterable[tuple[PastCommit, Evidence]]) -> dict[str, PathHistory]:
+    """`commits` come oldest first."""
+    found = {path: PathHistory([], [], set(), []) for path in paths}
+    for commit, evidence in commits:
+        befores: dict[str, list[FileAt]] = {}
+        for step in commit.changes:
+            befores.setdefault(step.path, []).append(step.before)
+        parents = commit.payload.partition(b"\n\n")[0].count(b"\nparent ")
+        after = {step.path: step.after for step in commit.changes}
+        for path in befores.keys() & found.keys():
+            _add(found[path], befores[path], after[path], evidence, parents)
+    return found
+
+
+def _add(known: PathHistory, befores: list[FileAt], after: FileAt, evidence: Evidence, parents: int) -> None:
+    taken = len(befores) < parents  # as one of them has it
+    if not taken:
+        known.made.add(after)
+    if parents > 1:
+        known.merges.append(Merge((*befores, *([after] if taken else [])), after, evidence))
+    elif evidence.level is Level.NONE:
+        known.assisted.append((befores[0], after, evidence.commit))
+    else:
+        known.links.append(Link(befores[0], after, evidence))
+
+
+def _signer(commit: PastCommit, at: datetime, grounds: Grounds) -> Signer | None:
+    if not commit.signature or at > grounds.now:
+        return None
+    try:
+        return grounds.signatures.signer_at(commit.payload, commit.signature, grounds.lists, at, _NAMESPACE)
+    except (SignatureRefused, SignatureUnchecked):
+        return None

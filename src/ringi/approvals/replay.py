@@ -1,0 +1,138 @@
+"""Approved diffs applied to other bytes than those that were approved, as a rebase does it.
+
+Whatever they give must be exactly what is there: a byte more is not covered.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from ringi.approvals.chain import Link
+from ringi.domain import codec
+from ringi.domain.provenance import NOT_THERE, FileAt, Step
+from ringi.domain.provenance_verdict import Evidence, Level, weakest
+from ringi.errors import BadPatch, BinaryPatch, PatchMismatch
+from ringi.patching.apply import apply_patch
+from ringi.patching.file_merge import MergedFile, merge_file
+from ringi.patching.mend import normalise
+from ringi.patching.parse import parse_patch
+from ringi.patching.patch import Kind, Patch, dump
+from ringi.patching.render import Side
+
+MOST: Final = 50
+"""How many approvals of one path are tried, the newest ones."""
+_UNFIT: Final = (BadPatch, BinaryPatch, PatchMismatch)
+_ALONE: Final = (Kind.CHANGED, Kind.NEW)
+
+
+class Diff(NamedTuple):
+    """How an approval changes one path."""
+
+    step: Step
+    patch: bytes
+    """Its part of the approved diff."""
+    evidence: Evidence
+
+
+class _State(NamedTuple):
+    at: FileAt
+    data: bytes
+
+
+def part_of(diff: str, path: str) -> bytes | None:
+    """The part that changes this path only; None if there is none."""
+    try:
+        files = parse_patch(diff.encode()).files
+    except (*_UNFIT, UnicodeEncodeError):
+        return None
+    found = [file for file in files if path in {file.old_path, file.new_path}]
+    if len(found) != 1 or found[0].kind not in _ALONE:
+        return None
+    return dump(Patch((found[0],)))
+
+
+class Replay:
+    """Of one path. `diffs` come oldest first; `known` are contents by the blob that has them."""
+
+    def __init__(self, diffs: Sequence[Diff], known: Mapping[str, bytes]) -> None:
+        self._diffs = diffs[-MOST:]
+        self._known = dict(known)
+        self._given: dict[tuple[FileAt, int], _State | None] = {}
+        for diff in self._diffs:
+            self._learn(diff)
+
+    def links(self, before: FileAt, after: FileAt) -> tuple[Link, ...] | None:
+        """Approvals that follow each other and lead from one state to the other; None if there are none.
+
+        One that does not fit is left out.
+        """
+        data = b"" if before == NOT_THERE else self._known.get(before.blob)
+        if data is None or after == NOT_THERE:
+            return None
+        for first in reversed(range(len(self._diffs))):
+            state, links = _State(before, data), list[Link]()
+            for place in range(first, len(self._diffs)):
+                given = self._applied(state, place, after.blob)
+                if given is None:
+                    continue
+                links.append(Link(state.at, given.at, _as_replayed(self._diffs[place].evidence)))
+                state = given
+                if state.at == after:
+                    return tuple(links)
+        return None
+
+    def _learn(self, diff: Diff) -> None:
+        """The bytes that were approved, if those before them are known: a clone has not always both."""
+        before, after = diff.step.before, diff.step.after
+        data = None if before == NOT_THERE else self._known.get(before.blob)
+        if after.blob in self._known or (data is None and before != NOT_THERE):
+            return
+        made = _applied(diff, data, exact=True)
+        if made is not None and codec.blob_id(made, like=after.blob) == after.blob:
+            self._known[after.blob] = made
+
+    def _applied(self, state: _State, place: int, like: str) -> _State | None:
+        key = state.at, place
+        if key not in self._given:
+            self._given[key] = self._apply(state, self._diffs[place], like)
+        return self._given[key]
+
+    def _apply(self, state: _State, diff: Diff, like: str) -> _State | None:
+        before, after = diff.step.before, diff.step.after
+        if (before == NOT_THERE) is not (state.at == NOT_THERE):
+            return None
+        data = _applied(diff, None if state.at == NOT_THERE else state.data)
+        if data is None:
+            data = self._merged(state, diff)
+        if data is None:
+            return None
+        mode = after.mode if before.mode != after.mode else state.at.mode
+        at = FileAt(mode, codec.blob_id(data, like=like))
+        return _State(at, data) if at != state.at else None
+
+    def _merged(self, state: _State, diff: Diff) -> bytes | None:
+        """As git does it, if lines beside the approved ones have changed."""
+        before, after = (self._known.get(one.blob) for one in (diff.step.before, diff.step.after))
+        if before is None or after is None or state.data == before:
+            return None
+        mode = state.at.mode
+        merged = merge_file(Side(before, mode), Side(state.data, mode), Side(after, mode))
+        return merged.side.data if isinstance(merged, MergedFile) and merged.side else None
+
+
+def _applied(diff: Diff, data: bytes | None, *, exact: bool = False) -> bytes | None:
+    """At the lines that it names, or at the only place where it fits."""
+
+    def read(path: str) -> bytes | None:
+        return data if path == diff.step.path else None
+
+    try:
+        patch = diff.patch if exact else normalise(diff.patch, read)
+        return apply_patch(patch, read).get(diff.step.path)
+    except _UNFIT:
+        return None
+
+
+def _as_replayed(evidence: Evidence) -> Evidence:
+    return replace(evidence, level=weakest([evidence.level, Level.REPLAYED]))

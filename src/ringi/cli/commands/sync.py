@@ -1,0 +1,52 @@
+"""`ringi sync`: the notes that prove approvals, from a remote and to it."""
+
+import sys
+
+import click
+from msgspec.structs import asdict
+
+from ringi.cli.app import App, pass_app
+from ringi.domain.provenance import Synced
+from ringi.text import Text
+from ringi.wiring.provenance import sync_notes
+
+
+@click.command()
+@click.argument("remote", required=False)
+@click.option("--no-push", is_flag=True, help="Only fetch and merge.")
+@pass_app
+def sync(app: App, remote: str | None, no_push: bool) -> None:
+    """Exchange the notes that prove approvals with a remote.
+
+    Without REMOTE, the one that git would choose. Notes of both sides are merged line by line; none is
+    overwritten, and nothing else of the repository changes. Needs no workspace.
+    """
+    done = sync_notes(
+        app.start,
+        app.environment,
+        remote or "",
+        push=not no_push,
+        prompts=sys.stdin.isatty(),
+        on_progress=app.tell_progress,
+    )
+    if app.ui.as_json:
+        app.ui.document(done)
+    else:
+        _tell(app, done)
+
+
+def _tell(app: App, done: Synced) -> None:
+    details = asdict(done)
+    if not done.total:
+        app.ui.line(Text("There are no notes yet, here or in {remote}.", **details))
+        return
+    if done.came or done.went:
+        words = Text("✓ Notes exchanged with {remote}: {came} came, {went} went.", **details)
+    elif done.waiting:
+        words = Text("✓ No new notes in {remote}.", **details)
+    else:
+        words = Text("✓ {remote} has the same {total} notes.", **details)
+    app.ui.line(words, style="green")
+    if done.waiting:
+        app.ui.line(Text("Not in {remote} yet: {waiting}", **details), indent=2)
+        app.ui.next_step("ringi sync")

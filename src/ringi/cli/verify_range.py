@@ -1,0 +1,122 @@
+"""`ringi verify RANGE`, and the same for what somebody pushes."""
+
+import sys
+from collections.abc import Iterator
+from gettext import gettext as _
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+
+from ringi._version import __version__
+from ringi.cli.app import App
+from ringi.domain import codec
+from ringi.domain.provenance import NOTES
+from ringi.domain.provenance_verdict import Mode
+from ringi.domain.run import Run
+from ringi.errors import NoSuchCommit, NotCovered, NotFound, NoWorkspace, StorageFailed
+from ringi.fs import replace_file
+from ringi.store.connection import DATABASE
+from ringi.usecases.verify_range import Asked, Findings, range_of, verify_range
+from ringi.views.provenance import range_lines
+from ringi.views.sarif import sarif
+from ringi.wiring.provenance import Verifying, verifying
+
+_BRANCHES: Final = "refs/heads/"
+_FIELDS: Final = 3
+_STANDARD_OUTPUT: Final = "-"
+
+
+class Wanted(NamedTuple):
+    mode: Mode
+    sarif: str | None
+    """A file, or - for standard output."""
+
+
+def has_ledger(app: App) -> bool:
+    try:
+        return (app.places.state / DATABASE).is_file()
+    except NoWorkspace:  # a bare repository
+        return False
+
+
+def named_run(app: App, name: str) -> Run | None:
+    """None if no run has the name."""
+    try:
+        return app.workspace.planning.run(app.workspace.planning.find_run(name))
+    except NotFound:
+        return None
+
+
+def verify_run(app: App, run: Run, wanted: Wanted) -> None:
+    with verifying(app.root, app.environment) as found:
+        base, branch = found.history.commit(run.base_commit), f"{_BRANCHES}{run.work_branch}"
+        asked = Asked("run", run.run_id, base, found.history.commit(branch), wanted.mode)
+        findings = verify_range(found.history, asked, found.signing)
+    _tell(app, [findings], wanted)
+
+
+def verify_named(app: App, name: str, wanted: Wanted) -> None:
+    """A range or a commit, in any clone."""
+    with verifying(app.start, app.environment) as found:
+        asked = range_of(found.history, name, wanted.mode)
+        findings = verify_range(found.history, asked, found.signing)
+    _tell(app, [findings], wanted)
+
+
+def verify_pushed(app: App, wanted: Wanted) -> None:
+    """What git tells a pre-receive hook on standard input; notes of the same push count."""
+    updates = list(_updates())
+    notes = next((new for _, new, ref in updates if ref == NOTES and new), NOTES)
+    with verifying(app.start, app.environment, notes=notes, quarantine=app.environment) as found:
+        findings = [
+            verify_range(found.history, _pushed(found, old, new, ref, wanted.mode), found.signing)
+            for old, new, ref in updates
+            if ref.startswith(_BRANCHES) and new
+        ]
+    _tell(app, findings, wanted)
+
+
+def _updates() -> Iterator[tuple[str, str, str]]:
+    """Old value, new value and name of each ref; a value that is not there is empty."""
+    for line in sys.stdin:
+        words = line.rstrip("\n").split(" ", _FIELDS - 1)
+        if len(words) != _FIELDS:
+            raise click.UsageError(_("--pre-receive reads lines of OLD NEW REF, as git gives them to a hook"))
+        old, new, ref = words
+        yield old.strip("0") and old, new.strip("0") and new, ref
+
+
+def _pushed(found: Verifying, old: str, new: str, ref: str, mode: Mode) -> Asked:
+    """A new branch is compared with where it left the default branch."""
+    if not old:
+        try:
+            old = found.history.base_of(found.history.commit("HEAD"), new)
+        except NoSuchCommit:
+            old = ""  # the first push of all
+    return Asked("branch", ref.removeprefix(_BRANCHES), old, new, mode)
+
+
+def _tell(app: App, findings: list[Findings], wanted: Wanted) -> None:
+    if wanted.sarif is not None:
+        _write_sarif(findings, wanted.sarif)
+    documents = [one.document for one in findings]
+    if app.ui.as_json:
+        app.ui.document(documents[0] if len(documents) == 1 else documents)
+    elif wanted.sarif != _STANDARD_OUTPUT:
+        for one in findings:
+            app.ui.show(range_lines(*one))
+    uncovered = sum(len(document.uncovered) for document in documents)
+    if uncovered and wanted.mode is not Mode.REPORT:
+        app.fail(NotCovered(count=uncovered, total=sum(len(document.files) for document in documents)))
+
+
+def _write_sarif(findings: list[Findings], where: str) -> None:
+    data = codec.pretty(sarif([one.document for one in findings], __version__))
+    if where == _STANDARD_OUTPUT:
+        sys.stdout.write(data.decode())
+        return
+    try:
+        replace_file(Path(where), data, mode=0o644, synced=False)
+    except OSError as error:
+        raise StorageFailed(what=where, why=error.strerror or str(error)) from None

@@ -1,0 +1,268 @@
+"""Notes to and from a remote, with the person's own git, network and credentials.
+
+Git works in an empty directory of our own that borrows the objects of the clone. So a clone can say where its
+remote is, but name no program: no hook, no transport, no credential helper. Those come from the person's own
+configuration. The one change in the clone is its notes, and only from the commit that was merged.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import weakref
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+from ringi.domain.provenance import NOTES
+from ringi.errors import CopyFailed, NoRemote, NotesFailed, PushRefused, SyncFailed
+from ringi.integrations.history import clone_around, lay_out, noted
+from ringi.integrations.personal_git import GitFailed, PersonalGit
+from ringi.integrations.repository import NOBODY, notes_tip, pause
+from ringi.ports.provenance import Merged
+from ringi.process.git import Git
+from ringi.text import Text
+
+_THEIRS: Final = "refs/ringi/theirs"
+_TRIES: Final = 10
+_TIME_LIMIT: Final = 3600.0
+# Those that say which repository git works in.
+_LOCAL: Final = frozenset(
+    f"GIT_{name}"
+    for name in (
+        "ALTERNATE_OBJECT_DIRECTORIES", "COMMON_DIR", "CONFIG", "CONFIG_PARAMETERS", "DIR", "GRAFT_FILE",
+        "IMPLICIT_WORK_TREE", "INDEX_FILE", "INTERNAL_SUPER_PREFIX", "NAMESPACE", "NO_REPLACE_OBJECTS",
+        "OBJECT_DIRECTORY", "PREFIX", "QUARANTINE_PATH", "REPLACE_REF_BASE", "SHALLOW_FILE", "WORK_TREE",
+    )
+)  # fmt: skip
+_SETTINGS: Final = (
+    r"^(credential|http|url|ssh|protocol|user|author|committer|remote)\."
+    r"|^core\.(sshcommand|askpass|gitproxy)$"
+)
+_PERSONAL: Final = frozenset(["system", "global"])
+# What the clone itself may say: data, and nothing that weakens the way to the server.
+_HARMLESS: Final = re.compile(
+    r"http\.(?:.*\.)?extraheader|url\..*\.(?:push)?insteadof|(?:user|author|committer)\.(?:name|email)"
+    r"|credential\.(?:.*\.)?(?:username|usehttppath)|remote\..*\.(?:push)?url",
+    re.DOTALL,
+)
+_PROGRAMS: Final = re.compile(
+    r"core\.(?:sshcommand|askpass|gitproxy)|credential\.(?:.*\.)?helper|remote\..*\.(?:uploadpack|receivepack)"
+)
+# An address that is no path here; of transports that git has to start, it allows few.
+_ELSEWHERE: Final = re.compile(r"(?!file://)[^/:]+:")
+# Git adds to these; what it has read already begins the list otherwise.
+_LISTS: Final = re.compile(r"credential\.(?:.*\.)?helper|http\.(?:.*\.)?extraheader", re.DOTALL)
+_FETCH: Final = (
+    "fetch", "--quiet", "--no-tags", "--no-filter", "--no-write-fetch-head", "--no-auto-maintenance",
+    "--no-recurse-submodules", "--refmap=",
+)  # fmt: skip
+_PUSH: Final = ("push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", "--no-signed")
+_NO_NOTES: Final = "couldn't find remote ref"
+_FASTER: Final = re.compile(r"\[rejected\]|cannot lock ref|failed to update ref|incorrect old value|\.lock'")
+# What git adds to every failure.
+_USUAL: Final = re.compile(
+    r"hint:.*|To .*|Done|Please make sure you have.*|and the repository exists\."
+    r"|error: failed to push some refs.*|fatal: [Cc]ould not read from remote repository\."
+    r"|fatal: the remote end hung up.*"
+)
+_PREFIX: Final = re.compile(r"(?:(?:fatal|error|remote|warning): *)+")
+_SHOWN: Final = 4
+
+
+class NotesExchange:
+    """`prompts`: git may ask for a password at the terminal."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str], *, prompts: bool = False) -> None:
+        place = clone_around(folder)
+        self._person = PersonalGit(place.root, environment)
+        self._theirs = Git(place.git_dir)
+        self._own = Path(tempfile.mkdtemp(prefix="ringi-sync-"))
+        weakref.finalize(self, shutil.rmtree, self._own, ignore_errors=True)
+        objects = {"GIT_OBJECT_DIRECTORY": str(place.common / "objects")}
+        self._git = Git(self._own, variables=objects)
+        try:
+            lay_out(self._own, self._person.line("rev-parse", "--show-object-format") or "sha1")
+            self._settings = self._read_settings()
+        except GitFailed as error:
+            raise NotesFailed(why=str(error)) from None
+        kept = {name: value for name, value in environment.items() if name not in _LOCAL}
+        self._environment = {
+            **_with_settings(kept, _usable(self._settings)),
+            **objects,
+            "GIT_DIR": str(self._own),
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_TERMINAL_PROMPT": "1" if prompts else "0",
+            "PATH": self._person.outside,
+            "LANGUAGE": "en",  # its words are matched
+        }
+
+    def remote(self, name: str) -> str:
+        named = {
+            key.removeprefix("remote.").rpartition(".")[0]
+            for _, key, _ in self._settings
+            if re.fullmatch(r"remote\..*\.url", key, re.DOTALL)
+        }
+        if name:
+            if name.startswith("-") or not (name in named or "/" in name or ":" in name):
+                raise NoRemote(why=Text("there is no remote {name}", name=name))
+            return self._harmless(name)
+        return self._harmless(self._chosen(named))
+
+    def _chosen(self, named: Collection[str]) -> str:
+        branch = self._person.line("symbolic-ref", "-q", "--short", "HEAD")
+        chosen = self._person.line("config", f"branch.{branch}.remote") if branch else ""
+        only = named if len(named) == 1 else ()
+        for one in (chosen, "origin", *only):
+            if one in named:
+                return one
+        several = Text("there are several remotes: {names}", names=", ".join(sorted(named)))
+        raise NoRemote(why=several if named else Text("this repository has no remote"))
+
+    def _harmless(self, remote: str) -> str:
+        """Git would run the hooks of a repository in this one, which came with it."""
+        for _, key, address in self._settings:
+            if key in {f"remote.{remote}.url", f"remote.{remote}.pushurl"} and not _ELSEWHERE.match(address):
+                path = unquote(address.removeprefix("file://"))
+                if Path(os.path.realpath(self._person.root / path)).is_relative_to(self._person.root):
+                    raise NoRemote(why=Text("{name} leads into this very repository", name=remote))
+        return remote
+
+    def fetch(self, remote: str) -> str:
+        # What the remote need not send; a partial clone may have notes without their contents.
+        partial = any(re.fullmatch(r"remote\..*\.promisor", key, re.DOTALL) for _, key, _ in self._settings)
+        if not partial and (ours := notes_tip(self._theirs)):
+            self._must("update-ref", NOTES, ours)
+        done = self._run(*_FETCH, "--", remote, f"+{NOTES}:{_THEIRS}")
+        if done.returncode and _NO_NOTES in done.stderr:
+            return ""
+        found = "" if done.returncode else notes_tip(self._git, _THEIRS)
+        if not found:
+            why = _why(done) if done.returncode else Text("{ref} there is not a commit", ref=NOTES)
+            raise SyncFailed(remote=remote, why=self._with_unused(why))
+        return found
+
+    def merge(self, theirs: str) -> Merged:
+        for attempt in range(_TRIES):
+            ours = notes_tip(self._theirs)
+            new = self._merged(ours, theirs)
+            if new == ours:
+                return Merged(ours, new)
+            zero = "0" * len(new)
+            quietly = ("-c", f"core.hooksPath={os.devnull}")
+            try:
+                self._person.work(
+                    *quietly, "update-ref", "-m", "ringi sync", NOTES, new, ours or zero, LC_ALL="C"
+                )
+            except GitFailed as error:
+                # Somebody approved at the same moment; what they wrote is merged too.
+                if attempt == _TRIES - 1 or (notes_tip(self._theirs) == ours and ".lock" not in str(error)):
+                    raise NotesFailed(why=str(error)) from None
+                pause(attempt)
+            else:
+                return Merged(ours, new)
+        raise AssertionError  # the last attempt returns or raises
+
+    def _merged(self, ours: str, theirs: str) -> str:
+        if not (ours and theirs) or ours == theirs:
+            return ours or theirs
+        who = () if self._run("var", "GIT_COMMITTER_IDENT").returncode == 0 else NOBODY
+        self._must("update-ref", NOTES, ours)
+        self._must(*who, "notes", "--ref", NOTES, "merge", "-q", "-s", "cat_sort_uniq", theirs)
+        return notes_tip(self._git)
+
+    def push(self, remote: str, commit: str) -> bool:
+        done = self._run(*_PUSH, "--", remote, f"{commit}:{NOTES}")
+        if done.returncode and not _FASTER.search(done.stdout + done.stderr):
+            raise PushRefused(remote=remote, why=self._with_unused(_why(done)))
+        return not done.returncode
+
+    def count(self, commit: str, without: str) -> int:
+        try:
+            new, old = (
+                {
+                    blob: sorted(entry.oid for entry in entries)
+                    for blob, entries in noted(self._git, tip).items()
+                }
+                for tip in (commit, without)
+            )
+        except CopyFailed as error:
+            raise NotesFailed(why=error.details["why"]) from None
+        return sum(old.get(blob) != notes for blob, notes in new.items())
+
+    def _must(self, *words: str) -> None:
+        done = self._run(*words)
+        if done.returncode:
+            raise NotesFailed(why=_why(done))
+
+    def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run(
+                [self._person.program(), "--no-pager", *words],
+                cwd=self._person.root,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                errors="backslashreplace",
+                timeout=_TIME_LIMIT,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise NotesFailed(why=str(error)) from None
+
+    def _read_settings(self) -> list[tuple[str, str, str]]:
+        """Scope, name and value, the weakest first."""
+        words = ("config", "-z", "--show-scope", "--get-regexp", _SETTINGS)
+        fields = os.fsdecode(self._person.look(*words, fine=(0, 1))).split("\0")
+        found = []
+        for scope, pair in zip(fields[::2], fields[1::2], strict=False):
+            name, given, value = pair.partition("\n")
+            found.append((scope, name, value if given else "true"))
+        return found
+
+    def _with_unused(self, why: Text | str) -> Text | str:
+        unused = {
+            name for scope, name, _ in self._settings if scope not in _PERSONAL and _PROGRAMS.fullmatch(name)
+        }
+        if not unused:
+            return why
+        return Text(
+            "{why} ({names} of this repository is not used: it names a program)",
+            why=why, names=", ".join(sorted(unused)),
+        )  # fmt: skip
+
+
+def _usable(settings: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
+    seen = set()
+    for scope, name, value in settings:
+        if scope not in _PERSONAL and not _HARMLESS.fullmatch(name):
+            continue
+        if scope not in _PERSONAL and name.startswith("url.") and not _ELSEWHERE.match(name[len("url.") :]):
+            continue
+        if _LISTS.fullmatch(name) and name not in seen:
+            yield name, ""
+        seen.add(name)
+        yield name, value
+
+
+def _with_settings(environment: Mapping[str, str], added: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """After those that the environment has already. A file could be read by others, and some are secrets."""
+    count = environment.get("GIT_CONFIG_COUNT", "")
+    number = int(count) if count.isdigit() else 0
+    found = dict(environment)
+    for name, value in added:
+        found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+        number += 1
+    return {**found, "GIT_CONFIG_COUNT": str(number)}
+
+
+def _why(done: subprocess.CompletedProcess[str]) -> str:
+    """What git and the server said, without what git says at every failure."""
+    lines = [line.strip() for line in f"{done.stderr}\n{done.stdout}".splitlines()]
+    refused = [line.rpartition("\t")[2] for line in lines if line.startswith("!\t")]
+    said = [line for line in lines if line and not line.startswith("!\t") and not _USUAL.fullmatch(line)]
+    kept = [_PREFIX.sub("", line) for line in said] + refused
+    return "; ".join([line for line in kept if line][:_SHOWN]) or f"exit {done.returncode}"

@@ -1,0 +1,347 @@
+"""`ringi verify RANGE`: in any clone, whose approval covers each file that differs.
+
+It needs no ledger: the proofs are notes on the files themselves, so a rebase or a squash does not lose them.
+Signers come from the base side or the person's own list; what is verified has no say in who may approve it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from typing import Final, NamedTuple, TypeVar
+
+from ringi.approvals.chain import Link, level_of, merged, strongest
+from ringi.approvals.commits import PathHistory, by_path, proof_of
+from ringi.approvals.envelope import Grounds, Judged, judged, refusal
+from ringi.approvals.notes import Notes
+from ringi.approvals.replay import Diff, Replay, part_of
+from ringi.domain.provenance import NOT_THERE, NOTES, FileAt, Step
+from ringi.domain.provenance_verdict import (
+    Evidence,
+    FileVerdict,
+    Level,
+    Mode,
+    Problem,
+    RangeVerdict,
+    Side,
+    suffices,
+)
+from ringi.errors import NoSuchCommit
+from ringi.ports import SignerList
+from ringi.ports.provenance import History, NetChange, PastSignatures
+from ringi.text import Text
+from ringi.views.words import COMMIT_SHOWN
+from ringi.workspace.pins import SIGNERS
+
+PROJECTS: Final = f".agent/{SIGNERS}"
+_AT_ONCE: Final = 16
+_MOST_REPLAYED: Final = 200
+_MOST_REASONS: Final = 5
+_SHOWN: Final = 7
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class Asked(NamedTuple):
+    subject: str
+    """range, commit, run or branch."""
+    name: str
+    base: str
+    """Empty to compare with nothing."""
+    head: str
+    mode: Mode
+    only: str = ""
+    """The one path to look at; empty for all."""
+
+
+class Findings(NamedTuple):
+    document: RangeVerdict
+    why: Mapping[str, tuple[Text, ...]]
+    """By path as in the document, its reasons as translatable sentences."""
+    problems: tuple[Problem, ...]
+
+
+class Signing(NamedTuple):
+    signatures: PastSignatures
+    own: SignerList | None
+    """The person's own list."""
+    now: datetime
+
+
+def range_of(history: History, name: str, mode: Mode) -> Asked:
+    """`A..B` is what B has that A has not; a commit stands for itself. Raises NoSuchCommit."""
+    if ".." in name:
+        old, _, new = name.replace("...", "..", 1).partition("..")
+        head = history.commit(new or "HEAD")
+        return Asked("range", name, history.base_of(history.commit(old or "HEAD"), head), head, mode)
+    head = history.commit(name)
+    try:
+        base = history.commit(f"{head}^1")
+    except NoSuchCommit:
+        base = ""
+    return Asked("commit", name, base, head, mode)
+
+
+def verify_range(history: History, asked: Asked, signing: Signing) -> Findings:
+    return _Examined(history, asked, signing).findings()
+
+
+class _Examined:
+    def __init__(self, history: History, asked: Asked, signing: Signing) -> None:
+        self._history = history
+        self._asked = asked
+        self._net = {
+            change.path: change
+            for change in history.net(asked.base, asked.head)
+            if asked.only in {"", change.path}
+        }
+        self._notes = Notes(history, self._net)
+        self._judged: list[Judged] = []
+        self._commits: dict[str, PathHistory] = {}
+        self._chains: dict[str, tuple[Link, ...] | None] = dict.fromkeys(self._net)
+        roots = history.roots(asked.base or asked.head)
+        self._cut_off = roots is None
+        self._grounds = Grounds(
+            signing.signatures,
+            tuple(_lists(history, asked.base, signing.own)),
+            roots or frozenset(),
+            begins=not asked.base,
+            now=signing.now,
+        )
+
+    def findings(self) -> Findings:
+        if not self._cut_off:
+            self._notes.follow(at.blob for one in self._net.values() for at in (one.before, one.after))
+            self._find(self._net)
+            if open_ := [path for path in self._net if self._level(path) is not Level.SIGNED]:
+                self._read_commits(open_)
+                self._find(open_)
+            if open_ := self._short():
+                self._notes.follow_all()
+                self._find(open_)
+                self._replay(self._short())
+        return self._told()
+
+    def _short(self) -> list[str]:
+        """The paths that could be covered better; a report tells the best that is known."""
+        mode = Mode.AGENTS if self._asked.mode is Mode.AGENTS else Mode.STRICT
+        return [path for path in self._net if not suffices(self._level(path), mode)]
+
+    def _level(self, path: str) -> Level:
+        return level_of(self._chains[path])
+
+    # What counts.
+
+    def _find(self, paths: Iterable[str]) -> None:
+        fresh = self._notes.approvals[len(self._judged) :]
+        self._judged += _together(lambda one: judged(one, self._grounds), fresh)
+        for path in paths:
+            change = self._net[path]
+            self._chains[path] = strongest(change.before, change.after, self._links(path))
+
+    def _links(self, path: str) -> list[Link]:
+        found = [
+            Link(step.before, step.after, self._judged[place].evidence)
+            for step, places in self._notes.steps.get(path, {}).items()
+            for place in places
+            if refusal(self._judged[place], step) is None
+        ]
+        if commit := self._commits.get(path):
+            found += commit.links
+            found += merged(commit.merges, found, commit.made - {self._net[path].before})
+        return found
+
+    def _read_commits(self, paths: Sequence[str]) -> None:
+        wanted = frozenset(paths)
+        touching = [
+            commit
+            for commit in self._history.commits(self._asked.base, self._asked.head)
+            if any(step.path in wanted for step in commit.changes)
+        ]
+        touching.reverse()
+        proven = _together(lambda commit: proof_of(commit, self._grounds), touching)
+        self._commits = by_path(wanted, zip(touching, proven, strict=True))
+        self._notes.follow(state.blob for one in self._commits.values() for state in one.states)
+
+    # What was approved for other bytes.
+
+    def _replay(self, paths: Sequence[str]) -> None:
+        diffs = {path: found for path in paths if (found := list(self._diffs(path)))}
+        ends = {path: list(self._ends(path)) for path in diffs}
+        blobs = {before.blob for path in diffs for before, _ in ends[path]}
+        blobs |= {diff.step.before.blob for found in diffs.values() for diff in found}
+        known = self._history.contents(blobs - {""})
+        for path, found in diffs.items():
+            replay, links = Replay(found, known), self._links(path)
+            for before, after in ends[path]:
+                links += replay.links(before, after) or ()
+                chain = strongest(self._net[path].before, self._net[path].after, links)
+                if chain is not None and not suffices(self._level(path), Mode.STRICT):
+                    self._chains[path] = chain
+
+    def _diffs(self, path: str) -> Iterator[Diff]:
+        """Oldest first."""
+        counting = [
+            (self._judged[place], step)
+            for step, places in self._notes.steps.get(path, {}).items()
+            for place in places
+            if refusal(self._judged[place], step) is None
+        ]
+        for given, step in sorted(counting, key=lambda pair: pair[0].evidence.at):
+            diff = given.statement.predicate.diff
+            if diff and (part := part_of(diff, path)):
+                yield Diff(step, part, given.evidence)
+
+    def _ends(self, path: str) -> Iterator[tuple[FileAt, FileAt]]:
+        """All at once, and commit by commit where nothing else leads on."""
+        change = self._net[path]
+        yield change.before, change.after
+        if commit := self._commits.get(path):
+            yield from ((before, after) for before, after, _ in commit.assisted[-_MOST_REPLAYED:])
+
+    # What is told.
+
+    def _told(self) -> Findings:
+        asked, problems = self._asked, tuple(self._problems())
+        why = {
+            _shown(path): tuple(self._reasons(path))
+            for path in self._net
+            if not suffices(self._level(path), asked.mode)
+        }
+        files = sorted((self._file(change, why) for change in self._net.values()), key=_order)
+        document = RangeVerdict(
+            subject=asked.subject,
+            name=asked.name,
+            base=asked.base,
+            head=asked.head,
+            mode=asked.mode,
+            covered=not why,
+            cut_off=self._cut_off,
+            notes=len(self._notes.approvals),
+            unread=len(self._history.unread),
+            files=tuple(files),
+            problems=tuple(str(one.what) for one in problems),
+        )
+        return Findings(document, why, problems)
+
+    def _file(self, change: NetChange, why: Mapping[str, tuple[Text, ...]]) -> FileVerdict:
+        chain, path = self._chains[change.path] or (), _shown(change.path)
+        return FileVerdict(
+            path=path,
+            before=_side(change.before),
+            after=_side(change.after),
+            level=self._level(change.path),
+            covered=path not in why,
+            chain=tuple(link.evidence for link in chain),
+            why=tuple(map(str, why.get(path, ()))),
+        )
+
+    def _problems(self) -> Iterator[Problem]:
+        if self._cut_off:
+            what = Text("This clone is shallow: which repository it is of cannot be known, so nothing counts")
+            yield Problem(what, ("git fetch --unshallow",))
+            return
+        if self._net and not self._grounds.lists:
+            what = Text(
+                "No signers are listed in {list} of the base, and none in your own list", list=PROJECTS
+            )
+            yield Problem(what, ("ringi init --key",))
+        if all(suffices(self._level(path), Mode.AGENTS) for path in self._net):
+            return
+        if not self._notes.any:
+            what = Text("This clone has no notes, and they have the approvals")
+            yield Problem(what, ("ringi sync", f"git fetch origin {NOTES}:{NOTES}"))
+        if count := len(self._history.unread):
+            what = Text("{count} notes cannot be read here; a partial clone leaves them out", count=count)
+            yield Problem(what, ("git fetch --refetch --no-filter origin",))
+
+    def _reasons(self, path: str) -> Iterator[Text]:
+        if self._cut_off:
+            return
+        found = [*map(_weak, self._chains[path] or ()), *self._gaps(path)]
+        yield from list(dict.fromkeys(one for one in found if one))[:_MOST_REASONS] or [
+            Text("nobody approved it")
+        ]
+
+    def _gaps(self, path: str) -> Iterator[Text]:
+        change = self._net[path]
+        blobs = {change.after.blob, change.before.blob if change.after == NOT_THERE else ""}
+        for blob in blobs & self._notes.damaged.keys():
+            yield Text("a note on it does not count: {why}", why=self._notes.damaged[blob])
+        used = {link.evidence for link in self._chains[path] or ()}
+        other: list[tuple[Evidence, Step]] = []
+        for step, places in self._notes.steps.get(path, {}).items():
+            for given in (self._judged[place] for place in places):
+                if why := refusal(given, step):
+                    yield Text(
+                        "the approval of {name} does not count: {why}", name=given.evidence.by, why=why
+                    )
+                elif given.evidence not in used:
+                    other.append((given.evidence, step))
+        if other:
+            yield _unlike(change, *max(other, key=lambda pair: pair[0].at))
+        if commit := self._commits.get(path):
+            for _, _, oid in reversed(commit.assisted[-_MOST_REASONS:]):
+                yield Text("commit {id} changed it with an agent", id=oid[:COMMIT_SHOWN])
+
+
+def _unlike(change: NetChange, evidence: Evidence, step: Step) -> Text:
+    if step.after == change.after:
+        return Text(
+            "{name} approved these bytes as a change of {approved}, and here they replace {found}",
+            name=evidence.by,
+            approved=_short(step.before),
+            found=_short(change.before),
+        )
+    return Text(
+        "{name} approved other bytes: {approved}, and here are {found}",
+        name=evidence.by,
+        approved=_short(step.after),
+        found=_short(change.after),
+    )
+
+
+def _short(at: FileAt) -> str | Text:
+    return at.blob[:_SHOWN] or Text("none")
+
+
+def _weak(link: Link) -> Text | None:
+    """Why a link that counts for something is not enough."""
+    evidence = link.evidence
+    if evidence.level is Level.TYPED:
+        return Text("{name} typed the approval, which proves nothing in a clone", name=evidence.by)
+    if evidence.level is Level.STANDING:
+        return Text("it came through a standing approval, whose use nobody signs")
+    if evidence.level is Level.UNASSISTED:
+        return Text("commit {id} is not signed by a listed key", id=evidence.commit[:COMMIT_SHOWN])
+    return None
+
+
+def _lists(history: History, base: str, own: SignerList | None) -> Iterator[SignerList]:
+    projects = history.file(base, PROJECTS) if base else None
+    if projects is not None:
+        yield SignerList(PROJECTS, projects)
+    if own is not None:
+        yield own
+
+
+def _together(work: Callable[[S], T], given: Sequence[S]) -> list[T]:
+    """In order; in threads if there is more than one, because each mostly waits for ssh-keygen."""
+    shares = [given[at::_AT_ONCE] for at in range(min(_AT_ONCE, len(given)))]
+    if len(shares) <= 1:
+        return [work(one) for one in given]
+    with ThreadPoolExecutor(len(shares)) as pool:
+        done = list(pool.map(lambda share: [work(one) for one in share], shares))
+    return [done[at % len(shares)][at // len(shares)] for at in range(len(given))]
+
+
+def _order(file: FileVerdict) -> tuple[bool, str]:
+    return file.covered, file.path
+
+
+def _shown(path: str) -> str:
+    """A document has only text; a name that is none has its bytes spelled out."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _side(at: FileAt) -> Side | None:
+    return None if at == NOT_THERE else Side(at.mode, at.blob)

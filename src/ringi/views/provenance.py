@@ -1,0 +1,170 @@
+"""What `ringi verify RANGE` shows: what is not covered first, then whose approval covers what."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from ringi.domain.provenance_verdict import (
+    Evidence,
+    FileVerdict,
+    Level,
+    LineVerdict,
+    Mode,
+    Problem,
+    RangeVerdict,
+    at_least,
+    weakest,
+)
+from ringi.text import Text
+from ringi.views import words
+from ringi.views.lines import Line, Style, line, step
+
+_MOST_OPEN: Final = 100
+_MOST_COVERED: Final = 30
+_ID_SHOWN: Final = 8
+_COUNTED: Final = {
+    Level.SIGNED: Text("{count} signed"),
+    Level.OWN: Text("{count} by a person's own signed commit"),
+    Level.REPLAYED: Text("{count} signed and replayed"),
+    Level.STANDING: Text("{count} by a standing approval"),
+    Level.UNASSISTED: Text("{count} without an agent"),
+    Level.TYPED: Text("{count} typed"),
+    Level.NONE: Text("{count} by nobody"),
+}
+
+
+def range_lines(
+    document: RangeVerdict, why: Mapping[str, Sequence[Text]], problems: Sequence[Problem]
+) -> Iterator[Line]:
+    """`why` and `problems` are the document's, as translatable sentences."""
+    yield line(_taken(document))
+    for problem in problems:
+        yield line(Text("! {problem}", problem=problem.what), Style.WARNING)
+        yield from map(step, problem.commands)
+    uncovered = document.uncovered
+    for file in uncovered[:_MOST_OPEN]:
+        yield line(Text("✗ {path}", path=file.path), Style.BAD)
+        for reason in why.get(file.path, ()):
+            yield line(reason, indent=4)
+    yield from _rest(len(uncovered) - _MOST_OPEN)
+    covered = [file for file in document.files if file.covered]
+    for file in covered[:_MOST_COVERED]:
+        yield _covered(file)
+    yield from _rest(len(covered) - _MOST_COVERED)
+    yield from _summary(document)
+
+
+def _taken(document: RangeVerdict) -> Text:
+    """What the name was taken for, and what is compared."""
+    base, head = document.base[: words.COMMIT_SHOWN], document.head[: words.COMMIT_SHOWN]
+    template = {
+        "range": Text("Range {name}: {base} to {head}"),
+        "commit": Text("Commit {name}: {base} to {head}"),
+        "run": Text("Run {name}: {base} to {head}"),
+        "branch": Text("Branch {name}: {base} to {head}"),
+    }[document.subject].template
+    return Text(template, name=document.name, base=base or Text("nothing"), head=head)
+
+
+def _rest(count: int) -> Iterator[Line]:
+    if count > 0:
+        yield line(Text("… and {count} more; all of them with --json", count=count), Style.FAINT, indent=2)
+
+
+def _covered(file: FileVerdict) -> Line:
+    proven = at_least(file.level, Level.STANDING)
+    told = Text("{path}  {how}", path=file.path, how=_how(file))
+    mark = Text("✓ {file}", file=told) if proven else Text("· {file}", file=told)
+    return line(mark, Style.GOOD if proven else Style.PLAIN)
+
+
+def _how(file: FileVerdict) -> Text:
+    """By whom, at which level, and from which request: of the weakest link, which counts."""
+    level = weakest(one.level for one in file.chain)
+    link = next((one for one in reversed(file.chain) if one.level is level), file.chain[-1])
+    how, origin = _by(link, level), _origin(link)
+    if origin is not None:
+        how = Text("{how} · {origin}", how=how, origin=origin)
+    if len(file.chain) > 1:
+        how = Text("{how} · {count} steps", how=how, count=len(file.chain))
+    return how
+
+
+def _by(link: Evidence, level: Level) -> Text:
+    name, commit = link.by, link.commit[: words.COMMIT_SHOWN]
+    match level:
+        case Level.SIGNED:
+            return Text("signed by {name}", name=name)
+        case Level.OWN:
+            return Text("own signed commit {id} of {name}", id=commit, name=name)
+        case Level.REPLAYED:
+            return Text("signed by {name}, replayed on newer bytes", name=name)
+        case Level.STANDING:
+            return Text("standing approval {id} of {name}", id=link.grant[:_ID_SHOWN], name=name)
+        case Level.UNASSISTED:
+            return Text("commit {id} of {name}, without an agent", id=commit, name=name)
+        case _:
+            return Text("typed by {name}, not proven here", name=name)
+
+
+def _origin(link: Evidence) -> Text | None:
+    if link.step:
+        step_of = link.step
+        return Text(
+            "step {step} of run {run}, request {request}",
+            step=step_of.step_id,
+            run=step_of.run_id,
+            request=step_of.request_id or "?",
+        )
+    if link.plan:
+        return Text("plan “{title}”", title=link.plan.title)
+    return None
+
+
+def _summary(document: RangeVerdict) -> Iterator[Line]:
+    total, uncovered = len(document.files), len(document.uncovered)
+    if not total:
+        yield line(Text("✓ Nothing differs"), Style.GOOD)
+        return
+    counts = Counter(file.level for file in document.files)
+    parts = [Text(_COUNTED[level].template, count=counts[level]) for level in Level if counts[level]]
+    counted: Text = parts[0]
+    for part in parts[1:]:
+        counted = Text("{some}, {more}", some=counted, more=part)
+    files = Text("Changed files: {counted}", counted=counted)
+    if not uncovered:
+        yield line(Text("✓ {files}", files=files), Style.GOOD)
+    elif document.mode is Mode.REPORT:
+        yield line(
+            Text("! {files}. A report refuses nothing; --mode agents or strict does", files=files),
+            Style.WARNING,
+        )
+    else:
+        yield line(Text("✗ {files}; {count} not covered", files=files, count=uncovered), Style.BAD)
+
+
+def line_lines(told: LineVerdict) -> Iterator[Line]:
+    """What is behind one line, the nearest first."""
+    place = f"{told.path}:{told.line}"
+    yield line(Text("{place}  {text}", place=place, text=told.text.strip()), Style.STRONG)
+    if not told.commit:
+        yield line(Text("It is in no commit yet: nothing proves it in a clone."), indent=2)
+        yield step("ringi log")
+        return
+    commit = told.commit[: words.COMMIT_SHOWN]
+    yield line(Text("commit {id}  {title}", id=commit, title=told.title), indent=2)
+    approval = told.approval
+    if not approval:
+        yield line(Text("no note of an approval brings it"), Style.WARNING, indent=2)
+        return
+    yield line(Text("{by}, {at}", by=_by(approval, approval.level), at=approval.at[:19]), indent=2)
+    if origin := _origin(approval):
+        yield line(origin, indent=2)
+    if told.step:
+        yield line(Text("step: {title}", title=told.step), indent=2)
+    if told.request:
+        yield line(Text("request: {title}", title=told.request), indent=2)
+    for decision in told.decisions:
+        yield line(Text("decided: {decision}", decision=decision), indent=2)
+    if approval.note:
+        yield line(Text("note: {note}", note=approval.note), indent=2)
