@@ -1,6 +1,7 @@
 """`make try`: the whole way, in a scratch repository of its own. Offline, without a model.
 
-First beside an agent, then from a request to a commit, then by script. At a terminal you press the keys.
+First beside an agent, then from a request to a commit, then by script, and last a proof for others.
+At a terminal you press the keys.
 Without one the script presses them, through a pseudo-terminal, and says so.
 """
 
@@ -21,6 +22,7 @@ from pathlib import Path
 RINGI = Path(sys.executable).with_name("ringi")
 PERSON_NEEDED = 3
 DECLINED = 5
+NOT_COVERED = 6
 NOT_STARTED = 127
 LONGEST_SEC = 120
 MENU = r"\[q\]uit"
@@ -146,6 +148,25 @@ make test list
 ```
 """
 
+# Two small steps of an agent.
+STEPS = {
+    "Sort the report": """\
+--- a/report.py
++++ b/report.py
+@@ -8,2 +8,2 @@
+ def lines(rows):
+-    return [f"{name}: {count}" for name, count in rows]
++    return [f"{name}: {count}" for name, count in sorted(rows)]
+""",
+    "Add plums": """\
+--- a/report.py
++++ b/report.py
+@@ -5 +5 @@
+-ROWS = [("apples", 3), ("pears", 5)]
++ROWS = [("apples", 3), ("pears", 5), ("plums", 8)]
+""",
+}
+
 
 def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="ringi-try-"))
@@ -174,9 +195,11 @@ def journey(folder: Path) -> int:
         say("\nIt stays as you left it, so the tour ends here: its second half needs the files as they were.")
         return 0
     from_a_request(stage, folder)
-    by_script(stage, folder)
+    key = by_script(stage, folder)
     if contents(project) != before and stage.undone:
         return say_bug()
+    if key:
+        for_others(stage, folder, key)
     say("\nNow in your own repository:  ringi init   then   ringi with -- your-agent")
     say('                             or  ringi run "what you want" --with your-agent')
     return 0
@@ -243,14 +266,15 @@ def from_a_request(stage: "Stage", folder: Path) -> None:
     stage.run(["report"])
 
 
-def by_script(stage: "Stage", folder: Path) -> None:
+def by_script(stage: "Stage", folder: Path) -> Path | None:
+    """The key whose signatures count from now on, if there is one and nothing is left in the files."""
     say("\nBy script: a text with a diff and a command becomes a plan. What it cannot place, it would list.")
     stage.run(["propose", str(folder / "PLAN.md"), "--extract"])
     plan = stage.newest_plan()
     stage.run(["show", plan, "--diff"])
     say("\nWithout an approval nothing happens, and the exit code says so.")
     stage.run(["execute", plan])
-    signed = []
+    signed: list[str] = []
     if key := make_key(folder, stage.environment):
         say("\nA signature is the stronger proof. This key was made for the tour; yours may ask for a touch.")
         listed = stage.run(["init", "--key", f"{key}.pub"], [(r"\[y/n\]", "y")], hint="list the key with y")
@@ -261,6 +285,29 @@ def by_script(stage: "Stage", folder: Path) -> None:
         stage.run(["verify"])
         say("\nUndo brings back what the command did, too: report.txt was its work.")
         stage.undo(["undo", *signed])
+    return key if signed and stage.undone else None
+
+
+def for_others(stage: "Stage", folder: Path, key: Path) -> None:
+    say("\nA proof for others: two changes, each approved with the key, end as one squashed commit.")
+    stage.git("switch", "-q", "-c", "feature")
+    for title in STEPS:
+        patch = str(folder / f"{title.lower().replace(' ', '-')}.patch")
+        stage.run(["propose", "--title", title, "--patch", patch])
+        stage.run(["approve", stage.newest_plan(), "--sign", str(key)])
+        stage.run(["execute", stage.newest_plan()])
+        stage.git("commit", "-qam", title)
+    stage.git("switch", "-q", "main")
+    stage.git("merge", "-q", "--squash", "feature")
+    stage.git("commit", "-qm", "Sort the report and add plums")
+    say("\nThe commits are gone, the approved bytes are not: any clone can tell, offline.")
+    stage.run(["verify", "HEAD", "--mode", "strict"])
+    stage.run(["why", "report.py:5"])
+    say("\nOne comment more, by whomever, and it is red.")
+    with (stage.project / "report.py").open("a", encoding="utf-8") as file:
+        file.write("# trust me\n")
+    stage.git("commit", "-qa", "--amend", "--no-edit")
+    stage.run(["verify", "HEAD", "--mode", "strict"], fails=NOT_COVERED)
 
 
 class Stage:
@@ -289,7 +336,13 @@ class Stage:
         done = subprocess.run(argv, cwd=self.project, env=self.environment, capture_output=True, check=True)
         return f"p{json.loads(done.stdout)[0]['number']}"
 
-    def run(self, words: list[str], answers: list[tuple[str, str]] | None = None, hint: str = "") -> int:
+    def git(self, *words: str) -> None:
+        say(f"\n$ git {shlex.join(words)}")
+        subprocess.run(["git", *words], cwd=self.project, env=self.environment, check=True)
+
+    def run(
+        self, words: list[str], answers: list[tuple[str, str]] | None = None, hint: str = "", fails: int = 0
+    ) -> int:
         say(f"\n$ {shlex.join(['ringi', *map(typed, words)])}")
         if self.by_hand and hint:
             say(f"(You decide. For example: {hint}.)")
@@ -299,7 +352,7 @@ class Stage:
         else:
             # Lines that can be read in a file: no full screen, no colours.
             code = drive(argv, self.project, {**self.environment, "TERM": "dumb"}, answers or [])
-        if code not in {0, PERSON_NEEDED, DECLINED}:
+        if code not in {fails, PERSON_NEEDED, DECLINED}:
             raise SystemExit(f"ringi {' '.join(words)} ended with exit code {code}")
         if code == PERSON_NEEDED:
             say(f"(exit code {code}: a person is needed)")
@@ -361,6 +414,7 @@ def make_project(folder: Path) -> tuple[Path, dict[str, str]]:
         "../demo-agent.py": AGENT,
         "../demo-implementer.py": IMPLEMENTER,
         "../PLAN.md": PLAN,
+        **{f"../{title.lower().replace(' ', '-')}.patch": text for title, text in STEPS.items()},
         "../config/ringi/config.yaml": CONFIG,
     }
     (folder / "config" / "ringi").mkdir(parents=True)
