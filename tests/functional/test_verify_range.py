@@ -115,9 +115,12 @@ def test_a_revert_is_covered_by_an_approved_undo(work: Office) -> None:
     work.git("revert", "--no-edit", "HEAD")
     work.commit(f"Take it back{AGENT}", "--amend")
     assert work.levels("work^..work") == {"new.txt": "none", "numbers.txt": "none"}
-    work.approve("work^", "work", act=SignedAct.UNDO)
+    work.approve("work^", "work", act=SignedAct.UNDO, at=AT.replace("03:04", "03:06"))
     work.accepted("work^..work")
     work.accepted("work~2..work")
+    # What was taken back does not come again without a new approval.
+    work.git("reset", "-q", "--hard", "work^")
+    assert "was taken back later" in work.refused("work^..work")
 
 
 def test_an_octopus_merge_and_an_empty_commit(work: Office) -> None:

@@ -139,16 +139,28 @@ class _Examined:
             self._chains[path] = strongest(change.before, change.after, self._links(path))
 
     def _links(self, path: str) -> list[Link]:
-        found = [
-            Link(step.before, step.after, self._judged[place].evidence)
-            for step, places in self._notes.steps.get(path, {}).items()
-            for place in places
-            if refusal(self._judged[place], step) is None
-        ]
+        found = [Link(step.before, step.after, given.evidence) for step, given in self._counting(path)]
         if commit := self._commits.get(path):
             found += commit.links
             found += merged(commit.merges, found, commit.made - {self._net[path].before})
         return found
+
+    def _counting(self, path: str) -> list[tuple[Step, Judged]]:
+        """The approvals of changes that nobody took back with a later signature."""
+        given = [
+            (step, self._judged[place])
+            for step, places in self._notes.steps.get(path, {}).items()
+            for place in places
+            if refusal(self._judged[place], step) is None
+        ]
+        back: dict[tuple[FileAt, FileAt], str] = {}
+        for step, one in given:
+            if one.evidence.level is Level.SIGNED:
+                way = step.after, step.before
+                back[way] = max(one.evidence.at, back.get(way, ""))
+        return [
+            (step, one) for step, one in given if back.get((step.before, step.after), "") <= one.evidence.at
+        ]
 
     def _read_commits(self, paths: Sequence[str]) -> None:
         wanted = frozenset(paths)
@@ -180,13 +192,7 @@ class _Examined:
 
     def _diffs(self, path: str) -> Iterator[Diff]:
         """Oldest first."""
-        counting = [
-            (self._judged[place], step)
-            for step, places in self._notes.steps.get(path, {}).items()
-            for place in places
-            if refusal(self._judged[place], step) is None
-        ]
-        for given, step in sorted(counting, key=lambda pair: pair[0].evidence.at):
+        for step, given in sorted(self._counting(path), key=lambda pair: pair[1].evidence.at):
             diff = given.statement.predicate.diff
             if diff and (part := part_of(diff, path)):
                 yield Diff(step, part, given.evidence)
@@ -269,12 +275,15 @@ class _Examined:
             yield Text("a note on it does not count: {why}", why=self._notes.damaged[blob])
         used = {link.evidence for link in self._chains[path] or ()}
         other: list[tuple[Evidence, Step]] = []
+        counting = self._counting(path)
         for step, places in self._notes.steps.get(path, {}).items():
             for given in (self._judged[place] for place in places):
                 if why := refusal(given, step):
                     yield Text(
                         "the approval of {name} does not count: {why}", name=given.evidence.by, why=why
                     )
+                elif (step, given) not in counting:
+                    yield Text("the approval of {name} was taken back later", name=given.evidence.by)
                 elif given.evidence not in used:
                     other.append((given.evidence, step))
         if other:

@@ -74,6 +74,26 @@ def test_a_signed_approval_of_exactly_this_change() -> None:
     assert "all" not in history.read
 
 
+@pytest.mark.parametrize("before", [b"one\n", None], ids=["changed", "made"])
+def test_what_was_taken_back_with_a_signature_needs_a_new_one(before: bytes | None) -> None:
+    """Or whoever can push brings back what somebody approved once and regretted."""
+    history, there = one_file(before), change("f", before, b"two\n")
+    history.approve(statement(there))
+    history.approve(statement(Step("f", there.after, there.before), at=AT.replace("03:04", "03:05")))
+    assert level(history) is Level.NONE
+    assert "was taken back later" in why(history)
+    history.approve(statement(there, at=AT.replace("03:04", "03:06")))
+    assert level(history) is Level.SIGNED
+
+
+def test_nobody_takes_an_approval_back_without_a_signature() -> None:
+    history = one_file()
+    history.approve(statement(ONE_TWO))
+    back = Step("f", ONE_TWO.after, ONE_TWO.before)
+    history.approve(statement(back, at=AT.replace("03:04", "03:05"), proof=ProofKind.TYPED), key="")
+    assert level(history) is Level.SIGNED
+
+
 def test_nothing_differs() -> None:
     history = one_file(b"same\n", b"same\n")
     assert examined(history, Mode.STRICT).document.covered
