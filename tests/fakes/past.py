@@ -28,7 +28,7 @@ from ringi.domain.provenance import (
 from ringi.domain.subject import StepOf
 from ringi.errors import NoSuchCommit
 from ringi.ports import Signer, SignerList
-from ringi.ports.provenance import NetChange, PastCommit
+from ringi.ports.provenance import PastCommit
 from tests.fakes.signing import MadeUpKeys
 
 ROOTS = ("1" * 40,)
@@ -136,10 +136,10 @@ class MemoryHistory:
         del new
         return old
 
-    def net(self, base: str, head: str) -> list[NetChange]:
+    def net(self, base: str, head: str) -> list[Step]:
         before, after = self.trees[base], self.trees[head]
         return [
-            NetChange(path, before.get(path, NOT_THERE), after.get(path, NOT_THERE))
+            Step(path, before.get(path, NOT_THERE), after.get(path, NOT_THERE))
             for path in sorted({*before, *after})
             if before.get(path) != after.get(path)
         ]

@@ -15,11 +15,12 @@ from ringi.domain.answer import NewContent
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import ALL_SPECS, PlanStatus
 from ringi.domain.run import Review, RunPhase, StepStatus, StopCode
-from ringi.errors import BranchRefused, CheckFailed, RunOver, StepNotCommitted, UnfitForRun
+from ringi.errors import BranchRefused, CheckFailed, MainBranch, RunOver, StepNotCommitted, UnfitForRun
 from ringi.plans.tool import PlanTool
 from ringi.runner.report import status_of
 from ringi.text import Text
 from ringi.usecases.run import cancel_run
+from ringi.usecases.run_grant import Wanted, draft_for_run
 from ringi.usecases.run_start import start_from_file
 from ringi.workspace.tree import Tree
 from tests.fakes.hooked import HookedFileSystem
@@ -639,6 +640,8 @@ def test_no_run_commits_to_a_main_branch(root: Path, branch: str, spoil: str, co
     assert branch in run.stop.message
     assert git(root, "branch", "--format=%(refname:short)") == "main"
     assert desk.copies() == []
+    with pytest.raises(MainBranch), desk.open() as workspace:
+        draft_for_run(workspace, run.run_id, Wanted(), workspace.clock.after(60))
 
 
 @pytest.mark.req("RN-8", "RN-10")

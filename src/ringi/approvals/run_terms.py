@@ -1,7 +1,6 @@
 """A standing approval for one run: what it may allow, and which of the run's steps it covers."""
 
 import math
-from typing import Final
 
 from msgspec import UNSET
 
@@ -10,8 +9,6 @@ from ringi.domain.grant import GrantScope, RunTerms
 from ringi.domain.plan import CHANGING, PlanDocument
 from ringi.domain.run import Run, Severity, StepState, StepStatus
 from ringi.text import Text
-
-_MAIN: Final = frozenset(["main", "master", "trunk"])
 
 
 def requester_of_run(run_id: str) -> str:
@@ -53,7 +50,7 @@ def _other_run(run: Run, terms: RunTerms) -> Text | None:
         return Text("the run has another plan than the one that was signed")
     if run.work_branch != terms.branch:
         return Text("the branch of the run is {branch}", branch=run.work_branch)
-    if terms.branch in {*_MAIN, run.base_branch}:
+    if terms.branch == run.base_branch:
         return Text("commits on {branch} are never covered", branch=terms.branch)
     return None
 

@@ -157,7 +157,7 @@ NOT_THERE: Final = FileAt(ABSENT, "")
 
 
 class Step(NamedTuple):
-    """One approved change of one path."""
+    """One change of one path."""
 
     path: str
     before: FileAt

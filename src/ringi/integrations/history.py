@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from ringi.domain.provenance import NOT_THERE, NOTES, FileAt, Step
 from ringi.errors import CloneUnreadable, CopyFailed, NoSuchCommit, NoWorkspace
-from ringi.ports.provenance import NetChange, Origin, PastCommit
+from ringi.ports.provenance import Origin, PastCommit
 from ringi.process.git import (
     ABSENT,
     Finished,
@@ -85,12 +85,12 @@ class GitHistory:
             raise _unreadable(finished)
         return finished.out.decode().strip()
 
-    def net(self, base: str, head: str) -> list[NetChange]:
+    def net(self, base: str, head: str) -> list[Step]:
         if base:
             found = tree_changes(self._run(*_RAW, base, head))
-            return [NetChange(*_step(one.path, *one[1:])) for one in found]
+            return [_step(*one) for one in found]
         listed = tree_files(self._run("ls-tree", "-r", "-z", "--full-tree", head))
-        return [NetChange(os.fsdecode(one.path), NOT_THERE, FileAt(one.mode, one.oid)) for one in listed]
+        return [Step(os.fsdecode(one.path), NOT_THERE, FileAt(one.mode, one.oid)) for one in listed]
 
     def roots(self, commit: str) -> frozenset[str] | None:
         found = frozenset(self._run("rev-list", "--max-parents=0", commit).decode().split())

@@ -11,11 +11,11 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.domain.approval import NAMESPACE
+from ringi.domain.provenance import fingerprint as fingerprint_of
 from ringi.errors import (
     BadSignature,
     SignatureRefused,
@@ -58,8 +58,7 @@ class Envelope(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """As `ssh-keygen -l` shows it."""
-        return "SHA256:" + base64.b64encode(sha256(self.key).digest()).decode().rstrip("=")
+        return fingerprint_of(self.key_text)
 
     @property
     def armoured(self) -> str:
@@ -93,26 +92,17 @@ class SshSignatures:
         return self.signer(message, signature, self._offered() if accepted is None else accepted)
 
     def signer(self, message: bytes, signature: str, lists: Sequence[SignerList] | None = None) -> Signer:
-        return self._signer(message, signature, self._accepted() or () if lists is None else lists)
+        return self.signer_at(message, signature, self._accepted() or () if lists is None else lists, None)
 
     def signer_at(
         self,
         message: bytes,
         signature: str,
         lists: Sequence[SignerList],
-        at: datetime,
+        at: datetime | None,
         namespace: str = NAMESPACE,
     ) -> Signer:
-        return self._signer(message, signature, lists, namespace, at)
-
-    def _signer(
-        self,
-        message: bytes,
-        signature: str,
-        lists: Sequence[SignerList],
-        namespace: str = NAMESPACE,
-        at: datetime | None = None,
-    ) -> Signer:
+        """None stands for now."""
         envelope = opened(signature)
         if envelope.namespace != namespace.encode():
             found = envelope.namespace[:_MAX_SHOWN].decode("utf-8", "backslashreplace")

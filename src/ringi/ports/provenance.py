@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from ringi.domain.provenance import FileAt, Step
+    from ringi.domain.provenance import Step
     from ringi.ports import Signer, SignerList
 
 
@@ -32,12 +32,6 @@ class Repository(Protocol):
 
         Raises NotesFailed.
         """
-
-
-class NetChange(NamedTuple):
-    path: str
-    before: FileAt
-    after: FileAt
 
 
 class PastCommit(NamedTuple):
@@ -71,7 +65,7 @@ class History(Protocol):
     def base_of(self, old: str, new: str) -> str:
         """Where they parted; empty if they have nothing in common, or `old` is empty."""
 
-    def net(self, base: str, head: str) -> list[NetChange]:
+    def net(self, base: str, head: str) -> list[Step]:
         """How the trees differ, without renames; `base` may be empty: everything is new then."""
 
     def roots(self, commit: str) -> frozenset[str] | None:

@@ -21,7 +21,6 @@ from ringi.errors import (
     BranchRefused,
     CheckFailed,
     CopyFailed,
-    MainBranch,
     NotApproved,
     NotFound,
     NotGranted,
@@ -36,7 +35,6 @@ from ringi.plans.approve import subject_now
 from ringi.plans.check import files_after
 from ringi.plans.merge import changed_files, merged_specs, open_conflicts
 from ringi.plans.propose import set_specs
-from ringi.policy.globs import globs
 from ringi.process.capture import last
 from ringi.process.git import Git, index_entries
 from ringi.runner.bench import Begun, Decided, Decision, Merged
@@ -45,6 +43,7 @@ from ringi.runner.scope import Changes
 from ringi.text import Text
 from ringi.usecases.agent_sandbox import AgentSandbox, enclosed
 from ringi.usecases.requests import FOLDER, SUFFIX
+from ringi.usecases.run_start import require_no_main_branch
 from ringi.usecases.step_plan import StepEnd, StepPlan, propose_step, step_end
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.views.message import message_of
@@ -58,7 +57,6 @@ from ringi.workspace.run_branch import (
     RunBranch,
     base_of,
     dirty_files,
-    main_of_remotes,
     require_free,
 )
 from ringi.workspace.tree import Tree
@@ -324,9 +322,7 @@ def _branch_to_make(workspace: OpenWorkspace, run: Run) -> RunBranch:
         workspace.places,
         BranchOf(run.run_id, run.base_branch, "", run.work_branch, run.in_place),
     )
-    mains = globs(workspace.settings.runs.main_branches)
-    if mains.match(run.work_branch) or run.work_branch in main_of_remotes(root):
-        raise MainBranch(branch=run.work_branch)
+    require_no_main_branch(workspace, run)
     if not branch.is_made:  # else it was, and the one who made it was killed
         require_free(root, run.work_branch)
     base = base_of(root, run.work_branch if run.in_place and branch.is_made else run.base_branch)

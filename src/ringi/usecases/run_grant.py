@@ -12,12 +12,12 @@ from ringi.approvals.run_terms import requester_of_run
 from ringi.domain.grant import GrantScope, GrantSubject, RunTerms
 from ringi.domain.plan import CHANGING
 from ringi.domain.risk import Risk
-from ringi.domain.run import OVER, RunPhase
 from ringi.domain.run_plan import RunPlan, RunRole
-from ringi.errors import BadGrant, NoCommit, NotFound, RunOver
+from ringi.errors import BadGrant, NoCommit, NotFound
 from ringi.plans.commit import commits_of
 from ringi.text import Text
 from ringi.usecases.agent_sandbox import agent_sandbox
+from ringi.usecases.run_start import require_no_main_branch, require_open
 from ringi.usecases.workspace import OpenWorkspace
 
 MOST_FILES: Final = 1_000_000
@@ -37,14 +37,13 @@ class Wanted(NamedTuple):
 
 
 def draft_for_run(workspace: OpenWorkspace, name: str, wanted: Wanted, expires_at: str) -> GrantSubject:
-    """What to sign. Raises BadGrant if the run could not use it, RunOver, NotFound."""
+    """What to sign. Raises BadGrant if the run could not use it, RunOver, MainBranch, NotFound."""
     run = workspace.sessions.run(workspace.sessions.find_run(name))
     plan = workspace.sessions.run_plan(run.run_id)
     if plan is None:
         raise NotFound(what=Text("planning.json"), name=run.run_id, see=f"ringi status {run.run_id}")
-    if run.phase in OVER:
-        why = Text("it is completed") if run.phase is RunPhase.COMPLETED else Text("it is cancelled")
-        raise RunOver(run=run.run_id, why=why, command='ringi run "…"')
+    require_open(run)
+    require_no_main_branch(workspace, run)
     lines = wanted.lines or sum(
         min(step.scope.max_diff_lines, plan.limits.max_diff_lines) for step in plan.steps
     )

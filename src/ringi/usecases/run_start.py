@@ -26,15 +26,17 @@ from ringi.domain.request import Request, read_request, without_comments
 from ringi.domain.run import OVER, Run, RunPhase, run_id
 from ringi.domain.run_plan import Name, RunPlan
 from ringi.domain.session import ApprovedSession, FromRequest, SessionView, is_session, short
-from ringi.errors import NotAsked, NotFound, RunOver, SessionOver, UnfitForRun
+from ringi.errors import MainBranch, NotAsked, NotFound, RunOver, SessionOver, UnfitForRun
 from ringi.planning.operations import ENDED, writable
 from ringi.planning.run_parts import fit, taken
 from ringi.planning.run_plan import run_of, take_over
+from ringi.policy.globs import globs
 from ringi.ports import NewEvent
 from ringi.text import Text
 from ringi.usecases.check_document import Checked, DocumentKind, check_document
 from ringi.usecases.requests import next_id
 from ringi.usecases.workspace import OpenWorkspace
+from ringi.workspace.run_branch import main_of_remotes
 
 _MOST_SHOWN: Final = 30
 _EMPTY_SECTION: Final = re.compile(r"^##[^\n]*\n\s*(?=^##|\Z)", re.MULTILINE)
@@ -71,6 +73,13 @@ def require_open(run: Run) -> None:
     if run.phase in OVER:
         why = Text("it is completed") if run.phase is RunPhase.COMPLETED else Text("it is cancelled")
         raise RunOver(run=run.run_id, why=why, command='ringi run "…"')
+
+
+def require_no_main_branch(workspace: OpenWorkspace, run: Run) -> None:
+    """What goes there is approved apart from the run, by merging. Raises MainBranch."""
+    mains = globs(workspace.settings.runs.main_branches)
+    if mains.match(run.work_branch) or run.work_branch in main_of_remotes(workspace.places.root):
+        raise MainBranch(branch=run.work_branch)
 
 
 def _run_named(workspace: OpenWorkspace, name: str) -> str:

@@ -27,7 +27,7 @@ from ringi.domain.provenance_verdict import (
 )
 from ringi.errors import NoSuchCommit
 from ringi.ports import SignerList
-from ringi.ports.provenance import History, NetChange, PastSignatures
+from ringi.ports.provenance import History, PastSignatures
 from ringi.text import Text
 from ringi.views.words import COMMIT_SHOWN
 from ringi.workspace.pins import SIGNERS
@@ -115,13 +115,13 @@ class _Examined:
             if open_ := [path for path in self._net if self._level(path) is not Level.SIGNED]:
                 self._read_commits(open_)
                 self._find(open_)
-            if open_ := self._short():
+            if open_ := self._improvable():
                 self._notes.follow_all()
                 self._find(open_)
-                self._replay(self._short())
+                self._replay(self._improvable())
         return self._told()
 
-    def _short(self) -> list[str]:
+    def _improvable(self) -> list[str]:
         """The paths that could be covered better; a report tells the best that is known."""
         mode = Mode.AGENTS if self._asked.mode is Mode.AGENTS else Mode.STRICT
         return [path for path in self._net if not suffices(self._level(path), mode)]
@@ -138,6 +138,11 @@ class _Examined:
             change = self._net[path]
             self._chains[path] = strongest(change.before, change.after, self._links(path))
 
+    def _given(self, path: str) -> Iterator[tuple[Step, Judged]]:
+        """The approvals of the path, whether they count or not."""
+        for step, places in self._notes.steps.get(path, {}).items():
+            yield from ((step, self._judged[place]) for place in places)
+
     def _links(self, path: str) -> list[Link]:
         found = [Link(step.before, step.after, given.evidence) for step, given in self._counting(path)]
         if commit := self._commits.get(path):
@@ -147,12 +152,7 @@ class _Examined:
 
     def _counting(self, path: str) -> list[tuple[Step, Judged]]:
         """The approvals of changes that nobody took back with a later signature."""
-        given = [
-            (step, self._judged[place])
-            for step, places in self._notes.steps.get(path, {}).items()
-            for place in places
-            if refusal(self._judged[place], step) is None
-        ]
+        given = [(step, one) for step, one in self._given(path) if refusal(one, step) is None]
         back: dict[tuple[FileAt, FileAt], str] = {}
         for step, one in given:
             if one.evidence.level is Level.SIGNED:
@@ -229,7 +229,7 @@ class _Examined:
         )
         return Findings(document, why, problems)
 
-    def _file(self, change: NetChange, why: Mapping[str, tuple[Text, ...]]) -> FileVerdict:
+    def _file(self, change: Step, why: Mapping[str, tuple[Text, ...]]) -> FileVerdict:
         chain, path = self._chains[change.path] or (), _shown(change.path)
         return FileVerdict(
             path=path,
@@ -276,16 +276,13 @@ class _Examined:
         used = {link.evidence for link in self._chains[path] or ()}
         other: list[tuple[Evidence, Step]] = []
         counting = self._counting(path)
-        for step, places in self._notes.steps.get(path, {}).items():
-            for given in (self._judged[place] for place in places):
-                if why := refusal(given, step):
-                    yield Text(
-                        "the approval of {name} does not count: {why}", name=given.evidence.by, why=why
-                    )
-                elif (step, given) not in counting:
-                    yield Text("the approval of {name} was taken back later", name=given.evidence.by)
-                elif given.evidence not in used:
-                    other.append((given.evidence, step))
+        for step, given in self._given(path):
+            if why := refusal(given, step):
+                yield Text("the approval of {name} does not count: {why}", name=given.evidence.by, why=why)
+            elif (step, given) not in counting:
+                yield Text("the approval of {name} was taken back later", name=given.evidence.by)
+            elif given.evidence not in used:
+                other.append((given.evidence, step))
         if other:
             yield _unlike(change, *max(other, key=lambda pair: pair[0].at))
         if commit := self._commits.get(path):
@@ -293,7 +290,7 @@ class _Examined:
                 yield Text("commit {id} changed it with an agent", id=oid[:COMMIT_SHOWN])
 
 
-def _unlike(change: NetChange, evidence: Evidence, step: Step) -> Text:
+def _unlike(change: Step, evidence: Evidence, step: Step) -> Text:
     if step.after == change.after:
         return Text(
             "{name} approved these bytes as a change of {approved}, and here they replace {found}",

@@ -196,8 +196,7 @@ def test_what_may_be_signed(changes: dict[str, Any], why: str):
     assert bool(unfit_terms(run, scope_of(terms), terms)) == bool(why)
 
 
-@pytest.mark.parametrize("branch", ["main", "master", "trunk", "dev"])
-def test_the_main_branch_is_never_covered(branch: str):
-    run = replace(a_run(a_plan()), work_branch=branch, base_branch="dev")
+def test_the_branch_that_it_begins_with_is_never_covered():
+    run = replace(a_run(a_plan()), work_branch="dev", base_branch="dev")
     terms = terms_of(run)
-    assert str(unfit_terms(run, scope_of(terms), terms)) == f"commits on {branch} are never covered"
+    assert str(unfit_terms(run, scope_of(terms), terms)) == "commits on dev are never covered"

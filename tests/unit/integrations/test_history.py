@@ -12,7 +12,6 @@ from ringi.domain.provenance import NOT_THERE, NOTES, FileAt, Step
 from ringi.errors import CloneUnreadable, NoSuchCommit, NoWorkspace
 from ringi.integrations.history import MOST_NOTE, GitHistory
 from ringi.integrations.repository import GitRepository
-from ringi.ports.provenance import NetChange
 
 ODD = [
     "with space.txt",
@@ -70,10 +69,8 @@ def test_the_net_difference(repository: Path) -> None:
     found = {one.path: one for one in GitHistory(repository).net(base, head)}
     assert found.keys() == {"a.txt", "run.sh", "link", *ODD}
     shell = id_at(repository, f"{head}:run.sh")
-    assert found["a.txt"] == NetChange(
-        "a.txt", FileAt("100644", id_at(repository, f"{base}:a.txt")), NOT_THERE
-    )
-    assert found["run.sh"] == NetChange("run.sh", FileAt("100644", shell), FileAt("100755", shell))
+    assert found["a.txt"] == Step("a.txt", FileAt("100644", id_at(repository, f"{base}:a.txt")), NOT_THERE)
+    assert found["run.sh"] == Step("run.sh", FileAt("100644", shell), FileAt("100755", shell))
     assert found["link"].after.mode == "120000"
     everything = {one.path for one in GitHistory(repository).net("", head)}
     assert everything == {"run.sh", "link", *ODD}
