@@ -213,7 +213,7 @@ class _Examined:
             for path in self._net
             if not suffices(self._level(path), asked.mode)
         }
-        files = sorted((self._file(change, why) for change in self._net.values()), key=_order)
+        files = [_file(change, self._chains[path], why) for path, change in self._net.items()]
         document = RangeVerdict(
             subject=asked.subject,
             name=asked.name,
@@ -224,22 +224,10 @@ class _Examined:
             cut_off=self._cut_off,
             notes=len(self._notes.approvals),
             unread=len(self._history.unread),
-            files=tuple(files),
+            files=tuple(sorted(files, key=_order)),
             problems=tuple(str(one.what) for one in problems),
         )
         return Findings(document, why, problems)
-
-    def _file(self, change: Step, why: Mapping[str, tuple[Text, ...]]) -> FileVerdict:
-        chain, path = self._chains[change.path] or (), _shown(change.path)
-        return FileVerdict(
-            path=path,
-            before=_side(change.before),
-            after=_side(change.after),
-            level=self._level(change.path),
-            covered=path not in why,
-            chain=tuple(link.evidence for link in chain),
-            why=tuple(map(str, why.get(path, ()))),
-        )
 
     def _problems(self) -> Iterator[Problem]:
         if self._cut_off:
@@ -288,6 +276,19 @@ class _Examined:
         if commit := self._commits.get(path):
             for _, _, oid in reversed(commit.assisted[-_MOST_REASONS:]):
                 yield Text("commit {id} changed it with an agent", id=oid[:COMMIT_SHOWN])
+
+
+def _file(change: Step, chain: tuple[Link, ...] | None, why: Mapping[str, tuple[Text, ...]]) -> FileVerdict:
+    path = _shown(change.path)
+    return FileVerdict(
+        path=path,
+        before=_side(change.before),
+        after=_side(change.after),
+        level=level_of(chain),
+        covered=path not in why,
+        chain=tuple(link.evidence for link in chain or ()),
+        why=tuple(map(str, why.get(path, ()))),
+    )
 
 
 def _unlike(change: Step, evidence: Evidence, step: Step) -> Text:
