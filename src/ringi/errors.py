@@ -49,6 +49,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NothingToDo           an agent without a message and without a terminal
 │   ├── Unreviewable          a branch, commit or worktree that cannot become a plan
 │   ├── NoSuchCommit          a name that this clone has no commit for
+│   ├── AmbiguousName         a name that a branch and a tag share
 │   ├── NoRemote              no remote to exchange notes with
 │   ├── NoExtra               an optional part that is not installed
 │   ├── NoState               no project state was captured yet
@@ -462,6 +463,12 @@ class NoSuchCommit(Usage):
     code = "no_such_commit"
     message = "There is no commit {name} here"
     hint = "If the clone is shallow, fetch the rest first: git fetch --unshallow"
+
+
+class AmbiguousName(Usage):
+    code = "ambiguous_name"
+    message = "{name} names more than one thing here, such as a branch and a tag."
+    hint = "Write the whole name of the one you mean, such as refs/heads/main or refs/remotes/origin/main"
 
 
 class NoRemote(Usage):

@@ -114,6 +114,8 @@ class MemoryHistory:
         self.unread: set[str] = set()
         self.noted: dict[str, list[bytes]] = {}
         self.past: list[PastCommit] = []
+        self.before: list[Step] = []
+        """What commits of the base did, newest first."""
         self.data: dict[str, bytes] = {}
         self.files: dict[str, bytes] = {".agent/allowed_signers": b"alice ssh-ed25519 AAAA\n"}
         self.read: list[str] = []
@@ -159,6 +161,10 @@ class MemoryHistory:
     def commits(self, base: str, head: str) -> Iterator[PastCommit]:
         del base, head
         yield from self.past
+
+    def steps_to(self, commit: str, paths: Collection[str]) -> list[Step]:
+        del commit
+        return [step for step in self.before if step.path in paths]
 
     def contents(self, blobs: Collection[str]) -> dict[str, bytes]:
         return {blob: self.data[blob] for blob in blobs if blob in self.data}

@@ -43,6 +43,12 @@ def strongest(before: FileAt, after: FileAt, links: Sequence[Link]) -> tuple[Lin
     return None
 
 
+def uses_twice(chain: Iterable[Link]) -> bool:
+    """Whether one approval stands for two changes, as it was given and replayed."""
+    given = [replace(link.evidence, level=Level.NONE) for link in chain if not link.evidence.commit]
+    return len(given) != len(set(given))
+
+
 def level_of(chain: Iterable[Link] | None) -> Level:
     return Level.NONE if chain is None else weakest(link.level for link in chain)
 

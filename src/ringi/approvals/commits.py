@@ -1,7 +1,7 @@
 """What commits prove by themselves: who changed a file, and whether an agent had a part in it."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -14,7 +14,7 @@ from ringi.ports import Signer
 from ringi.ports.provenance import PastCommit
 
 # Indented too: `git merge --squash` quotes the messages that way.
-_ASSISTED: Final = re.compile(r"^[ \t]*Assisted-by:", re.MULTILINE | re.IGNORECASE)
+_ASSISTED: Final = re.compile(r"^[ \t]*Assisted-by[ \t]*:", re.MULTILINE | re.IGNORECASE)
 _COMMITTER: Final = re.compile(rb"^committer (.*) <[^>\n]*> (\d{1,12}) [+-]\d{4}$", re.MULTILINE)
 _NAMESPACE: Final = "git"
 """Of the signatures of commits."""
@@ -59,6 +59,24 @@ def proof_of(commit: PastCommit, grounds: Grounds) -> Evidence:
     )
 
 
+def related(parents: Mapping[str, Sequence[str]]) -> set[str]:
+    """Of the commits of a range, those that go on from what was there before it.
+
+    The others came from another repository: what somebody signed there was not meant for this one.
+    """
+    children: dict[str, list[str]] = {}
+    for oid, before in parents.items():
+        for parent in before:
+            children.setdefault(parent, []).append(oid)
+    waiting = [oid for parent in children.keys() - parents.keys() for oid in children[parent]]
+    found = set(waiting)
+    while waiting:
+        fresh = set(children.get(waiting.pop(), ())) - found
+        found |= fresh
+        waiting += fresh
+    return found
+
+
 def by_path(paths: Collection[str], commits: Iterable[tuple[PastCommit, Evidence]]) -> dict[str, PathHistory]:
     """`commits` come oldest first."""
     found = {path: PathHistory([], [], set(), []) for path in paths}
@@ -66,10 +84,9 @@ def by_path(paths: Collection[str], commits: Iterable[tuple[PastCommit, Evidence
         befores: dict[str, list[FileAt]] = {}
         for step in commit.changes:
             befores.setdefault(step.path, []).append(step.before)
-        parents = commit.payload.partition(b"\n\n")[0].count(b"\nparent ")
         after = {step.path: step.after for step in commit.changes}
         for path in befores.keys() & found.keys():
-            _add(found[path], befores[path], after[path], evidence, parents)
+            _add(found[path], befores[path], after[path], evidence, len(commit.parents))
     return found
 
 

@@ -67,19 +67,27 @@ class Replay:
 
         One that does not fit is left out.
         """
+        found = self._way(before, after)
+        return None if found is None else tuple(found.values())
+
+    def steps(self, before: FileAt, after: FileAt) -> set[Step]:
+        """Those approved changes that lead from one state to the other."""
+        return {self._diffs[place].step for place in self._way(before, after) or ()}
+
+    def _way(self, before: FileAt, after: FileAt) -> dict[int, Link] | None:
         data = b"" if before == NOT_THERE else self._known.get(before.blob)
         if data is None or after == NOT_THERE:
             return None
         for first in reversed(range(len(self._diffs))):
-            state, links = _State(before, data), list[Link]()
+            state, links = _State(before, data), dict[int, Link]()
             for place in range(first, len(self._diffs)):
                 given = self._applied(state, place, after.blob)
                 if given is None:
                     continue
-                links.append(Link(state.at, given.at, _as_replayed(self._diffs[place].evidence)))
+                links[place] = Link(state.at, given.at, _as_replayed(self._diffs[place].evidence))
                 state = given
                 if state.at == after:
-                    return tuple(links)
+                    return links
         return None
 
     def _learn(self, diff: Diff) -> None:

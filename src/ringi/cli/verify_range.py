@@ -89,12 +89,14 @@ def _updates() -> Iterator[tuple[str, str, str]]:
 
 def _pushed(found: Verifying, old: str, new: str, ref: str, mode: Mode) -> Asked:
     """A new branch is compared with where it left the default branch."""
+    trusted = old
     if not old:
         try:
-            old = found.history.base_of(found.history.commit("HEAD"), new)
+            trusted = found.history.commit("HEAD")
         except NoSuchCommit:
-            old = ""  # the first push of all
-    return Asked("branch", ref.removeprefix(_BRANCHES), old, new, mode)
+            trusted = ""  # the first push of all
+        old = found.history.base_of(trusted, new)
+    return Asked("branch", ref.removeprefix(_BRANCHES), old, new, mode, trusted=trusted)
 
 
 def _tell(app: App, findings: list[Findings], wanted: Wanted) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.domain.provenance import NOT_THERE, NOTES, FileAt, Step
-from ringi.errors import CloneUnreadable, CopyFailed, NoSuchCommit, NoWorkspace
+from ringi.errors import AmbiguousName, CloneUnreadable, CopyFailed, NoSuchCommit, NoWorkspace
 from ringi.ports.provenance import Origin, PastCommit
 from ringi.process.git import (
     ABSENT,
@@ -40,6 +40,12 @@ _QUARANTINE: Final = ("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"
 _AT_ONCE: Final = 1000
 _REGULAR: Final = frozenset(["100644", "100755"])
 OBJECT_ID: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+# These git looks up before everything that a push could add.
+_WHOLE: Final = re.compile(r"(?:HEAD|@|refs/.*|[0-9a-f]{40}|[0-9a-f]{64})(?:[~^@].*)?$", re.DOTALL)
+_TELLING: Final = ("-c", "core.warnAmbiguousRefs=true")
+_SHARED: Final = re.compile(rb"^warning: refname .* is ambiguous", re.MULTILINE)
+# Git takes only the lines right after the tree for parents.
+_PLACE: Final = re.compile(rb"tree [0-9a-f]+\n(?:parent [0-9a-f]+\n)*")
 _SSH: Final = b"-----BEGIN SSH SIGNATURE-----"
 # A submodule is shown whatever .gitmodules says about it.
 _RAW: Final = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=none")
@@ -62,7 +68,7 @@ class GitHistory:
         self.unread: set[str] = set()
         self._own = Path(tempfile.mkdtemp(prefix="ringi-history-"))
         weakref.finalize(self, shutil.rmtree, self._own, ignore_errors=True)
-        self._format = self._line("rev-parse", "--show-object-format") or "sha1"
+        self._format = _parsed(self._refs, "--show-object-format") or "sha1"
         lay_out(self._own, self._format)
         where = {
             "GIT_OBJECT_DIRECTORY": str(self.common / "objects"),
@@ -72,18 +78,23 @@ class GitHistory:
         self._git = Git(self._own, variables={**where, **pushed})
 
     def commit(self, name: str) -> str:
-        found = "" if name.startswith("-") or not name else self._line("rev-parse", f"{name}^{{commit}}")
-        if not found:
+        if name.startswith("-") or not name:
             raise NoSuchCommit(name=name)
-        return found
+        finished = self._refs.attempt(*_TELLING, "rev-parse", "--verify", f"{name}^{{commit}}")
+        if finished.code:
+            raise NoSuchCommit(name=name)
+        if not _WHOLE.match(name) and _SHARED.search(finished.err):
+            raise AmbiguousName(name=name)
+        return finished.out.decode().strip()
 
     def base_of(self, old: str, new: str) -> str:
         if not old:
             return ""
-        finished = self._git.attempt("merge-base", old, new)
+        finished = self._git.attempt("merge-base", "--all", old, new)
         if finished.code not in {0, 1}:  # 1: they have nothing in common
             raise _unreadable(finished)
-        return finished.out.decode().strip()
+        found = finished.out.decode().split()
+        return old if len(found) > 1 else "".join(found)
 
     def net(self, base: str, head: str) -> list[Step]:
         if base:
@@ -110,6 +121,16 @@ class GitHistory:
         ids = self._run("rev-list", head, *without).decode().split()
         for start in range(0, len(ids), _AT_ONCE):
             yield from self._some_commits(ids[start : start + _AT_ONCE])
+
+    def steps_to(self, commit: str, paths: Collection[str]) -> list[Step]:
+        found: list[Step] = []
+        names = sorted(paths)
+        for start in range(0, len(names), _AT_ONCE):
+            some = ("--", *names[start : start + _AT_ONCE])
+            ids = self._run("rev-list", "--full-history", commit, *some)
+            changes = _by_commit(self._run(*_RAW, "--stdin", "--root", "-m", *some, stdin=ids))
+            found += (step for oid, steps in changes.items() if oid not in self._shallow for step in steps)
+        return found
 
     def contents(self, blobs: Collection[str]) -> dict[str, bytes]:
         asked = list(blobs)
@@ -144,11 +165,12 @@ class GitHistory:
                 raise CloneUnreadable(why=Text("commit {id} is missing or damaged", id=oid))
             # Where a shallow clone is cut off, every file looks new.
             cut = oid in self._shallow
-            yield _past(oid, found[1], () if cut else tuple(changes.get(oid, ())), self._format)
+            past = _past(oid, found[1], tuple(changes.get(oid, ())), self._format)
+            yield past._replace(changes=(), parents=()) if cut else past
 
     @cached_property
     def _noted(self) -> dict[str, list[str]]:
-        tip = self._line("rev-parse", f"{self._notes_at}^{{commit}}")
+        tip = _parsed(self._refs, "--verify", "-q", f"{self._notes_at}^{{commit}}")
         try:
             found = noted(self._git, tip)
         except CopyFailed:  # a damaged tree: there are no notes then
@@ -167,17 +189,17 @@ class GitHistory:
             else:
                 yield from ((blob, one[1]) for blob in on[note])
 
-    def _line(self, command: str, *words: str) -> str:
-        """From the clone itself, which knows the names; empty if git has no answer."""
-        verify = ("--verify", "-q") if not words[0].startswith("-") else ()
-        finished = self._refs.attempt(command, *verify, *words)
-        return "" if finished.code else finished.out.decode().strip()
-
     def _run(self, *words: str, stdin: bytes | None = None) -> bytes:
         try:
             return self._git.run(*words, stdin=stdin)
         except CopyFailed as error:
             raise CloneUnreadable(why=error.details["why"]) from None
+
+
+def _parsed(git: Git, *words: str) -> str:
+    """Empty if git has no answer."""
+    finished = git.attempt("rev-parse", *words)
+    return "" if finished.code else finished.out.decode().strip()
 
 
 def shallow_commits(common: Path) -> frozenset[str]:
@@ -256,14 +278,24 @@ def _by_commit(out: bytes) -> dict[str, list[Step]]:
 def _past(oid: str, data: bytes, changes: tuple[Step, ...], kind: str) -> PastCommit:
     header, gap, message = data.partition(b"\n\n")
     kept, signatures = _signatures(header, b"gpgsig" if kind == "sha1" else b"gpgsig-" + kind.encode())
-    signature = signatures[0] if len(signatures) == 1 and signatures[0].startswith(_SSH) else b""
+    place = _place(header)
+    # Whoever adds a line for a signature must not change what else git reads.
+    whole = len(signatures) == 1 and _place(kept) == place
+    signature = signatures[0] if whole and signatures[0].startswith(_SSH) else b""
     return PastCommit(
         id=oid,
         message=message.decode("utf-8", "replace"),
         changes=changes,
         payload=kept + gap + message,
         signature=signature.decode("ascii", "replace"),
+        parents=tuple(word.decode() for word in place.split()[3::2]),
     )
+
+
+def _place(header: bytes) -> bytes:
+    """The tree and the parents, as git reads them."""
+    found = _PLACE.match(header + b"\n")
+    return found[0] if found else b""
 
 
 def _signatures(header: bytes, name: bytes) -> tuple[bytes, list[bytes]]:

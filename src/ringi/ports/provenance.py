@@ -43,6 +43,7 @@ class PastCommit(NamedTuple):
     """What its signature is over."""
     signature: str
     """Its SSH signature; empty if there is none, or one of another kind."""
+    parents: tuple[str, ...]
 
 
 class Origin(NamedTuple):
@@ -60,10 +61,13 @@ class History(Protocol):
     """The notes that could not be read: a partial clone lacks them, or they are damaged or too large."""
 
     def commit(self, name: str) -> str:
-        """The id of the commit. Raises NoSuchCommit."""
+        """The id of the commit. Raises NoSuchCommit, or AmbiguousName: whoever can push can add a tag."""
 
     def base_of(self, old: str, new: str) -> str:
-        """Where they parted; empty if they have nothing in common, or `old` is empty."""
+        """Where they parted; empty if they have nothing in common, or `old` is empty.
+
+        `old` itself if there are several such places: the other side would choose between them.
+        """
 
     def net(self, base: str, head: str) -> list[Step]:
         """How the trees differ, without renames; `base` may be empty: everything is new then."""
@@ -79,6 +83,9 @@ class History(Protocol):
 
     def commits(self, base: str, head: str) -> Iterator[PastCommit]:
         """Those of `base..head`, newest first."""
+
+    def steps_to(self, commit: str, paths: Collection[str]) -> list[Step]:
+        """What the commit and those before it did to these paths, newest first."""
 
     def contents(self, blobs: Collection[str]) -> dict[str, bytes]:
         """The bytes of those that the clone has."""

@@ -4,13 +4,13 @@ It needs no ledger: the proofs are notes on the files themselves, so a rebase or
 Signers come from the base side or the person's own list; what is verified has no say in who may approve it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Final, NamedTuple, TypeVar
 
-from ringi.approvals.chain import Link, level_of, merged, strongest
-from ringi.approvals.commits import PathHistory, by_path, proof_of
+from ringi.approvals.chain import Link, level_of, merged, strongest, uses_twice
+from ringi.approvals.commits import PathHistory, by_path, proof_of, related
 from ringi.approvals.envelope import Grounds, Judged, judged, refusal
 from ringi.approvals.notes import Notes
 from ringi.approvals.replay import Diff, Replay, part_of
@@ -27,7 +27,7 @@ from ringi.domain.provenance_verdict import (
 )
 from ringi.errors import NoSuchCommit
 from ringi.ports import SignerList
-from ringi.ports.provenance import History, PastSignatures
+from ringi.ports.provenance import History, PastCommit, PastSignatures
 from ringi.text import Text
 from ringi.views.words import COMMIT_SHOWN
 from ringi.workspace.pins import SIGNERS
@@ -51,6 +51,8 @@ class Asked(NamedTuple):
     mode: Mode
     only: str = ""
     """The one path to look at; empty for all."""
+    trusted: str = ""
+    """The commit that says whose keys count and which repository it is; empty for the base."""
 
 
 class Findings(NamedTuple):
@@ -71,8 +73,8 @@ def range_of(history: History, name: str, mode: Mode) -> Asked:
     """`A..B` is what B has that A has not; a commit stands for itself. Raises NoSuchCommit."""
     if ".." in name:
         old, _, new = name.replace("...", "..", 1).partition("..")
-        head = history.commit(new or "HEAD")
-        return Asked("range", name, history.base_of(history.commit(old or "HEAD"), head), head, mode)
+        trusted, head = history.commit(old or "HEAD"), history.commit(new or "HEAD")
+        return Asked("range", name, history.base_of(trusted, head), head, mode, trusted=trusted)
     head = history.commit(name)
     try:
         base = history.commit(f"{head}^1")
@@ -98,13 +100,14 @@ class _Examined:
         self._judged: list[Judged] = []
         self._commits: dict[str, PathHistory] = {}
         self._chains: dict[str, tuple[Link, ...] | None] = dict.fromkeys(self._net)
-        roots = history.roots(asked.base or asked.head)
+        trusted = asked.trusted or asked.base
+        roots = history.roots(trusted or asked.head)
         self._cut_off = roots is None
         self._grounds = Grounds(
             signing.signatures,
-            tuple(_lists(history, asked.base, signing.own)),
+            tuple(_lists(history, trusted, signing.own)),
             roots or frozenset(),
-            begins=not asked.base,
+            begins=not trusted,
             now=signing.now,
         )
 
@@ -164,13 +167,15 @@ class _Examined:
 
     def _read_commits(self, paths: Sequence[str]) -> None:
         wanted = frozenset(paths)
-        touching = [
-            commit
-            for commit in self._history.commits(self._asked.base, self._asked.head)
-            if any(step.path in wanted for step in commit.changes)
-        ]
+        touching, parents = list[PastCommit](), dict[str, tuple[str, ...]]()
+        for commit in self._history.commits(self._asked.base, self._asked.head):
+            parents[commit.id] = commit.parents
+            if any(step.path in wanted for step in commit.changes):
+                touching.append(commit)
         touching.reverse()
-        proven = _together(lambda commit: proof_of(commit, self._grounds), touching)
+        ours = parents.keys() if self._grounds.begins else related(parents)
+        signed = [one if one.id in ours else one._replace(signature="") for one in touching]
+        proven = _together(lambda commit: proof_of(commit, self._grounds), signed)
         self._commits = by_path(wanted, zip(touching, proven, strict=True))
         self._notes.follow(state.blob for one in self._commits.values() for state in one.states)
 
@@ -178,16 +183,23 @@ class _Examined:
 
     def _replay(self, paths: Sequence[str]) -> None:
         diffs = {path: found for path in paths if (found := list(self._diffs(path)))}
-        ends = {path: list(self._ends(path)) for path in diffs}
+        ends = {path: list(_ends(self._net[path], self._commits.get(path))) for path in diffs}
         blobs = {before.blob for path in diffs for before, _ in ends[path]}
         blobs |= {diff.step.before.blob for found in diffs.values() for diff in found}
+        past = _past(self._history, self._asked.base, diffs)
+        blobs |= {step.before.blob for steps in past.values() for step in steps}
         known = self._history.contents(blobs - {""})
         for path, found in diffs.items():
-            replay, links = Replay(found, known), self._links(path)
+            given = [Link(step.before, step.after, one.evidence) for step, one in self._given(path)]
+            used = _used(given, Replay(found, known), past.get(path, ()))
+            replay = Replay([diff for diff in found if diff.step not in used], known)
+            links = self._links(path)
             for before, after in ends[path]:
                 links += replay.links(before, after) or ()
                 chain = strongest(self._net[path].before, self._net[path].after, links)
-                if chain is not None and not suffices(self._level(path), Mode.STRICT):
+                if chain is None or uses_twice(chain):
+                    continue
+                if not suffices(self._level(path), Mode.STRICT):
                     self._chains[path] = chain
 
     def _diffs(self, path: str) -> Iterator[Diff]:
@@ -196,13 +208,6 @@ class _Examined:
             diff = given.statement.predicate.diff
             if diff and (part := part_of(diff, path)):
                 yield Diff(step, part, given.evidence)
-
-    def _ends(self, path: str) -> Iterator[tuple[FileAt, FileAt]]:
-        """All at once, and commit by commit where nothing else leads on."""
-        change = self._net[path]
-        yield change.before, change.after
-        if commit := self._commits.get(path):
-            yield from ((before, after) for before, after, _ in commit.assisted[-_MOST_REPLAYED:])
 
     # What is told.
 
@@ -323,12 +328,41 @@ def _weak(link: Link) -> Text | None:
     return None
 
 
-def _lists(history: History, base: str, own: SignerList | None) -> Iterator[SignerList]:
-    projects = history.file(base, PROJECTS) if base else None
+def _lists(history: History, trusted: str, own: SignerList | None) -> Iterator[SignerList]:
+    projects = history.file(trusted, PROJECTS) if trusted else None
     if projects is not None:
         yield SignerList(PROJECTS, projects)
     if own is not None:
         yield own
+
+
+def _past(history: History, base: str, paths: Collection[str]) -> dict[str, list[Step]]:
+    """For each path what the base and the commits before it did to it, the newest first."""
+    found: dict[str, list[Step]] = {}
+    for step in history.steps_to(base, paths) if base and paths else ():
+        known = found.setdefault(step.path, [])
+        if len(known) < _MOST_REPLAYED:
+            known.append(step)
+    return found
+
+
+def _ends(change: Step, commits: PathHistory | None) -> Iterator[tuple[FileAt, FileAt]]:
+    """All at once, and commit by commit where nothing else leads on."""
+    yield change.before, change.after
+    if commits:
+        yield from ((before, after) for before, after, _ in commits.assisted[-_MOST_REPLAYED:])
+
+
+def _used(given: Sequence[Link], replay: Replay, past: Iterable[Step]) -> set[Step]:
+    """What the base has already: replayed, it would bring back what was taken out since."""
+    used: set[Step] = set()
+    for step in past:
+        chain = strongest(step.before, step.after, given)
+        if chain is not None:
+            used |= {Step(step.path, link.before, link.after) for link in chain}
+        else:
+            used |= replay.steps(step.before, step.after)
+    return used
 
 
 def _together(work: Callable[[S], T], given: Sequence[S]) -> list[T]:

@@ -291,7 +291,7 @@ def test_what_a_standing_approval_does_not_cover(said: InToto, reason: str) -> N
 def past(oid: str, message: str, *steps: Step, parents: int = 1, signature: str = "") -> PastCommit:
     lines = [b"tree 0", *(b"parent %d" % number for number in range(parents))]
     payload = b"\n".join([*lines, b"committer Bob <b@x> 1767300000 +0000", b"", message.encode()])
-    return PastCommit(oid, message, steps, payload, signature)
+    return PastCommit(oid, message, steps, payload, signature, tuple(map(str, range(parents))))
 
 
 def test_commits_without_an_agent_count_in_the_mode_of_agents() -> None:
@@ -302,7 +302,9 @@ def test_commits_without_an_agent_count_in_the_mode_of_agents() -> None:
     assert "commit c1 is not signed by a listed key" in why(history)
 
 
-@pytest.mark.parametrize("trailer", ["Assisted-by: claude", "assisted-by: x\n\nmore text after it"])
+@pytest.mark.parametrize(
+    "trailer", ["Assisted-by: claude", "Assisted-by : claude", "assisted-by: x\n\nmore text after it"]
+)
 def test_an_agents_commit_must_be_covered(trailer: str) -> None:
     history = one_file()
     history.past = [past("c1", f"Fix it\n\n{trailer}", ONE_TWO)]
