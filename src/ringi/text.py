@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any, AnyStr, Final, Generic, cast
 
 _LOCALES: Final = Path(__file__).parent / "locale"
+COMMIT_SHOWN: Final = 12
+GRANT_SHOWN: Final = 8
+"""Characters of an id that people read."""
 
 
 class Text:

@@ -78,6 +78,15 @@ def test_in_a_bare_clone_and_from_a_folder_below(office: Office) -> None:
     assert below.json("why", "../numbers.txt:10")["path"] == "numbers.txt"
 
 
+@pytest.mark.parametrize("link", ["link.txt", "docs/link.txt"])
+def test_a_link_stands_for_its_file(office: Office, link: str) -> None:
+    squashed(office)
+    (office.root / link).parent.mkdir(exist_ok=True)
+    (office.root / link).symlink_to(office.root / "numbers.txt")
+    told = office.desk.json("why", f"{link}:10")
+    assert (told["path"], told["approval"]["by"]) == ("numbers.txt", "alice")
+
+
 @pytest.mark.parametrize(
     ("place", "words"),
     [

@@ -49,13 +49,12 @@ from ringi.errors import (
 )
 from ringi.policy.globs import within
 from ringi.ports import Commands, NewEvent, Store, StoredGrant, StoredPlan
-from ringi.text import Text
+from ringi.text import GRANT_SHOWN, Text
 
 LONGEST_DAYS: Final = 90
 SHORTEST_PREFIX: Final = 4
 _DAY: Final = 86400
 _REQUESTER: Final = re.compile(r"(?:with|user):[^\s:]+")
-_SHOWN: Final = 8
 """How many characters of a grant's id are shown."""
 _EVERYWHERE: Final = "**"
 _NO_SANDBOX: Final = Text("commands outside a sandbox are never covered")
@@ -163,7 +162,7 @@ class Grants:
             except SignatureUnchecked as error:
                 why = Text(error.message, **error.details)
                 reasons.append(
-                    GrantRefused(grant=standing.grant.id[:_SHOWN], plan=f"p{stored.number}", why=why)
+                    GrantRefused(grant=standing.grant.id[:GRANT_SHOWN], plan=f"p{stored.number}", why=why)
                 )
         return tuple(reasons)
 
@@ -388,7 +387,7 @@ def _outside(services: Granting, scope: GrantScope, specs: Sequence[ActionSpecEx
 
 
 def _require_time(services: Granting, standing: StoredGrant, plan: str) -> None:
-    name, subject, now = standing.grant.id[:_SHOWN], _subject(standing.grant), services.clock.now()
+    name, subject, now = standing.grant.id[:GRANT_SHOWN], _subject(standing.grant), services.clock.now()
     if revoked_at := standing.revoked_at or _revoked(services, standing.grant, plan):
         raise GrantRevoked(grant=name, plan=plan, when=revoked_at)
     if subject.expires_at < now:
@@ -416,12 +415,12 @@ def _require_left(services: Granting, standing: StoredGrant, use: _Use, plan: st
     uses, terms = counted(state.uses, use.step_id), state.scope.run
     if terms and len(uses) >= terms.steps:
         why = Text("steps used up: {count} of {most}", count=len(uses), most=terms.steps)
-        raise GrantSpent(grant=standing.grant.id[:_SHOWN], plan=plan, why=why)
+        raise GrantSpent(grant=standing.grant.id[:GRANT_SHOWN], plan=plan, why=why)
     files = state.scope.files_total - sum(past.files for past in uses)
     lines = state.scope.lines_total - sum(past.lines for past in uses)
     if terms and use.lines > lines:
         why = Text("lines needed: {count}, left: {left}", count=use.lines, left=max(lines, 0))
-        raise GrantSpent(grant=standing.grant.id[:_SHOWN], plan=plan, why=why)
+        raise GrantSpent(grant=standing.grant.id[:GRANT_SHOWN], plan=plan, why=why)
     if use.files > files or use.lines > lines:
         why = Text(
             "{files} files and {lines} lines are needed, {left_files} and {left_lines} are left",
@@ -430,7 +429,7 @@ def _require_left(services: Granting, standing: StoredGrant, use: _Use, plan: st
             left_files=max(files, 0),
             left_lines=max(lines, 0),
         )
-        raise GrantSpent(grant=standing.grant.id[:_SHOWN], plan=plan, why=why)
+        raise GrantSpent(grant=standing.grant.id[:GRANT_SHOWN], plan=plan, why=why)
 
 
 def _require_signed(services: Granting, grant: Grant, plan: str) -> None:
@@ -473,4 +472,4 @@ def _use_of(stored: StoredPlan) -> _Use:
 
 
 def _refuse(grant_id: str, why: Text, plan: str = "") -> NoReturn:
-    raise GrantRefused(grant=grant_id[:_SHOWN], plan=plan, why=why)
+    raise GrantRefused(grant=grant_id[:GRANT_SHOWN], plan=plan, why=why)

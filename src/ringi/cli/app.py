@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import click
 
 from ringi.cli.ui import Ui
-from ringi.text import Text, stored
+from ringi.text import COMMIT_SHOWN, Text, stored
 from ringi.workspace.places import Places, find_root, places_of
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class App:
 
     def _tell_commit(self, commit: "CommitOutcome", plan: str) -> None:
         if commit.commit:
-            self.ui.line(Text("Its commit {id} was made.", id=commit.commit[:12]), indent=2)
+            self.ui.line(Text("Its commit {id} was made.", id=commit.commit[:COMMIT_SHOWN]), indent=2)
         else:
             self.ui.line(Text("There is no commit: {why}", why=stored(commit.why)), style="yellow", indent=2)
             self.ui.next_step(f"ringi show {plan}")

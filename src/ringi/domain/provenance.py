@@ -165,8 +165,12 @@ class Step(NamedTuple):
 
 
 def to_sign(statement: InToto) -> str:
-    """The pre-authentication encoding of DSSE: what the key signs, and what the ledger keeps."""
-    payload = codec.canonical(statement).decode()
+    """What the key signs, and what the ledger keeps."""
+    return _encoded(codec.canonical(statement).decode())
+
+
+def _encoded(payload: str) -> str:
+    """The pre-authentication encoding of DSSE."""
     return f"{_PAE}{len(payload.encode())} {payload}"
 
 
@@ -176,8 +180,8 @@ def is_in_toto(signed: str) -> bool:
 
 def payload_of(signed: str) -> str:
     """Raises BadDocument if it is not spelled as `to_sign` spells it."""
-    length, _, payload = signed.removeprefix(_PAE).partition(" ")
-    if not is_in_toto(signed) or length != str(len(payload.encode())):
+    payload = signed.removeprefix(_PAE).partition(" ")[2]
+    if signed != _encoded(payload):
         raise BadDocument(what=_WHAT, why=_MISSPELLED)
     return payload
 
@@ -255,7 +259,7 @@ def opened(line: bytes) -> Opened:
         raise BadDocument(what=_WHAT, why=Text("it is damaged")) from None
     if len(signatures) > 1:
         raise BadDocument(what=_WHAT, why=Text("it has more than one signature"))
-    signed = f"{_PAE}{len(payload.encode())} {payload}"
+    signed = _encoded(payload)
     return Opened(read_signed(signed), signed, "".join(signatures))
 
 

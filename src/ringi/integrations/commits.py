@@ -29,7 +29,7 @@ from ringi.process.git import (
     tree_changes,
     tree_files,
 )
-from ringi.text import Text
+from ringi.text import COMMIT_SHOWN, Text
 
 # In the order in which they run; the last two run at any change of a ref, and of the index.
 _HOOKS: Final = (
@@ -53,7 +53,6 @@ _LARGEST: Final = 1 << 30
 _TRAILER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*: ?\S")
 _SEARCHED: Final = 1000
 _SHOWN: Final = 5
-_ID_SHOWN: Final = 12
 _TRIES: Final = 10
 _PAUSE: Final = 0.2
 
@@ -254,7 +253,7 @@ class GitCommits:
         }
 
     def change(self, commit: str) -> CommitChange:
-        shown = commit[:_ID_SHOWN]
+        shown = commit[:COMMIT_SHOWN]
         if self._git.line("merge-base", commit, "HEAD") != commit:
             raise NoCommit(why=Text("commit {id} is not on this branch", id=shown))
         parents = self._git.line("rev-parse", f"{commit}^@").split()

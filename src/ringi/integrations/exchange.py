@@ -20,13 +20,12 @@ from ringi.domain.provenance import NOTES
 from ringi.errors import CopyFailed, NoRemote, NotesFailed, PushRefused, SyncFailed
 from ringi.integrations.history import clone_around, lay_out, noted
 from ringi.integrations.personal_git import GitFailed, PersonalGit
-from ringi.integrations.repository import NOBODY, notes_tip, pause
+from ringi.integrations.repository import NOBODY, TRIES, is_lost_race, notes_tip, pause
 from ringi.ports.provenance import Merged
 from ringi.process.git import Git
 from ringi.text import Text
 
 _THEIRS: Final = "refs/ringi/theirs"
-_TRIES: Final = 10
 _TIME_LIMIT: Final = 3600.0
 # Those that say which repository git works in.
 _LOCAL: Final = frozenset(
@@ -78,7 +77,7 @@ class NotesExchange:
     def __init__(self, folder: Path, environment: Mapping[str, str], *, prompts: bool = False) -> None:
         place = clone_around(folder)
         self._person = PersonalGit(place.root, environment)
-        self._theirs = Git(place.git_dir)
+        self._clone = Git(place.git_dir)
         self._own = Path(tempfile.mkdtemp(prefix="ringi-sync-"))
         weakref.finalize(self, shutil.rmtree, self._own, ignore_errors=True)
         objects = {"GIT_OBJECT_DIRECTORY": str(place.common / "objects")}
@@ -133,7 +132,7 @@ class NotesExchange:
     def fetch(self, remote: str) -> str:
         # What the remote need not send; a partial clone may have notes without their contents.
         partial = any(re.fullmatch(r"remote\..*\.promisor", key, re.DOTALL) for _, key, _ in self._settings)
-        if not partial and (ours := notes_tip(self._theirs)):
+        if not partial and (ours := notes_tip(self._clone)):
             self._must("update-ref", NOTES, ours)
         done = self._run(*_FETCH, "--", remote, f"+{NOTES}:{_THEIRS}")
         if done.returncode and _NO_NOTES in done.stderr:
@@ -145,8 +144,8 @@ class NotesExchange:
         return found
 
     def merge(self, theirs: str) -> Merged:
-        for attempt in range(_TRIES):
-            ours = notes_tip(self._theirs)
+        for attempt in range(TRIES):
+            ours = notes_tip(self._clone)
             new = self._merged(ours, theirs)
             if new == ours:
                 return Merged(ours, new)
@@ -158,7 +157,7 @@ class NotesExchange:
                 )
             except GitFailed as error:
                 # Somebody approved at the same moment; what they wrote is merged too.
-                if attempt == _TRIES - 1 or (notes_tip(self._theirs) == ours and ".lock" not in str(error)):
+                if not is_lost_race(self._clone, ours, error) or attempt == TRIES - 1:
                     raise NotesFailed(why=str(error)) from None
                 pause(attempt)
             else:

@@ -25,7 +25,7 @@ NOBODY: Final = (
     "-c",
     "user.useConfigOnly=false",
 )
-_TRIES: Final = 10
+TRIES: Final = 10
 _PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 1.0
 _FEW: Final = 100
@@ -140,7 +140,7 @@ class GitRepository:
 
     def _attach(self, git: Git, envelope: bytes, blobs: Sequence[str]) -> None:
         committer = self._committer()
-        for attempt in range(_TRIES):
+        for attempt in range(TRIES):
             tip = notes_tip(git)
             wanted = _with_line(git, tip, envelope, blobs)
             if not wanted:
@@ -148,8 +148,7 @@ class GitRepository:
             try:
                 self._write(_commit_of(wanted, tip, committer))
             except GitFailed as error:
-                # Only a lost race is worth another try: the ref has moved, or is held right now.
-                if attempt == _TRIES - 1 or (notes_tip(git) == tip and ".lock" not in str(error)):
+                if not is_lost_race(git, tip, error) or attempt == TRIES - 1:
                     raise
                 pause(attempt)
             else:
@@ -175,6 +174,11 @@ def pause(attempt: int) -> None:
 def notes_tip(git: Git, ref: str = NOTES) -> str:
     finished = git.attempt("rev-parse", "-q", "--verify", f"{ref}^{{commit}}")
     return "" if finished.code else finished.out.decode().strip()
+
+
+def is_lost_race(git: Git, tip: str, error: GitFailed) -> bool:
+    """Only that is worth another try: the notes have moved on, or are held right now."""
+    return notes_tip(git) != tip or ".lock" in str(error)
 
 
 class _Conversion(NamedTuple):

@@ -40,10 +40,9 @@ from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected
 from ringi.plans.services import Services
 from ringi.ports import CommitOrder, CommitPlace, Commits, Committed, NewEvent, StoredIntent
-from ringi.text import Text
+from ringi.text import COMMIT_SHOWN, Text
 from ringi.workspace.tree import differing
 
-_ID_SHOWN: Final = 12
 _ENDED: Final = frozenset([EventKind.COMMITTED, EventKind.COMMIT_FAILED, EventKind.COMMIT_REWRITTEN])
 _CUT_OFF: Final = Text("it was cut off before the commit")
 _CHECK_FAILED: Final = Text("a check failed")
@@ -373,7 +372,7 @@ def outcome_of(events: Iterable[LoggedEvent]) -> CommitOutcome | None:
     if last.event is not EventKind.COMMITTED:
         return CommitOutcome("", last.reason, last.event is EventKind.COMMIT_REWRITTEN or UNSET)
     made, _, why = last.reason.partition(": ")
-    note = str(Text("commit {id} reverts it", id=reverted_by[:_ID_SHOWN])) if reverted_by else ""
+    note = str(Text("commit {id} reverts it", id=reverted_by[:COMMIT_SHOWN])) if reverted_by else ""
     return CommitOutcome(made, "; ".join(filter(None, [why, note])))
 
 

@@ -14,7 +14,7 @@ from ringi.errors import NoCommit
 from ringi.patching.file_merge import ConflictedFile, merge_file
 from ringi.patching.render import Side
 from ringi.ports import Commits, Committed
-from ringi.text import Text
+from ringi.text import COMMIT_SHOWN, Text
 
 Files = dict[str, Committed | None]
 _E: Final = EventKind
@@ -43,7 +43,7 @@ def revert_subject(
     """Raises NoCommit. `known` are the files that the undo knows."""
     files = reverted(commits, made)
     if others := sorted(files.keys() - set(known)):
-        raise NoCommit(why=Text("commit {id} also changed {path}", id=made[0][:12], path=others[0]))
+        raise NoCommit(why=Text("commit {id} also changed {path}", id=made[0][:COMMIT_SHOWN], path=others[0]))
     if not files:
         raise NoCommit(why=Text("nothing of it is left in the branch"))
     branch, parent, hooks = commits.place(list(files), unstaged=True)

@@ -11,7 +11,7 @@ from ringi.runner.bench import Decided, Decision
 from ringi.runner.carrier import Carrier, stop_of
 from ringi.runner.machine import with_step
 from ringi.runner.testing import evidence_on, gate_failed
-from ringi.text import Text
+from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text
 
 _E, _S = EventKind, StepStatus
 RESULT_WAITS: Final = Text("the result waits for you")
@@ -75,9 +75,11 @@ def _committed(carrier: Carrier, index: int, decision: Decision) -> None:
         evidence=evidence,
         ended_at=carrier.services.clock.now(),
     )
-    carrier.save(done, f"{step.step_id}: committed {decision.commit[:12]}")
+    carrier.save(done, f"{step.step_id}: committed {decision.commit[:COMMIT_SHOWN]}")
     if decision.grant:
-        carrier.say(step.step_id, Text("covered by the standing approval {grant}", grant=decision.grant[:8]))
+        carrier.say(
+            step.step_id, Text("covered by the standing approval {grant}", grant=decision.grant[:GRANT_SHOWN])
+        )
     if stop := carrier.bench.publish(carrier.run):
         carrier.halt(stop)
 

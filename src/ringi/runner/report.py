@@ -18,12 +18,10 @@ from ringi.domain.run import (
     StopCode,
 )
 from ringi.domain.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunRole, RunStep
-from ringi.text import Text, stored, visible
+from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text, stored, visible
 from ringi.workspace.run_files import log_path
 
 Say = Callable[[Text], str]
-COMMIT_SHOWN: Final = 12
-GRANT_SHOWN: Final = 8
 _DIGEST_SHOWN: Final = 16
 _MINUTE: Final = 60
 _SHORT: Final = 10

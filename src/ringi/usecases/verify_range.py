@@ -28,8 +28,7 @@ from ringi.domain.provenance_verdict import (
 from ringi.errors import NoSuchCommit
 from ringi.ports import SignerList
 from ringi.ports.provenance import History, PastCommit, PastSignatures
-from ringi.text import Text
-from ringi.views.words import COMMIT_SHOWN
+from ringi.text import COMMIT_SHOWN, Text
 from ringi.workspace.pins import SIGNERS
 
 PROJECTS: Final = f".agent/{SIGNERS}"

@@ -1,10 +1,9 @@
 """Who approved, when, and how that is known."""
 
 from ringi.domain.approval import ProofKind, ProofRecord
-from ringi.text import Text
+from ringi.text import GRANT_SHOWN, Text
 from ringi.views.words import moment
 
-_ID_SHOWN = 8
 BY_GRANT = Text("covered by a standing approval")
 
 
@@ -17,7 +16,7 @@ def proof(record: ProofRecord) -> Text:
     if record.kind is ProofKind.SIGNED:
         return Text("signed with a listed key of {name} (strong)", name=record.principal or record.user)
     if record.kind is ProofKind.GRANT:
-        return Text("covered by the standing approval {grant}", grant=(record.grant or "")[:_ID_SHOWN])
+        return Text("covered by the standing approval {grant}", grant=(record.grant or "")[:GRANT_SHOWN])
     if record.kind is ProofKind.CONFIGURED:
         return Text("your configuration demands it")
     typed = Text("typed by {user} at {terminal} (weak)", user=record.user, terminal=record.channel)

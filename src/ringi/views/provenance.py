@@ -15,13 +15,11 @@ from ringi.domain.provenance_verdict import (
     at_least,
     weakest,
 )
-from ringi.text import Text
-from ringi.views import words
+from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text
 from ringi.views.lines import Line, Style, line, step
 
 _MOST_OPEN: Final = 100
 _MOST_COVERED: Final = 30
-_ID_SHOWN: Final = 8
 _COUNTED: Final = {
     Level.SIGNED: Text("{count} signed"),
     Level.OWN: Text("{count} by a person's own signed commit"),
@@ -56,7 +54,7 @@ def range_lines(
 
 def _taken(document: RangeVerdict) -> Text:
     """What the name was taken for, and what is compared."""
-    base, head = document.base[: words.COMMIT_SHOWN], document.head[: words.COMMIT_SHOWN]
+    base, head = document.base[:COMMIT_SHOWN], document.head[:COMMIT_SHOWN]
     template = {
         "range": Text("Range {name}: {base} to {head}"),
         "commit": Text("Commit {name}: {base} to {head}"),
@@ -91,7 +89,7 @@ def _how(file: FileVerdict) -> Text:
 
 
 def _by(link: Evidence, level: Level) -> Text:
-    name, commit = link.by, link.commit[: words.COMMIT_SHOWN]
+    name, commit = link.by, link.commit[:COMMIT_SHOWN]
     match level:
         case Level.SIGNED:
             return Text("signed by {name}", name=name)
@@ -100,7 +98,7 @@ def _by(link: Evidence, level: Level) -> Text:
         case Level.REPLAYED:
             return Text("signed by {name}, replayed on newer bytes", name=name)
         case Level.STANDING:
-            return Text("standing approval {id} of {name}", id=link.grant[:_ID_SHOWN], name=name)
+            return Text("standing approval {id} of {name}", id=link.grant[:GRANT_SHOWN], name=name)
         case Level.UNASSISTED:
             return Text("commit {id} of {name}, without an agent", id=commit, name=name)
         case _:
@@ -143,7 +141,7 @@ def _summary(document: RangeVerdict) -> Iterator[Line]:
         yield line(Text("✗ {files}; {count} not covered", files=files, count=uncovered), Style.BAD)
 
 
-def line_lines(told: LineVerdict) -> Iterator[Line]:
+def why_lines(told: LineVerdict) -> Iterator[Line]:
     """What is behind one line, the nearest first."""
     place = f"{told.path}:{told.line}"
     yield line(Text("{place}  {text}", place=place, text=told.text.strip()), Style.STRONG)
@@ -151,7 +149,7 @@ def line_lines(told: LineVerdict) -> Iterator[Line]:
         yield line(Text("It is in no commit yet: nothing proves it in a clone."), indent=2)
         yield step("ringi log")
         return
-    commit = told.commit[: words.COMMIT_SHOWN]
+    commit = told.commit[:COMMIT_SHOWN]
     yield line(Text("commit {id}  {title}", id=commit, title=told.title), indent=2)
     approval = told.approval
     if not approval:

@@ -6,7 +6,7 @@ from typing import Final
 from ringi.domain.execution import CommitOutcome, ExecutionResult, FileOpOutcome, OpStatus
 from ringi.domain.plan import CHANGING, ONLY_READING, ActionSpecExt, SpecKind
 from ringi.errors import ExecutionAborted
-from ringi.text import Text, stored, visible
+from ringi.text import COMMIT_SHOWN, Text, stored, visible
 from ringi.views import words
 from ringi.views.lines import Line, Style, line
 
@@ -121,7 +121,7 @@ def said(text: str) -> Text | str:
 
 
 def short_id(commit: str) -> str:
-    return commit[: words.COMMIT_SHOWN]
+    return commit[:COMMIT_SHOWN]
 
 
 def excerpt(text: str, *, first: bool = False, indent: int = 6) -> Iterator[Line]:

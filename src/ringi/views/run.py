@@ -8,8 +8,6 @@ from ringi.domain.instruction import Instruction
 from ringi.domain.run import OVER, Evidence, Finding, Run, RunPhase, StepState, StepStatus
 from ringi.domain.run_plan import RunPlan
 from ringi.runner.report import (
-    COMMIT_SHOWN,
-    GRANT_SHOWN,
     CriterionResult,
     cost,
     criteria,
@@ -19,7 +17,7 @@ from ringi.runner.report import (
     status_of,
     unseen,
 )
-from ringi.text import Text, stored
+from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text, stored
 from ringi.views.lines import Line, Span, Style, line, prose, step
 from ringi.views.words import age, moment
 

@@ -8,12 +8,11 @@ from ringi.domain.events import LoggedEvent
 from ringi.domain.session import short
 from ringi.domain.subject import SubjectKind
 from ringi.domain.verdict import FileStanding, GivenApproval, GivenProof, Proven, ProvenFile, ProvenSession
-from ringi.text import Text
+from ringi.text import GRANT_SHOWN, Text
 from ringi.views import words
 from ringi.views.lines import Line, Style, line, step
 
 _MOST: Final = 20
-_ID_SHOWN: Final = 8
 
 
 def proven_lines(document: Proven) -> Iterator[Line]:
@@ -105,7 +104,7 @@ def _who(approval: GivenApproval) -> Text:
     signed = Text("{name}, signed with {key}", name=_name(approval, proof), key=proof.key)
     if proof.kind is ProofKind.SIGNED:
         return signed
-    return Text("standing approval {grant} of {who}", grant=proof.grant[:_ID_SHOWN], who=signed)
+    return Text("standing approval {grant} of {who}", grant=proof.grant[:GRANT_SHOWN], who=signed)
 
 
 def _name(approval: GivenApproval, proof: GivenProof) -> Text | str:

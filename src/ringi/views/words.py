@@ -42,7 +42,6 @@ STATUS: Final = {
 NO_PLANS: Final = Text("There are no plans yet.")
 NO_CURRENT_PLAN: Final = Text("There is no current plan.")
 BY_MODEL: Final = Text("made by the model from the plan's text")
-COMMIT_SHOWN: Final = 12
 """Characters of a commit id."""
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE

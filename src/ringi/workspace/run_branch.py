@@ -25,7 +25,7 @@ from ringi.errors import (
 )
 from ringi.fs import replace_file
 from ringi.process.git import Git, Repository, keep, names_in, quoted, read_small, require_version, settings
-from ringi.text import Text, why_failed
+from ringi.text import COMMIT_SHOWN, Text, why_failed
 from ringi.workspace.copy_layout import carry_over, erase, private_folder
 from ringi.workspace.places import Places
 from ringi.workspace.private_git import OWN
@@ -230,7 +230,7 @@ class RunBranch:
         elif (now := _commit(theirs, self._ref)) and now != of.tip:
             raise self._moved(Text("it has commits that the run did not make"))
         if not _commit(theirs, of.start):
-            raise self._moved(Text("commit {id} is gone", id=of.start[:12]))
+            raise self._moved(Text("commit {id} is gone", id=of.start[:COMMIT_SHOWN]))
 
     def _lay_out(self) -> None:
         private_folder(self.folder.parent)
@@ -363,7 +363,9 @@ def delete_branch(root: Path, of: BranchOf) -> None:
     form = ("for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes", "refs/tags")
     others = [one for one in _line(git, *form, f"--contains={first[0]}").splitlines() if one != ref]
     if others and first[0] != of.base_commit:
-        raise BranchMerged(branch=of.work_branch, other=_shortened(others[0]), base=of.base_commit[:12])
+        raise BranchMerged(
+            branch=of.work_branch, other=_shortened(others[0]), base=of.base_commit[:COMMIT_SHOWN]
+        )
     if place := checked_out(git, ref):
         why = Text("it is checked out in {folder}", folder=place)
         raise BranchMoved(branch=of.work_branch, why=why, run=of.run_id)

@@ -18,11 +18,10 @@ from ringi.domain import codec
 from ringi.domain.grant import Grant, GrantScope, GrantState, GrantSubject, RunTerms, counted
 from ringi.domain.plan import SpecKind
 from ringi.domain.risk import Risk
-from ringi.text import Text
+from ringi.text import GRANT_SHOWN, Text
 from ringi.usecases.run_grant import Wanted, draft_for_run
 from ringi.views import words
 
-_SHOWN: Final = 8
 _SECONDS: Final = {"h": 3600, "d": 86400}
 _SPAN: Final = re.compile(r"([1-9][0-9]{0,3})([hd])")
 _DAY_ONLY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -93,8 +92,7 @@ def new(app: App, /, sign: Path, **given: Any) -> None:
         subject = draft_for_run(app.workspace, said["run"], _wanted(said), _moment(app, said, "1d"))
     else:
         subject = app.workspace.grants.draft(_scope(said), _moment(app, said, "7d"))
-    describe(app, subject)
-    made = sign_grant(app, subject, sign)
+    made = _sign(app, subject, sign)
     if app.ui.as_json:
         app.ui.document(made)
     if subject.scope.run:
@@ -148,15 +146,14 @@ def _moment(app: App, said: dict[str, Any], usual: str) -> str:
 
 def unattended(app: App, run_id: str, key: Path) -> None:
     """Signs that the steps of the run need no question, as far as its plan goes, for a day."""
-    subject = draft_for_run(app.workspace, run_id, Wanted(), _moment(app, {}, "1d"))
-    describe(app, subject)
-    sign_grant(app, subject, key)
+    _sign(app, draft_for_run(app.workspace, run_id, Wanted(), _moment(app, {}, "1d")), key)
 
 
-def sign_grant(app: App, subject: GrantSubject, key: Path) -> Grant:
+def _sign(app: App, subject: GrantSubject, key: Path) -> Grant:
+    _describe(app, subject)
     grants, ui, who = app.workspace.grants, app.ui, app.workspace.person.user()
     given = grants.add(subject, who, signed(app, key, grants.statement(subject, who)))
-    name = given.id[:_SHOWN]
+    name = given.id[:GRANT_SHOWN]
     line = Text("✓ standing approval {id} is signed by {name}", id=name, name=given.proof.principal or who)
     ui.line(line, style="green")
     ui.line(Text("Take it back at any time:"), indent=2)
@@ -164,7 +161,7 @@ def sign_grant(app: App, subject: GrantSubject, key: Path) -> Grant:
     return given
 
 
-def describe(app: App, subject: GrantSubject) -> None:
+def _describe(app: App, subject: GrantSubject) -> None:
     """Everything that gets signed, in plain words."""
     ui, scope = app.ui, subject.scope
     ui.line(Text("Approved in advance: {who}", who=_who(scope)), style="bold")
@@ -228,8 +225,8 @@ def list_(app: App) -> None:
 def _show(app: App, state: GrantState) -> None:
     ui, scope = app.ui, state.scope
     standing, style = _standing(app, state)
-    ui.line(Text("{id}  {who}  {standing}", id=state.grant.id[:_SHOWN], who=_who(scope), standing=standing),
-            style=style)  # fmt: skip
+    name = state.grant.id[:GRANT_SHOWN]
+    ui.line(Text("{id}  {who}  {standing}", id=name, who=_who(scope), standing=standing), style=style)
     kinds = Text("any change of files") if scope.run else ", ".join(map(str, scope.kinds))
     line = Text("{globs} · {kinds} · at most {risk} · signed by {name}",
                 globs=", ".join(scope.globs), kinds=kinds,
@@ -242,11 +239,10 @@ def _show(app: App, state: GrantState) -> None:
         line = Text("{steps} of {all_steps} steps · {lines} of {all_lines} lines",
                     steps=len(uses), all_steps=scope.run.steps,
                     lines=lines, all_lines=scope.lines_total)  # fmt: skip
-        ui.line(line, indent=4)
-        return
-    line = Text("uses: {count} · {files} of {all_files} files · {lines} of {all_lines} lines",
-                count=len(state.uses), files=files, all_files=scope.files_total,
-                lines=lines, all_lines=scope.lines_total)  # fmt: skip
+    else:
+        line = Text("uses: {count} · {files} of {all_files} files · {lines} of {all_lines} lines",
+                    count=len(state.uses), files=files, all_files=scope.files_total,
+                    lines=lines, all_lines=scope.lines_total)  # fmt: skip
     ui.line(line, indent=4)
 
 
@@ -269,5 +265,5 @@ def revoke(app: App, grant_id: str, reason: str) -> None:
     if app.ui.as_json:
         app.ui.document(state)
         return
-    app.ui.line(Text("✓ standing approval {id} is revoked", id=state.grant.id[:_SHOWN]), style="green")
+    app.ui.line(Text("✓ standing approval {id} is revoked", id=state.grant.id[:GRANT_SHOWN]), style="green")
     app.ui.next_step("ringi grant list")

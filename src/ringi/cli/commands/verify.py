@@ -21,9 +21,8 @@ from ringi.cli.verify_range import (
 from ringi.domain.provenance_verdict import Mode
 from ringi.domain.session import is_session, short
 from ringi.errors import NoSuchCommit, NotFound, NotProven
-from ringi.text import Text
+from ringi.text import COMMIT_SHOWN, Text
 from ringi.usecases.verify import CommitStanding, Examination, SessionVerdict, Verdict
-from ringi.views import words
 from ringi.views.verdict import doubt_lines, proven_lines, session_lines, unexecuted_lines
 
 
@@ -167,7 +166,7 @@ def _tell(app: App, verdict: Verdict, told: set[Text]) -> None:
 
 def _tell_commit(app: App, commit: CommitStanding) -> None:
     if commit.as_approved:
-        line = Text("commit {id} holds exactly the approved bytes", id=commit.commit[: words.COMMIT_SHOWN])
+        line = Text("commit {id} holds exactly the approved bytes", id=commit.commit[:COMMIT_SHOWN])
         app.ui.line(line, indent=2)
     for note in commit.notes:
         app.ui.line(Text("! {note}", note=note), style="yellow", indent=2)

@@ -14,7 +14,7 @@ from ringi.fs import read_bounded
 from ringi.text import Text
 from ringi.usecases.why import why as reason_of
 from ringi.usecases.why import with_ledger
-from ringi.views.provenance import line_lines
+from ringi.views.provenance import why_lines
 from ringi.wiring.provenance import verifying
 
 _LARGEST: Final = 64 * 1024 * 1024
@@ -36,7 +36,7 @@ def why(app: App, place: str) -> None:
         root = app.root
     except NoWorkspace:  # a bare repository
         root = app.start
-    file = Path(os.path.realpath(app.start / name).rpartition("/")[0], Path(name).name)
+    file = Path(os.path.realpath(app.start / name))
     if not file.is_relative_to(os.path.realpath(root)):
         raise NotFound(what=Text("file in {folder}", folder=str(root)), name=name, see="git ls-files")
     path = str(file.relative_to(os.path.realpath(root)))
@@ -47,7 +47,7 @@ def why(app: App, place: str) -> None:
     if app.ui.as_json:
         app.ui.document(told)
     else:
-        app.ui.show(line_lines(told))
+        app.ui.show(why_lines(told))
 
 
 def _bytes(file: Path) -> bytes | None:
