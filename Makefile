@@ -75,7 +75,7 @@ show-planning: ## five requests on each of five real packages from PyPI, with a 
 	@RINGI_PACKAGES=1 $(RUN) -m pytest tests/packages $(ARGS)
 
 MIRROR ?= mirror
-show-runs: ## real issues with their real fixes as runs, and one killed at every transition; MIRROR= names a folder of clones, and it says which
+show-runs: ## real issues with their real fixes as runs, one killed at every transition, and their proofs in clones; MIRROR= names a folder of clones, and it says which
 	@$(DEV)
 	@$(FOUND); "$(PYTHON)" tools/packages.py
 	@$(RUN) -m tools.tasks "$(MIRROR)"

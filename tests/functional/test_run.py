@@ -328,6 +328,23 @@ def test_a_request_that_is_not_committed_does_not_stop_it(root: Path):
     assert desk.decide("S01").phase is RunPhase.COMPLETED
 
 
+@pytest.mark.req("RN-5")
+def test_a_project_that_commits_its_list_of_signers(root: Path):
+    """And its settings: they are in no copy's tree, and stay on the branch as they are."""
+    names = (".agent/allowed_signers", ".agent/config.yaml", "part/.agent/notes.txt")
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("# ours\n")
+    git(root, "add", "-f", *names)
+    git(root, "commit", "-q", "-m", "Ours")
+    desk = RunDesk(root, implementer=BOTH)
+    desk.start(TWO)
+    desk.go()
+    assert desk.decide("S01", "S02").phase is RunPhase.COMPLETED
+    assert desk.commits() == ["Step 1", "Step 2"]
+    assert [desk.file(name) for name in names] == ["# ours"] * 3
+
+
 def test_once_it_is_ready_it_goes_on(root: Path):
     desk = RunDesk(root, implementer=FIX)
     desk.start(a_plan(a_step(1)))

@@ -52,6 +52,7 @@ from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.copy_run import RUN, CopyRun, lay_over
 from ringi.workspace.copy_steps import file_ids, line_counts, patch_between, since, stand_at
 from ringi.workspace.leads_back import results_doubt
+from ringi.workspace.private_git import OWN
 from ringi.workspace.run_branch import (
     BranchOf,
     RunBranch,
@@ -392,9 +393,14 @@ def _check(one: Evidence, output: str) -> CheckResult:
 
 
 def _index(root: Path) -> dict[bytes, str]:
-    """The files of the branch, by the id of what is committed."""
-    out = Git(root / ".git", root).run("ls-files", "-s", "-z")
-    return {entry.path: entry.oid.decode() for entry in index_entries(out) if not entry.is_link}
+    """The files of the branch, by the id of what is committed. Our own folder is in no tree of a copy."""
+    entries = index_entries(Git(root / ".git", root).run("ls-files", "-s", "-z"))
+    ours = f"{OWN}/".encode()
+    return {
+        entry.path: entry.oid.decode()
+        for entry in entries
+        if not (entry.is_link or entry.path.startswith(ours))
+    }
 
 
 def _unclean(root: Path, paths: Sequence[str]) -> list[str]:
