@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -255,7 +256,9 @@ def test_what_a_role_does_wrong(root: Path, script: str, code: StopCode, phase: 
 @pytest.mark.req("RN-6", "RN-7")
 def test_a_role_that_strays_is_told_before_its_step_counts_as_too_large(root: Path):
     strayed = (
-        "if grep -q outside $1; then sed -i '2,$d' README.md; " + FIX + "; else seq 200 >> README.md; fi"
+        "if grep -q 'also changed' $1; then sed -i '2,$d' README.md; "
+        + FIX
+        + "; else seq 200 >> README.md; fi"
     )
     desk = RunDesk(root, implementer=strayed)
     desk.start(a_plan(a_step(1)))
@@ -283,13 +286,13 @@ def test_a_role_that_changes_nothing_has_said_why(root: Path):
 
 
 def test_a_person_allows_a_path_and_nobody_works_again(root: Path):
-    desk = RunDesk(root, implementer=FIX + "; echo x > other.py; date +%N >> other.py")
+    desk = RunDesk(root, implementer=FIX + "; echo x > other.py; date +%N >> other.py; echo > 'a b'")
     desk.start(a_plan(a_step(1), limits={"max_autofix_cycles": 0}))
     run = desk.go()
     assert run.stop is not None
-    assert run.stop.next_action.endswith("--allow other.py")
+    assert run.stop.next_action.endswith("--allow 'a b' --allow other.py")
     tree = run.steps[0].tree
-    run = desk.go(allow=("other.py",))
+    run = desk.go(allow=("other.py", "a b"))
     assert (run.steps[0].status, run.steps[0].tree) == (StepStatus.PROPOSED, tree)
 
 
@@ -607,6 +610,49 @@ def test_what_was_thrown_away_is_made_again_only_if_somebody_says_so(root: Path)
     assert stopped(desk) is StopCode.DECLINED
     assert desk.go(retry=True).steps[0].status is StepStatus.PROPOSED
     assert desk.decide("S01").phase is RunPhase.COMPLETED
+
+
+def test_a_step_that_waits_is_not_made_again_with_a_later_one(root: Path):
+    desk = RunDesk(root, implementer=by_step(FIX, "exit 3"))
+    desk.start(TWO)
+    assert stopped(desk) is StopCode.ROLE_FAILED
+    run = desk.run()
+    first = run.steps[0]
+    assert [status_of(run, step) for step in run.steps][1] == Text("stopped here")
+    again = RunDesk(root, implementer=BOTH)
+    again.run_id = desk.run_id
+    run = again.go(retry=True)
+    assert run.steps[0] == first, "it was finished and waits for the person"
+    assert run.steps[1].status is StepStatus.PROPOSED
+    assert again.decide("S01", "S02").phase is RunPhase.COMPLETED
+    assert again.commits() == ["Step 1", "Step 2"]
+
+
+def test_a_lost_copy_takes_the_steps_with_it_that_are_not_committed(root: Path):
+    desk = RunDesk(root, implementer=by_step(FIX, "exit 3"))
+    desk.start(TWO)
+    desk.go()
+    shutil.rmtree(desk.copy_of(desk.run()).parent)
+    again = RunDesk(root, implementer=BOTH)
+    again.run_id = desk.run_id
+    run = again.go(retry=True)
+    assert [step.status for step in run.steps] == [StepStatus.PROPOSED] * 2
+    assert len(run.steps[0].attempts) == 2
+    assert again.decide("S01", "S02").phase is RunPhase.COMPLETED
+
+
+def test_steps_that_were_built_on_one_that_is_sent_back_can_be_approved(root: Path):
+    desk = RunDesk(root, implementer=BOTH)
+    desk.start(TWO)
+    before = [step.plan_id for step in desk.go().steps]
+    with desk.open() as workspace:
+        workspace.of_plan(before[0]).plan.reject(before[0], "with words")
+    run = desk.go()
+    assert [step.status for step in run.steps] == [StepStatus.PROPOSED] * 2
+    assert run.steps[0].plan_id == before[0]
+    assert run.steps[1].plan_id != before[1], "that one was thrown away"
+    assert desk.decide("S01", "S02").phase is RunPhase.COMPLETED
+    assert desk.commits() == ["Step 1", "Step 2"]
 
 
 def test_somebody_else_has_a_branch_of_that_name_meanwhile(root: Path):

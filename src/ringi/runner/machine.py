@@ -69,6 +69,15 @@ def paused(run: Run) -> bool:
     return run.phase is RunPhase.EXECUTING and due(run) is None
 
 
+def current(run: Run) -> int:
+    """The place of the step at which it stopped, or that is due; those before it may wait for a person."""
+    for at, step in enumerate(run.steps):
+        if run.stop and step.step_id == run.stop.step_id and step.status is not _S.DONE:
+            return at
+    found = due(msgspec.structs.replace(run, phase=run.stopped_in or run.phase))
+    return found.step if found and found.step >= 0 else run.current_step_index
+
+
 def with_step(run: Run, index: int, **changes: Any) -> Run:
     """The run with this step changed; a status only as the machine allows it."""
     step = run.steps[index]
@@ -81,12 +90,13 @@ def with_step(run: Run, index: int, **changes: Any) -> Run:
 
 
 def anew_from(run: Run, index: int) -> Run:
-    """The steps from this one on, as if nobody had worked on them; their attempts stay in the record."""
+    """The steps from this one on, as if nobody had worked on them; their attempts stay in the record.
+
+    Their plans were thrown away, and none that ended is proposed again.
+    """
     for at in range(index, len(run.steps)):
         step = run.steps[at]
-        if step.status is _S.WAITING:
-            continue
-        blank = StepState(step_id=step.step_id, attempts=step.attempts, plan_id=step.plan_id)
+        blank = StepState(step_id=step.step_id, attempts=step.attempts)
         fresh = {name: getattr(blank, name) for name in blank.__struct_fields__}
         run = with_step(run, at, **fresh)
     return run

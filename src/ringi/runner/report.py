@@ -18,6 +18,7 @@ from ringi.domain.run import (
     StopCode,
 )
 from ringi.domain.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunRole, RunStep
+from ringi.runner import machine
 from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text, stored, visible
 from ringi.workspace.run_files import log_path
 
@@ -254,7 +255,7 @@ def status_of(run: Run, state: StepState) -> Text:
     """Nobody works on the step at which a run has stopped, unless it is the person's."""
     stop = run.stop
     ours = stop is not None and stop.reason_code is not StopCode.PERSON_NEEDED
-    if ours and run.step is state and state.status in _UNDER_WAY:
+    if ours and state.status in _UNDER_WAY and state in run.steps[machine.current(run) :][:1]:
         return Text("stopped here")
     return STEP[state.status]
 
@@ -372,7 +373,7 @@ def deviations(run: Run, plan: RunPlan) -> Iterator[Text]:
         if again:
             yield _worked_again(name, again)
         if state.plan_version > 1:
-            yield Text("{step} was changed after the role had finished", step=name)
+            yield Text("{step} was changed after it was first proposed", step=name)
         if any(not one.sandboxed for one in proofs(state)):
             yield Text("the tests of {step} ran after the approval, because there is no sandbox", step=name)
     for one in criteria(run, plan):

@@ -52,9 +52,9 @@ def _violations(
     beyond = tuple(path for path in changes.lines if path not in forbidden and not inside(path, targets))
     if beyond and scope.target_paths:
         message = Text(
-            "{paths} is outside of what the step may change: {targets}",
-            paths=shown(beyond),
+            "the step may change only {targets}; it also changed {paths}",
             targets=shown(targets),
+            paths=shown(beyond),
         )
         yield Violation(StopCode.OUT_OF_SCOPE, message, beyond)
     if changes.left_out:

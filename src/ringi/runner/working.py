@@ -17,6 +17,8 @@ from ringi.text import Text
 
 _S = StepStatus
 _SHOWN_OUTPUT: Final = 2_000
+_MOST_ALLOWED: Final = 8
+"""More paths than this outside of a step are no oversight: better made anew than allowed."""
 
 
 def start(carrier: Carrier, index: int) -> None:
@@ -28,7 +30,7 @@ def start(carrier: Carrier, index: int) -> None:
         index,
         status=_S.WORKING,
         base_tree=base,
-        plan_id=state.plan_id or carrier.services.ids(),
+        plan_id=carrier.services.ids(),
         started_at=carrier.services.clock.now(),
     )
     carrier.save(fresh, f"{state.step_id}: working")
@@ -145,8 +147,9 @@ def _violated(carrier: Carrier, index: int, run: Run, found: Sequence[Violation]
     stopping = too_large or first
     if too_large is not None and _can_be_split(carrier):
         next_action = f"ringi run --again {run.run_id}"
-    elif too_large is None and first.paths:
-        next_action = f"ringi continue {run.run_id} --allow {shlex.quote(first.paths[0])}"
+    elif too_large is None and 0 < len(first.paths) <= _MOST_ALLOWED:
+        options = shlex.join(word for path in first.paths for word in ("--allow", path))
+        next_action = f"ringi continue {run.run_id} {options}"
     else:
         next_action = f"ringi retry {run.run_id}"
     stop = stop_of(stopping.code, Text("{problem}", problem=problem), next_action, step)

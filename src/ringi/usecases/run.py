@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from ringi.approvals.who import actor_at
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.plan import ENDED
 from ringi.domain.run import Review, Run, RunPhase, StepStatus, Stop, StopCode, StoredRun
 from ringi.domain.run_plan import RunPlan, RunRole
 from ringi.errors import CopyFailed, NotFound, RunOver
@@ -91,10 +90,11 @@ def _ready(workspace: OpenWorkspace, bench: Bench, run: Run, plan: RunPlan, opti
         allowed=tuple(dict.fromkeys([*run.allowed, *options.allow])),
         tests=options.tests or run.tests,
     )
+    current = machine.current(run)
     if run.phase is RunPhase.NEEDS_INPUT or (run.phase is RunPhase.FAILED and options.retry):
         run = machine.resumed(run)
     if options.retry and run.phase is RunPhase.EXECUTING:
-        run = _anew(workspace, bench, run)
+        run = _anew(bench, run, current)
     if machine.paused(run):
         run = replace(run, most_steps=run.most_steps + (options.max_steps or plan.limits.max_steps_per_run))
     return run
@@ -120,26 +120,25 @@ def _unapproved(run: Run) -> Run:
                                                         RunPhase.NEEDS_INPUT)  # fmt: skip
 
 
-def _anew(workspace: OpenWorkspace, bench: Bench, run: Run) -> Run:
-    """The steps from the current one on; in another copy if theirs is lost."""
-    index = run.current_step_index
+def _anew(bench: Bench, run: Run, index: int) -> Run:
+    """The steps from this one on; in another copy if theirs is lost, with all that are not committed."""
+    lost = False
+    try:
+        bench.require_copy(run)
+    except CopyFailed:
+        lost, index = True, run.current_step_index
     for step in run.steps[index:]:
         if step.plan_id:
             bench.throw_away(step.plan_id)
     run = machine.anew_from(run, index)
-    for at in range(index, len(run.steps)):  # a plan that ended is never proposed again
-        if _has_ended(workspace, run.steps[at].plan_id):
-            run = machine.with_step(run, at, plan_id="")
-    try:
-        bench.require_copy(run)
-    except CopyFailed:
-        begun = bench.new_copy(run)
-        run = replace(run, copy_id=begun.copy_id)
-        done = [at for at, step in enumerate(run.steps[:index]) if step.tree]
-        if done:
-            return machine.with_step(run, done[-1], tree=begun.base_tree)
-        return replace(run, base_tree=begun.base_tree)
-    return run
+    if not lost:
+        return run
+    begun = bench.new_copy(run)
+    run = replace(run, copy_id=begun.copy_id)
+    done = [at for at, step in enumerate(run.steps[:index]) if step.tree]
+    if done:
+        return machine.with_step(run, done[-1], tree=begun.base_tree)
+    return replace(run, base_tree=begun.base_tree)
 
 
 def _end_replaced(workspace: OpenWorkspace, run: Run) -> None:
@@ -147,13 +146,6 @@ def _end_replaced(workspace: OpenWorkspace, run: Run) -> None:
     with suppress(NotFound, RunOver):
         if run.replaces:
             cancel_run(workspace, run.replaces)
-
-
-def _has_ended(workspace: OpenWorkspace, plan_id: str) -> bool:
-    try:
-        return bool(plan_id) and workspace.plan.get_state(plan_id).status in ENDED
-    except NotFound:
-        return False
 
 
 def cancel_run(workspace: OpenWorkspace, run_id: str) -> Run:

@@ -7,6 +7,7 @@ from typing import Final
 from ringi.domain.instruction import Instruction
 from ringi.domain.run import OVER, Evidence, Finding, Run, RunPhase, StepState, StepStatus
 from ringi.domain.run_plan import RunPlan
+from ringi.runner import machine
 from ringi.runner.report import (
     CriterionResult,
     cost,
@@ -76,12 +77,13 @@ def step_lines(
 ) -> Iterator[Line]:
     """At most so many, those around the current one; below it the last lines that its command printed."""
     titles = {one.step_id: one.title for one in plan.steps} if plan else {}
-    begin = max(0, min(run.current_step_index - most // 2, len(run.steps) - most))
+    current = machine.current(run)
+    begin = max(0, min(current - most // 2, len(run.steps) - most))
     if begin:
         yield line(Text("{count} steps before", count=begin), Style.FAINT, indent=2)
     for index, state in enumerate(run.steps[begin : begin + most], begin):
         yield _step(run, state, titles.get(state.step_id, ""), plans.get(state.step_id, ""))
-        if index == run.current_step_index and state.status is not StepStatus.DONE:
+        if index == current and state.status is not StepStatus.DONE:
             yield from (
                 line(Text("{line}", line=one), Style.FAINT, indent=9) for one in printed[-_LINES_SHOWN:]
             )
@@ -172,6 +174,8 @@ def stop_lines(run: Run) -> Iterator[Line]:
     else:
         # A path in it is copied: it is not folded.
         yield line(Text("→ {action}", action=stored(stop.next_action)), indent=2)
+        if "ringi " not in stop.next_action:
+            yield step(f"ringi continue {run.run_id}")
 
 
 def _next_steps(run: Run) -> Iterator[str]:

@@ -20,7 +20,18 @@ from ringi.domain.run import (
     StopCode,
 )
 from ringi.errors import BadTransition
-from ringi.runner.machine import Act, Due, anew_from, due, in_phase, paused, resumed, stopped, with_step
+from ringi.runner.machine import (
+    Act,
+    Due,
+    anew_from,
+    current,
+    due,
+    in_phase,
+    paused,
+    resumed,
+    stopped,
+    with_step,
+)
 
 S = StepStatus
 
@@ -125,6 +136,28 @@ def test_a_stop_is_resumed_where_it_was(before: RunPhase, phase: RunPhase):
     halted = stopped(run, stop, phase)
     assert (halted.phase, halted.stop, due(halted)) == (phase, stop, None)
     assert resumed(halted) == run
+
+
+@pytest.mark.parametrize(
+    ("statuses", "named", "place"),
+    [
+        ([S.PROPOSED, S.WORKING, S.WAITING], "", 1),
+        ([S.PROPOSED, S.WORKING, S.WAITING], "S02", 1),
+        ([S.PROPOSED, S.PROPOSED], "S02", 1),
+        ([S.DONE, S.PROPOSED], "S01", 1),
+        ([S.DONE, S.PROPOSED, S.PROPOSED], "", 1),
+        ([S.DONE, S.DONE], "", 2),
+    ],
+)
+@pytest.mark.parametrize("halted", [False, True])
+def test_the_current_step_is_not_one_that_only_waits(
+    statuses: list[StepStatus], named: str, place: int, halted: bool
+):
+    run = a_run(*statuses)
+    if halted or named:
+        stop = Stop(reason_code=StopCode.NO_CHANGES, message="", next_action="", step_id=named)
+        run = stopped(run, stop, RunPhase.NEEDS_INPUT)
+    assert current(run) == place
 
 
 def test_steps_are_made_anew_with_their_history():

@@ -216,7 +216,7 @@ def test_the_report_names_approvals_roles_costs_and_marks_opinions_as_a_machines
     assert [str(one) for one in deviations(run_of(plan, first, StepState(step_id="S02")), plan)] == [
         "S01 changed 900 lines; at most 350 were expected",
         "S01 was worked on once more than planned",
-        "S01 was changed after the role had finished",
+        "S01 was changed after it was first proposed",
         "S02 is not done: not begun",
         "AC-01 is not met: S02 is not done",
         "AC-02 is not met: S02 is not done",

@@ -1,7 +1,7 @@
 import pytest
 
-from ringi.domain.run import StepState
-from ringi.views.run import changed
+from ringi.domain.run import Run, RunPhase, StepState, Stop, StopCode
+from ringi.views.run import changed, stop_lines
 from ringi.views.run_plan import plan_lines
 from tests.unit.runner.run_samples import plan_of, step_of
 
@@ -13,6 +13,30 @@ from tests.unit.runner.run_samples import plan_of, step_of
 )
 def test_one_line_is_no_lines(files: int, lines: int, words: str):
     assert str(changed(StepState(step_id="S01", files=files, lines=lines))) == words
+
+
+@pytest.mark.req("RN-12")
+@pytest.mark.parametrize(
+    ("action", "shown"),
+    [
+        ("git switch main", ["→ git switch main", "→ ringi continue r1"]),
+        ("ringi retry r1", ["→ ringi retry r1"]),
+        ("commit or stash them, then: ringi continue r1",) * 2,
+    ],
+)
+def test_a_stop_ends_with_what_goes_on_with_the_run(action: str, shown: list[str] | str):
+    stop = Stop(reason_code=StopCode.DETACHED_HEAD, message="why", next_action=action)
+    run = Run(
+        run_id="r1",
+        planning_session_id="",
+        phase=RunPhase.NEEDS_INPUT,
+        instruction="",
+        created_at="",
+        updated_at="",
+        stop=stop,
+    )
+    lines = [line.mark + "".join(str(span.text) for span in line.spans) for line in stop_lines(run)]
+    assert lines[1:] == ([f"→ {shown}"] if isinstance(shown, str) else shown)
 
 
 @pytest.mark.req("RN-3", "RN-8")
