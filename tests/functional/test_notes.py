@@ -163,6 +163,15 @@ def test_a_plan_about_ignored_files_leaves_nothing(desk: Desk) -> None:
     assert desk.git("for-each-ref", "refs/notes") == ""
 
 
+def test_a_note_has_no_contents_of_a_file_for_credentials(desk: Desk, listed: RealKey) -> None:
+    plan = desk.agent("echo TOKEN=hunter2 > .env; echo one > one.txt")
+    carried_out(desk, plan, listed)
+    statement = said(notes(desk)[blob(desk, "one.txt")][0])
+    assert changes(statement).keys() == {".env", "one.txt"}
+    assert "+one" in statement["predicate"]["diff"]
+    assert "hunter2" not in json.dumps(statement)
+
+
 def test_notes_that_cannot_be_written_stop_it_before_anything_changes(desk: Desk) -> None:
     plan = desk.agent("echo one > one.txt")
     terminal = desk.terminal("approve", plan)

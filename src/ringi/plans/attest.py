@@ -29,6 +29,7 @@ from ringi.domain.provenance import (
 from ringi.patching.render import Changed, Side, is_binary, render_patch
 from ringi.plans.preview import after_bytes
 from ringi.plans.services import Services
+from ringi.policy.files import is_credential
 from ringi.ports.provenance import Repository
 
 _LARGEST_DIFF: Final = 256 * 1024
@@ -141,7 +142,8 @@ def _files(repository: Repository, subject: ApprovalSubject, known: Mapping[str,
 
 
 def _diff(files: list[_File]) -> str | UnsetType:
-    shown = [file.shown for file in files]
+    # A file for credentials may never be committed, and notes leave the machine without it.
+    shown = [file.shown for file in files if not is_credential(file.path)]
     try:
         diff = render_patch([one for one in shown if one]).decode()
     except UnicodeDecodeError:
