@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 import ringi
+from tests.functional.conftest import key, listed  # noqa: F401  # fixtures
 from tests.functional.desk import Desk
-from tests.functional.test_proving import key, listed, proposed  # noqa: F401  # fixtures
+from tests.functional.test_proving import proposed
 
 NEW: dict[str, object] = {"kind": "create", "path": "new.txt", "content": "new\n"}
 OLD: dict[str, object] = {"kind": "write", "path": "README.md", "content": "other\n"}

@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes.signing import RealKey
 from tests.functional.desk import RINGI, Desk
-from tests.functional.test_proving import carried_out, key, listed, proposed  # noqa: F401  # fixtures
+from tests.functional.test_proving import carried_out, proposed
 from tests.helpers import python
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="the mount is made by bubblewrap")
@@ -49,7 +49,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.req("PT-11")
 @pytest.mark.parametrize("killed", [False, True])
-def test_reading(desk: Desk, listed: RealKey, killed: bool):  # noqa: F811
+def test_reading(desk: Desk, listed: RealKey, killed: bool):
     """After a kill what was committed last is in SQLite's own log."""
     carried_out(desk, proposed(desk, NEW), listed)
     if killed:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.fakes.signing import RealKey
 from tests.functional.desk import Desk
-from tests.functional.test_proving import carried_out, key, listed, proposed  # noqa: F401  # fixtures
+from tests.functional.test_proving import carried_out, proposed
 
 NEW: dict[str, object] = {"kind": "create", "path": "new.txt", "content": "new\n"}
 
@@ -100,7 +100,7 @@ def test_an_older_ledger_that_went_on_is_noticed(desk: Desk, tmp_path: Path):
 
 
 @pytest.mark.req("PT-8")
-def test_a_revoked_grant_stays_revoked(desk: Desk, listed: RealKey, tmp_path: Path):  # noqa: F811
+def test_a_revoked_grant_stays_revoked(desk: Desk, listed: RealKey, tmp_path: Path):
     new = ["grant", "new", "--for", "with:sh", "--path", "*.txt", "--sign", str(listed.path)]
     done = desk.run(*new)
     assert done.returncode == 0, done.stderr
@@ -116,7 +116,7 @@ def test_a_revoked_grant_stays_revoked(desk: Desk, listed: RealKey, tmp_path: Pa
 
 
 @pytest.mark.req("PT-8")
-def test_a_grant_that_only_its_row_says_is_not_revoked(desk: Desk, listed: RealKey):  # noqa: F811
+def test_a_grant_that_only_its_row_says_is_not_revoked(desk: Desk, listed: RealKey):
     new = ["grant", "new", "--for", "with:sh", "--path", "*.txt", "--sign", str(listed.path)]
     assert desk.run(*new).returncode == 0
     [grant] = desk.json("grant", "list")
@@ -159,7 +159,7 @@ def test_a_lost_ledger_is_not_an_older_one(desk: Desk):
 
 
 @pytest.mark.req("PT-10")
-def test_a_forged_plan_folder_is_named_and_never_taken_in(desk: Desk, listed: RealKey):  # noqa: F811
+def test_a_forged_plan_folder_is_named_and_never_taken_in(desk: Desk, listed: RealKey):
     carried_out(desk, proposed(desk, NEW), listed)
     plans = desk.root / ".agent/logs/plans"
     [own] = [path for path in plans.iterdir() if path.is_dir()]
@@ -180,7 +180,7 @@ def test_a_forged_plan_folder_is_named_and_never_taken_in(desk: Desk, listed: Re
 
 
 @pytest.mark.req("PT-10")
-def test_an_altered_preview_is_named_and_removed(desk: Desk, listed: RealKey):  # noqa: F811
+def test_an_altered_preview_is_named_and_removed(desk: Desk, listed: RealKey):
     carried_out(desk, proposed(desk, NEW), listed)
     [diff] = desk.root.glob(".agent/logs/plans/*/preview/*.diff")
     assert desk.run("doctor").returncode == 0

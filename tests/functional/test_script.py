@@ -647,7 +647,7 @@ def test_a_check_that_fails_afterwards(desk: Desk, isolated: Path, key: str) -> 
     name = propose(desk, NOTES)
     desk.json("approve", name, "--sign", key)
     with untouched(desk.root):
-        code, said = failing(desk, "execute", name)
+        code, said = failing(desk, "execute", name, RINGI_PROVENANCE_NOTES="off")
     assert (code, said["error"]["code"]) == (6, "check_failed")
 
 
@@ -721,7 +721,7 @@ def test_every_command_is_found_in_the_groups_of_the_help() -> None:
         "propose", "specs", "show", "request", "approve", "reject", "execute", "grant", "list", "fork",
         "revert", "compare", "pending", "current",
     ]  # fmt: skip
-    assert (list(PROVE), list(CARE)) == (["verify", "log"], ["recover"])
+    assert (list(PROVE), list(CARE)) == (["verify", "why", "sync", "log"], ["recover"])
     assert list(INSPECT) == ["context", "outline", "state", "check", "schema"]
 
 

@@ -15,10 +15,11 @@ from ringi.domain.signers import RequiredProof
 from ringi.errors import SignatureNeeded
 from tests.fakes.people import SeatedPerson
 from tests.fakes.signing import MadeUpKeys, RealKey
+from tests.functional.conftest import signers
 from tests.functional.desk import MENU, RINGI, Desk, Terminal
 from tests.functional.screens import Screen
 from tests.functional.test_plan_script import ANSWERS, Room, room  # noqa: F401  # fixtures
-from tests.functional.test_proving import key, listed, proposed, signers  # noqa: F401  # fixtures
+from tests.functional.test_proving import proposed
 from tests.helpers import accept_signers, create, rewire
 from tests.helpers import proposed as proposed_in
 
@@ -51,7 +52,7 @@ def other(tmp_path: Path) -> Other:
 
 
 @pytest.fixture
-def strict(listed: RealKey, desk: Desk) -> RealKey:  # noqa: F811
+def strict(listed: RealKey, desk: Desk) -> RealKey:
     """Only signatures count."""
     with open_workspace(desk.root, person=SeatedPerson()) as workspace:
         accept_signers(workspace, RequiredProof.SIGNED)
@@ -75,7 +76,7 @@ def sound(desk: Desk) -> None:
 @pytest.mark.parametrize("variable", ["XDG_CONFIG_HOME", "HOME"])
 def test_a_list_of_another_environment_counts_nowhere(
     desk: Desk,
-    listed: RealKey,  # noqa: F811
+    listed: RealKey,
     other: Other,
     variable: str,
     tmp_path: Path,
@@ -111,7 +112,7 @@ def test_before_a_list_is_accepted_no_signature_counts(desk: Desk, other: Other)
 
 
 @pytest.mark.req("PT-8")
-def test_an_added_line_counts_once_it_is_accepted(desk: Desk, listed: RealKey, other: Other):  # noqa: F811
+def test_an_added_line_counts_once_it_is_accepted(desk: Desk, listed: RealKey, other: Other):
     add(other.line)
     plan = proposed(desk, NEW)
     words = ("approve", plan, "--sign", str(other.key.path))
@@ -128,7 +129,7 @@ def test_an_added_line_counts_once_it_is_accepted(desk: Desk, listed: RealKey, o
     sound(desk)
 
 
-def test_a_no_accepts_nothing(desk: Desk, listed: RealKey, other: Other):  # noqa: F811
+def test_a_no_accepts_nothing(desk: Desk, listed: RealKey, other: Other):
     add(other.line)
     with desk.terminal("signers", "--accept") as terminal:
         terminal.answer(r"\[y/n\]", "n")
@@ -137,7 +138,7 @@ def test_a_no_accepts_nothing(desk: Desk, listed: RealKey, other: Other):  # noq
 
 
 @pytest.mark.req("PT-8")
-def test_a_line_that_was_removed_stops_counting_at_once(desk: Desk, listed: RealKey):  # noqa: F811
+def test_a_line_that_was_removed_stops_counting_at_once(desk: Desk, listed: RealKey):
     plan = proposed(desk, NEW)
     assert desk.run("approve", plan, "--sign", str(listed.path)).returncode == 0
     signers().write_text("")
@@ -148,7 +149,7 @@ def test_a_line_that_was_removed_stops_counting_at_once(desk: Desk, listed: Real
 
 
 @pytest.mark.parametrize("how", ["writable", "moved into the project"])
-def test_a_list_that_others_could_write_does_not_count(desk: Desk, listed: RealKey, how: str):  # noqa: F811
+def test_a_list_that_others_could_write_does_not_count(desk: Desk, listed: RealKey, how: str):
     plan = proposed(desk, NEW)
     if how == "writable":
         signers().chmod(0o666)
@@ -243,7 +244,7 @@ def test_the_python_interface_takes_no_typed_answer_either(desk: Desk, strict: R
 
 
 @pytest.mark.req("PT-8")
-def test_an_answer_typed_before_does_not_cover_any_more(desk: Desk, listed: RealKey):  # noqa: F811
+def test_an_answer_typed_before_does_not_cover_any_more(desk: Desk, listed: RealKey):
     done, plan = proposed(desk, NEW), proposed(desk, {**NEW, "path": "other.txt"})
     for name in (done, plan):
         with desk.terminal("approve", name) as terminal:
@@ -350,7 +351,7 @@ SIGNED = "approval:\n  proof: signed\n"
 @pytest.mark.parametrize("source", ["file", "variable"])
 def test_what_the_configuration_demands_holds_in_another_one(
     desk: Desk,
-    listed: RealKey,  # noqa: F811
+    listed: RealKey,
     other: Other,
     source: str,
 ):
@@ -367,7 +368,7 @@ def test_what_the_configuration_demands_holds_in_another_one(
     sound(desk)
 
 
-def test_the_strictest_source_counts(desk: Desk, listed: RealKey):  # noqa: F811
+def test_the_strictest_source_counts(desk: Desk, listed: RealKey):
     project = desk.root / ".agent" / "config.yaml"
     project.parent.mkdir(exist_ok=True)
     project.write_text(SIGNED)
@@ -421,7 +422,7 @@ def test_init_lists_a_key_accepts_it_and_offers_signed_only(desk: Desk, tmp_path
     assert desk.run("approve", plan, "--sign", str(mine.path)).returncode == 0
 
 
-def test_init_accepts_only_what_it_showed(desk: Desk, listed: RealKey, other: Other, tmp_path: Path):  # noqa: F811
+def test_init_accepts_only_what_it_showed(desk: Desk, listed: RealKey, other: Other, tmp_path: Path):
     """Somebody added a line before: it does not slip in with the person's own."""
     add(other.line)
     mine = RealKey(tmp_path, "mine")
@@ -478,7 +479,7 @@ def test_a_stale_change_is_refused(desk: Desk, strict: RealKey, other: Other):
 
 
 @pytest.mark.parametrize("answered", [False, True])
-def test_killed_in_the_middle(desk: Desk, listed: RealKey, other: Other, answered: bool):  # noqa: F811
+def test_killed_in_the_middle(desk: Desk, listed: RealKey, other: Other, answered: bool):
     add(other.line)
     with desk.terminal("signers", "--accept", "--proof", "signed") as terminal:
         terminal.read(r"\[y/n\]")
@@ -552,7 +553,7 @@ def approved_at(screen: Screen, plan: str) -> None:
     screen.child.send(f"{command}\n".encode())
     screen.wait(r"Approve\? \[y/n\]")
     screen.child.send(b"y\n")
-    screen.wait(r"is approved, until")
+    screen.wait(r"is approved, until[\s\S]*→ ringi execute")
 
 
 @pytest.mark.req("PT-8")

@@ -30,7 +30,11 @@ _PARENT_DEATH: Final = 1
 
 
 class GitFailed(Exception):
-    """What git said."""
+    """The last line that git said; `whole` has all of them."""
+
+    def __init__(self, line: str, whole: bytes = b"") -> None:
+        super().__init__(line)
+        self.whole = whole
 
 
 class PersonalGit:
@@ -80,7 +84,8 @@ class PersonalGit:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise GitFailed(str(error)) from None
         if done.returncode not in fine:
-            raise GitFailed(last_line(done.stderr) or f"git {words[0]}: exit {done.returncode}")
+            line = last_line(done.stderr) or f"git {words[0]}: exit {done.returncode}"
+            raise GitFailed(line, done.stderr)
         return done.stdout
 
     def commit(self, folder: Path, message: str) -> str | None:

@@ -1,5 +1,6 @@
 """What an approval says about the person's own repository, and the notes that prove it there."""
 
+import errno
 import os
 import re
 import time
@@ -9,7 +10,7 @@ from typing import Final, NamedTuple
 
 from ringi.domain.codec import blob_id, digest
 from ringi.domain.provenance import NOTES
-from ringi.errors import CopyFailed, NoCommit, NotesFailed
+from ringi.errors import CopyFailed, NoCommit, NotesFailed, StorageFailed
 from ringi.integrations.commits import repository_around
 from ringi.integrations.history import MOST_NOTE, OBJECT_ID, noted, shallow_commits
 from ringi.integrations.personal_git import GitFailed, PersonalGit
@@ -38,6 +39,10 @@ _POINTER: Final = re.compile(
     rb"(?:ext-.*\n)*oid sha256:[0-9a-f]{64}\nsize [0-9]+\s*"
 )
 _LARGEST_POINTER: Final = 1024
+_FULL: Final = ("No space left", "Out of diskspace")
+_FATAL: Final = re.compile(rb"^fatal: (.*)$", re.MULTILINE)
+# It writes one into the git directory, in which nothing of ours may stay.
+_CRASH: Final = re.compile(rb"^fast-import: dumping crash report to (.*fast_import_crash_\d+)$", re.MULTILINE)
 
 
 class GitRepository:
@@ -136,6 +141,8 @@ class GitRepository:
         except (CopyFailed, NoCommit) as error:
             raise NotesFailed(why=error.details["why"]) from None
         except GitFailed as error:
+            if any(words in str(error) for words in _FULL):
+                raise StorageFailed(what=NOTES, why=os.strerror(errno.ENOSPC)) from None
             raise NotesFailed(why=str(error)) from None
 
     def _attach(self, git: Git, envelope: bytes, blobs: Sequence[str]) -> None:
@@ -162,7 +169,13 @@ class GitRepository:
     def _write(self, stream: bytes) -> None:
         above = {"GIT_CEILING_DIRECTORIES": str(self._theirs.root.parent)}
         words = ("-c", f"core.hooksPath={os.devnull}", "fast-import", "--quiet", "--done")
-        self._theirs.work(*words, stdin=stream, LC_ALL="C", **NO_FETCH, **above)
+        try:
+            self._theirs.work(*words, stdin=stream, LC_ALL="C", **NO_FETCH, **above)
+        except GitFailed as error:
+            if report := _CRASH.search(error.whole):
+                (self._theirs.root / os.fsdecode(report[1])).unlink(missing_ok=True)
+            fatal = _FATAL.search(error.whole)
+            raise GitFailed(fatal[1].decode("utf-8", "replace") if fatal else str(error)) from None
 
 
 def pause(attempt: int) -> None:

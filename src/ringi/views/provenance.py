@@ -20,15 +20,6 @@ from ringi.views.lines import Line, Style, line, step
 
 _MOST_OPEN: Final = 100
 _MOST_COVERED: Final = 30
-_COUNTED: Final = {
-    Level.SIGNED: Text("{count} signed"),
-    Level.OWN: Text("{count} by a person's own signed commit"),
-    Level.REPLAYED: Text("{count} signed and replayed"),
-    Level.STANDING: Text("{count} by a standing approval"),
-    Level.UNASSISTED: Text("{count} without an agent"),
-    Level.TYPED: Text("{count} typed"),
-    Level.NONE: Text("{count} by nobody"),
-}
 
 
 def range_lines(
@@ -55,13 +46,16 @@ def range_lines(
 def _taken(document: RangeVerdict) -> Text:
     """What the name was taken for, and what is compared."""
     base, head = document.base[:COMMIT_SHOWN], document.head[:COMMIT_SHOWN]
-    template = {
-        "range": Text("Range {name}: {base} to {head}"),
-        "commit": Text("Commit {name}: {base} to {head}"),
-        "run": Text("Run {name}: {base} to {head}"),
-        "branch": Text("Branch {name}: {base} to {head}"),
-    }[document.subject].template
-    return Text(template, name=document.name, base=base or Text("nothing"), head=head)
+    told = {"name": document.name, "base": base or Text("nothing"), "head": head}
+    match document.subject:
+        case "range":
+            return Text("Range {name}: {base} to {head}", **told)
+        case "commit":
+            return Text("Commit {name}: {base} to {head}", **told)
+        case "run":
+            return Text("Run {name}: {base} to {head}", **told)
+        case _:
+            return Text("Branch {name}: {base} to {head}", **told)
 
 
 def _rest(count: int) -> Iterator[Line]:
@@ -119,13 +113,31 @@ def _origin(link: Evidence) -> Text | None:
     return None
 
 
+def _counted(level: Level, count: int) -> Text:
+    match level:
+        case Level.SIGNED:
+            return Text("{count} signed", count=count)
+        case Level.OWN:
+            return Text("{count} by a person's own signed commit", count=count)
+        case Level.REPLAYED:
+            return Text("{count} signed and replayed", count=count)
+        case Level.STANDING:
+            return Text("{count} by a standing approval", count=count)
+        case Level.UNASSISTED:
+            return Text("{count} without an agent", count=count)
+        case Level.TYPED:
+            return Text("{count} typed", count=count)
+        case Level.NONE:
+            return Text("{count} by nobody", count=count)
+
+
 def _summary(document: RangeVerdict) -> Iterator[Line]:
     total, uncovered = len(document.files), len(document.uncovered)
     if not total:
         yield line(Text("✓ Nothing differs"), Style.GOOD)
         return
     counts = Counter(file.level for file in document.files)
-    parts = [Text(_COUNTED[level].template, count=counts[level]) for level in Level if counts[level]]
+    parts = [_counted(level, counts[level]) for level in Level if counts[level]]
     counted: Text = parts[0]
     for part in parts[1:]:
         counted = Text("{some}, {more}", some=counted, more=part)

@@ -61,7 +61,9 @@ def ws(repo: Path) -> Iterator[Workspace]:
 
 
 def own(repo: Path) -> dict[str, str]:
-    added = (".git/objects", ".git/refs/heads/aiflow", ".git/logs/refs/heads/aiflow")
+    """Without the run's branch, and the notes that prove its approvals."""
+    refs = ("refs/heads/aiflow", "refs/notes", "logs/refs/heads/aiflow", "logs/refs/notes")
+    added = (".git/objects", *(f".git/{name}" for name in refs))
     return {name: state for name, state in fingerprint(repo).items() if not name.startswith(added)}
 
 

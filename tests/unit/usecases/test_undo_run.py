@@ -40,7 +40,7 @@ def ws(repo: Path) -> Iterator[Workspace]:
 
 
 def refs(repo: Path) -> list[str]:
-    return git(repo, "for-each-ref", "--format=%(refname)").split()
+    return git(repo, "for-each-ref", "--format=%(refname)", "refs/heads").split()
 
 
 @pytest.mark.parametrize("folder", [True, False])
