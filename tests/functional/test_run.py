@@ -628,6 +628,15 @@ def test_a_step_that_waits_is_not_made_again_with_a_later_one(root: Path):
     assert again.commits() == ["Step 1", "Step 2"]
 
 
+def test_nobody_works_on_a_cancelled_run(root: Path):
+    desk = RunDesk(root, implementer="exit 3")
+    desk.start(a_plan(a_step(1)))
+    desk.go()
+    with desk.open() as workspace:
+        run = cancel_run(workspace, desk.run_id)
+    assert status_of(run, run.steps[0]) == Text("stopped here")
+
+
 def test_a_lost_copy_takes_the_steps_with_it_that_are_not_committed(root: Path):
     desk = RunDesk(root, implementer=by_step(FIX, "exit 3"))
     desk.start(TWO)

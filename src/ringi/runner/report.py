@@ -254,6 +254,8 @@ def _committed(state: StepState, say: Say) -> str:
 def status_of(run: Run, state: StepState) -> Text:
     """Nobody works on the step at which a run has stopped, unless it is the person's."""
     stop = run.stop
+    if run.phase is RunPhase.CANCELLED and state.status in _UNDER_WAY:
+        return Text("stopped here")
     ours = stop is not None and stop.reason_code is not StopCode.PERSON_NEEDED
     if ours and state.status in _UNDER_WAY and state in run.steps[machine.current(run) :][:1]:
         return Text("stopped here")

@@ -494,7 +494,7 @@ def _nobody(role: RunRole, settings: RoleSettings) -> Stop:
     message = Text("Nobody has the role {role}.", role=role)
     example = _EXAMPLE.format(role=role)
     if role is RunRole.IMPLEMENTER:
-        then = Text("Add --with claude for this run; or in your configuration: {example}", example=example)
+        then = Text("ringi retry --with claude; or in your configuration: {example}", example=example)
     else:
         then = Text("In your configuration: {example}", example=example)
     return _stop(StopCode.NO_ROLE, message, then)
