@@ -664,7 +664,7 @@ class Refused(RingiError):
 
 class NotCovered(Refused):
     code = "not_covered"
-    message = "{count} of {total} changed files are not covered by an approval that counts"
+    message = "Not covered by an approval that counts: {count} of {total} changed files"
     hint = "Approve them with a listed key, then share the notes: ringi sync"
 
 

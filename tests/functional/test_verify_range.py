@@ -522,7 +522,7 @@ def test_the_first_push_gets_in_and_one_byte_more_is_refused(work: Office, serve
     said = work.git("push", "-q", "server", "work", fails=True)
     assert "✗ new.txt" in said
     assert "changed it with an agent" in said
-    assert "1 of 1 changed files are not covered" in said
+    assert "Not covered by an approval that counts: 1 of 1 changed files" in said
     assert server.id("work") == work.id("work^")
     work.approve("work^", "work")
     work.git("push", "-q", "server", "work", NOTES)

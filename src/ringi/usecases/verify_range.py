@@ -271,9 +271,9 @@ class _Examined:
         for step, given in self._given(path):
             if why := refusal(given, step):
                 yield Text("the approval of {name} does not count: {why}", name=given.evidence.by, why=why)
-            elif (step, given) not in counting:
+            elif (step, given) not in counting and step.after == change.after:
                 yield Text("the approval of {name} was taken back later", name=given.evidence.by)
-            elif given.evidence not in used:
+            elif (step, given) in counting and given.evidence not in used:
                 other.append((given.evidence, step))
         if other:
             yield _unlike(change, *max(other, key=lambda pair: pair[0].at))

@@ -84,6 +84,9 @@ def test_what_was_taken_back_with_a_signature_needs_a_new_one(before: bytes | No
     assert "was taken back later" in why(history)
     history.approve(statement(there, at=AT.replace("03:04", "03:06")))
     assert level(history) is Level.SIGNED
+    # What was approved again is not told as taken back, whatever else is wrong.
+    history.trees["head"]["f"] = stored(b"three\n")
+    assert "taken back" not in why(history)
 
 
 def test_nobody_takes_an_approval_back_without_a_signature() -> None:
