@@ -62,6 +62,8 @@ class EventKind(StrEnum):
     RUN_RESUMED = "run_resumed"
     RUN_COMPLETED = "run_completed"
     RUN_UNDONE = "run_undone"
+    RUN_FEEDBACK = "run_feedback"
+    """Somebody said something about it; the run itself is unchanged."""
     CHECKOUT_CHANGED = "checkout_changed"
     SIGNERS_SET = "signers_set"
 

@@ -17,6 +17,7 @@ from ringi.store.executions import Executions, ExecutionWrites
 from ringi.store.grants import GrantRows, GrantWrites
 from ringi.store.head import Head, Noted
 from ringi.store.plans import Plans, PlanWrites
+from ringi.store.processes import Processes, ProcessWrites
 from ringi.store.project_state import States, StateWrites
 from ringi.store.runs import Runs, RunWrites
 from ringi.store.sessions import Sessions, SessionWrites
@@ -27,7 +28,7 @@ _DROP_META: Final = "DELETE FROM meta WHERE key = ?"
 _ADD_META: Final = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
 
 
-class LedgerReader(Plans, Sessions, Runs, Approvals, GrantRows, Executions, States, Events):
+class LedgerReader(Plans, Sessions, Runs, Processes, Approvals, GrantRows, Executions, States, Events):
     """The whole ledger for reading: one module per kind of document."""
 
     def __init__(self, folder: Path, wait_sec: float) -> None:
@@ -63,7 +64,14 @@ class LedgerReader(Plans, Sessions, Runs, Approvals, GrantRows, Executions, Stat
 
 
 class LedgerTransaction(
-    PlanWrites, SessionWrites, RunWrites, ApprovalWrites, GrantWrites, ExecutionWrites, StateWrites
+    PlanWrites,
+    SessionWrites,
+    RunWrites,
+    ProcessWrites,
+    ApprovalWrites,
+    GrantWrites,
+    ExecutionWrites,
+    StateWrites,
 ):
     """One API call's worth of changes to the ledger."""
 

@@ -234,4 +234,37 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
         "UPDATE runs SET revision = (SELECT COUNT(*) FROM events WHERE subject_id = runs.id)",
         "ALTER TABLE runs ADD COLUMN plan TEXT",
     ),
+    (
+        # Of each task: its plan, what was done, and what people said about its run.
+        """CREATE TABLE processes (
+            at INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            run_id TEXT NOT NULL,
+            revision INTEGER NOT NULL,
+            document TEXT NOT NULL
+        )""",
+        "CREATE INDEX processes_run ON processes (run_id, at)",
+        """CREATE TABLE process_actions (
+            process_id TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            document TEXT NOT NULL,
+            PRIMARY KEY (process_id, number)
+        )""",
+        """CREATE TABLE feedback (
+            at INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            run_id TEXT NOT NULL,
+            document TEXT NOT NULL
+        )""",
+        "CREATE INDEX feedback_run ON feedback (run_id, at)",
+        # What was tried after a kind of error, and how often it helped.
+        """CREATE TABLE recoveries (
+            kind TEXT NOT NULL,
+            tool TEXT NOT NULL,
+            strategy TEXT NOT NULL,
+            helped INTEGER NOT NULL,
+            failed INTEGER NOT NULL,
+            PRIMARY KEY (kind, tool, strategy)
+        )""",
+    ),
 )

@@ -27,6 +27,7 @@ from ringi.domain import (
     plan,
     planning,
     problems,
+    process,
     project_state,
     provenance,
     provenance_verdict,
@@ -264,6 +265,14 @@ FIELDS: dict[type[Document], str] = {
     planning.CompletionSummary: "goal_achieved tasks_completed tasks_failed key_outcomes lessons_learned"
     " revision_attempts reason current_state recommendations",
     planning.CompletionDocument: "status summary done comment",
+    process.ActionRecord: "number action_id task_id tool arguments purpose expect effect state result cut"
+    " error message changed tree group plan_id started_at duration_sec",
+    process.RevisionRecord: "number at reflection revision digest by strategy approved",
+    process.Feedback: "feedback_id run_id at who agent source text",
+    process.Process: "process_id run_id step_id task phase plan done actions failures revisions revised history"
+    " heard tree waits waiting_since proposed planning execution reflection calls elapsed_sec completion"
+    " created_at updated_at",
+    process.Recovery: "kind tool strategy helped failed",
     planning.Outline: "request outcome model context context_tokens plan planning_json findings notes calls"
     " usage",
 }
@@ -291,7 +300,7 @@ VALUES = {
     " session_prepared session_answered session_decided session_approved"
     " session_rejected session_cancelled session_failed session_resumed"
     " session_taken_in session_brought run_created run_cancelled run_approved run_advanced run_stopped"
-    " run_resumed run_completed run_undone checkout_changed signers_set",
+    " run_resumed run_completed run_undone run_feedback checkout_changed signers_set",
     approval.SignedAct: "approve undo grant signers",
     plan.CheckPhase: "before dry after",
     plan.CheckFailure: "keep undo",
@@ -304,6 +313,13 @@ VALUES = {
     session.SessionStatus: "discovery design review approved cancelled failed",
     session.QuestionType: "clarification scope technical priority constraint",
     session.Role: "user assistant system",
+    process.ProcessPhase: "initial goal_understanding task_decomposition action_plan"
+    " waiting_for_clarification execution reflection plan_revision completion",
+    process.ToolEffect: "reads copy outside",
+    process.ErrorKind: "not_found mismatch invalid_arguments not_allowed unknown_tool timeout died flooded"
+    " tool_error command_failed unexpected side_effect precondition declined unknown_outcome no_answer",
+    process.ActionState: "started waiting success partial failure skipped",
+    process.Wait: "clarification call revision person",
     planning.Complexity: "low medium high",
     planning.ActionStatus: "success failure partial",
     planning.OutlineOutcome: "planned unclear_goal decomposition_failed refused",

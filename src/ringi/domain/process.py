@@ -1,0 +1,223 @@
+"""The process of a task (PP-4, PP-7): its plan, each action with its result, and how the plan was revised.
+
+One process is one turn of a model at a step of a run, or a task on its own. Its actions are stored apart.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from msgspec import field
+
+from ringi.domain.base import Document, Machine, OpenDocument
+from ringi.domain.planning import CompletionDocument, PlanningDocument, PlanRevision, Reflection
+from ringi.domain.run import Spent
+
+
+class ProcessPhase(StrEnum):
+    INITIAL = "initial"
+    GOAL_UNDERSTANDING = "goal_understanding"
+    TASK_DECOMPOSITION = "task_decomposition"
+    ACTION_PLAN = "action_plan"
+    WAITING_FOR_CLARIFICATION = "waiting_for_clarification"
+    EXECUTION = "execution"
+    REFLECTION = "reflection"
+    PLAN_REVISION = "plan_revision"
+    COMPLETION = "completion"
+
+
+_P = ProcessPhase
+PROCESS_TRANSITIONS: Final[Mapping[ProcessPhase, frozenset[ProcessPhase]]] = {
+    _P.INITIAL: frozenset([_P.GOAL_UNDERSTANDING]),
+    _P.GOAL_UNDERSTANDING: frozenset([_P.TASK_DECOMPOSITION, _P.WAITING_FOR_CLARIFICATION]),
+    _P.TASK_DECOMPOSITION: frozenset([_P.ACTION_PLAN, _P.WAITING_FOR_CLARIFICATION]),
+    _P.ACTION_PLAN: frozenset([_P.EXECUTION, _P.WAITING_FOR_CLARIFICATION]),
+    # Somebody answered.
+    _P.WAITING_FOR_CLARIFICATION: frozenset([_P.GOAL_UNDERSTANDING]),
+    # Early, or because a person is needed: completion.
+    _P.EXECUTION: frozenset([_P.REFLECTION, _P.COMPLETION]),
+    _P.REFLECTION: frozenset([_P.EXECUTION, _P.PLAN_REVISION, _P.COMPLETION]),
+    _P.PLAN_REVISION: frozenset([_P.EXECUTION, _P.COMPLETION]),
+    # Only if it requires human intervention: what the person says is looked at first.
+    _P.COMPLETION: frozenset([_P.REFLECTION]),
+}
+PROCESS_MACHINE: Final = Machine("process", PROCESS_TRANSITIONS)
+
+
+class ToolEffect(StrEnum):
+    """What a call may change."""
+
+    READS = "reads"
+    COPY = "copy"
+    """Files of the copy, which can be put back."""
+    OUTSIDE = "outside"
+    """Anything else: it waits for a person, as a spec of the kind call."""
+
+
+class ErrorKind(StrEnum):
+    """Why an action did not do what it should (PP-24)."""
+
+    NOT_FOUND = "not_found"
+    MISMATCH = "mismatch"
+    """A patch that does not fit."""
+    INVALID_ARGUMENTS = "invalid_arguments"
+    NOT_ALLOWED = "not_allowed"
+    UNKNOWN_TOOL = "unknown_tool"
+    TIMEOUT = "timeout"
+    DIED = "died"
+    """The server is gone."""
+    FLOODED = "flooded"
+    TOOL_ERROR = "tool_error"
+    COMMAND_FAILED = "command_failed"
+    UNEXPECTED = "unexpected"
+    """It worked, and the result is not the expected one."""
+    SIDE_EFFECT = "side_effect"
+    """It changed something that it should not."""
+    PRECONDITION = "precondition"
+    DECLINED = "declined"
+    """A person said no."""
+    UNKNOWN_OUTCOME = "unknown_outcome"
+    """It was started, and nobody knows how it ended."""
+    NO_ANSWER = "no_answer"
+    """The model gave none that can be used."""
+
+
+class ActionState(StrEnum):
+    STARTED = "started"
+    """The intent: it has no outcome yet."""
+    WAITING = "waiting"
+    """For a person, in the plan tool."""
+    SUCCESS = "success"
+    PARTIAL = "partial"
+    FAILURE = "failure"
+    SKIPPED = "skipped"
+
+
+ENDED: Final = frozenset([ActionState.SUCCESS, ActionState.PARTIAL, ActionState.FAILURE, ActionState.SKIPPED])
+
+
+class ActionRecord(Document, frozen=True, kw_only=True, omit_defaults=True):
+    """One call of a tool: first its intent, then its outcome."""
+
+    number: int
+    """From 1, in the order in which they were begun."""
+    action_id: str
+    """task_1_action_1, as the specification names them."""
+    task_id: str
+    tool: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    purpose: str = ""
+    expect: str = ""
+    """What the result has to contain."""
+    effect: ToolEffect = ToolEffect.READS
+    state: ActionState = ActionState.STARTED
+    result: str = ""
+    """Masked, limited."""
+    cut: bool = False
+    error: ErrorKind | None = None
+    message: str = ""
+    changed: tuple[str, ...] = ()
+    """Files of the copy."""
+    tree: str = ""
+    """Of the copy after it, if it may have changed."""
+    group: int = 0
+    """Those of one group ran at once."""
+    plan_id: str = ""
+    """The plan with the call that waits for a person."""
+    started_at: str = ""
+    duration_sec: float = 0.0
+
+
+class RevisionRecord(OpenDocument, frozen=True, kw_only=True):
+    """A revision of the plan, and why."""
+
+    number: int
+    at: str
+    reflection: Reflection
+    revision: PlanRevision
+    digest: str
+    """Of the plan that it made: one that comes again is a loop."""
+    by: str = ""
+    """rules, the model, or the person whose feedback it is."""
+    strategy: str = ""
+    """What it tries, in a word that can be remembered: see `Recovery`."""
+    approved: bool | None = None
+    """None if no approval is needed."""
+
+
+class Feedback(Document, frozen=True, kw_only=True, omit_defaults=True):
+    """What somebody said about a run while it works. It is never an approval."""
+
+    feedback_id: str
+    run_id: str
+    at: str
+    who: str
+    agent: bool = False
+    """It did not come from a person."""
+    source: str = "cli"
+    """cli, mcp, api, issue_comment, review."""
+    text: str
+
+
+class Wait(StrEnum):
+    CLARIFICATION = "clarification"
+    CALL = "call"
+    """A call of an outside tool, in a plan."""
+    REVISION = "revision"
+    """A revision of the plan that a person has to approve."""
+    PERSON = "person"
+    """It cannot go on by itself."""
+
+
+class Process(OpenDocument, frozen=True, kw_only=True):
+    process_id: str
+    run_id: str = ""
+    step_id: str = ""
+    task: str
+    phase: ProcessPhase = ProcessPhase.INITIAL
+    plan: PlanningDocument = PlanningDocument()
+    done: tuple[str, ...] = ()
+    """Tasks that are done."""
+    actions: int = 0
+    """How many were begun."""
+    failures: int = 0
+    """In a row."""
+    revisions: tuple[RevisionRecord, ...] = ()
+    """The newest; older ones are summarised in `history`."""
+    revised: int = 0
+    """All of them."""
+    history: tuple[str, ...] = ()
+    heard: tuple[str, ...] = ()
+    """Ids of the feedback that was taken into account."""
+    tree: str = ""
+    """Of the copy, after the last action that may have changed it."""
+    waits: Wait | None = None
+    waiting_since: str = ""
+    proposed: RevisionRecord | None = None
+    """The revision that waits for a person."""
+    planning: Spent = Spent()
+    execution: Spent = Spent()
+    reflection: Spent = Spent()
+    calls: dict[str, int] = field(default_factory=dict)
+    """Of a model, by phase."""
+    elapsed_sec: float = 0.0
+    completion: CompletionDocument | None = None
+    created_at: str = ""
+    updated_at: str = ""
+
+
+class StoredProcess(NamedTuple):
+    process: Process
+    records: tuple[ActionRecord, ...]
+    revision: int
+    """Counts saves."""
+
+
+class Recovery(Document, frozen=True, kw_only=True):
+    """What was tried after a kind of error, and how often it helped (PP-24)."""
+
+    kind: ErrorKind
+    tool: str
+    strategy: str
+    helped: int
+    failed: int
