@@ -1,4 +1,7 @@
-"""Which tools a plan may name: globs, the strictest wins, and a disguise does not help (PP-15, PP-16)."""
+"""Which tools a plan may name and which need an approval: globs, the strictest wins (PP-15, PP-16).
+
+A disguise does not help.
+"""
 
 import re
 import unicodedata
@@ -10,6 +13,15 @@ from ringi.domain.planning import FindingKind
 from ringi.policy.scripts import latin
 
 _SEPARATORS: Final = re.compile(r"[\s._/:-]+")
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# Deletions and changes of permissions. A tool that only reads may have such a name too; then it asks in vain.
+_ANYWHERE: Final = (
+    "admin", "chgrp", "chmod", "chown", "delete", "destroy", "erase", "grant", "permission", "privilege",
+    "purge", "remove", "revoke", "truncate", "uninstall", "unlink", "wipe",
+)  # fmt: skip
+_WHOLE: Final = frozenset(
+    ["acl", "del", "drop", "drops", "kill", "prune", "rm", "rmdir", "role", "roles", "sudo"]
+)
 
 
 class ToolRules(NamedTuple):
@@ -19,6 +31,8 @@ class ToolRules(NamedTuple):
     """Globs; empty stands for all that there are."""
     forbidden: tuple[str, ...] = ()
     """Globs; they count more than `allowed`."""
+    approval: tuple[str, ...] = ()
+    """Globs of those that wait for a person; they count more than `allowed`, less than `forbidden`."""
 
 
 def tool_named(name: str, rules: ToolRules) -> str | None:
@@ -39,6 +53,18 @@ def refusal(name: str, rules: ToolRules) -> FindingKind | None:
     if rules.allowed and not _any(frozenset(_spellings(tool)), rules.allowed):
         return FindingKind.FORBIDDEN_TOOL
     return None
+
+
+def needs_approval(name: str, rules: ToolRules) -> bool:
+    """Whether a person has to approve every call, whatever the tool says about itself."""
+    if _any(frozenset(_spellings(name)), rules.approval):
+        return True
+    apart = _HUMP.sub("_", name)
+    # A capital in the middle of a word does not tear it apart.
+    spellings = {one for spelled in (name, apart) for one in _spellings(spelled)}
+    words = {word for one in spellings for word in one.split("_")}
+    joined = {one.replace("_", "") for one in spellings}
+    return bool(words & _WHOLE) or any(word in one for one in joined for word in _ANYWHERE)
 
 
 def _any(spellings: frozenset[str], globs: tuple[str, ...]) -> bool:

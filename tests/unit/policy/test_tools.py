@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.domain.planning import FindingKind
-from ringi.policy.tools import ToolRules, refusal, tool_named
+from ringi.policy.tools import ToolRules, needs_approval, refusal, tool_named
 
 pytestmark = pytest.mark.req("PP-15", "PP-16")
 
@@ -76,3 +76,49 @@ def test_nothing_unknown_is_ever_planned(name: str, rule: str):
         or "".join(name.split()).lower() == "read"
     )
     assert refusal(name, rules._replace(forbidden=("*",))) is not None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "files_delete_file",
+        "files_deleteFile",
+        "FILES_DELETE",
+        "files_de lete",
+        "files_d\u0435lete",
+        "files_dele\u200bte",
+        "\uff44\uff45\uff4c\uff45\uff54\uff45",
+        "files-Remove-all",
+        "db_drop_table",
+        "db_dropTable",
+        "db.truncate",
+        "os_chmod",
+        "os_rm",
+        "repo_set_permissions",
+        "org_grantRole",
+        "org_admin",
+        "org_AdMiN_list",
+        "cache_purge",
+    ],
+)
+def test_deletions_and_permissions_always_wait_for_a_person(name: str):
+    assert needs_approval(name, ToolRules((name,), allowed=("*",)))
+
+
+@pytest.mark.parametrize("name", ["files_read", "tracker_get_issue", "ui_dropdown_list", "search", "w_form"])
+def test_a_harmless_name_does_not(name: str):
+    assert not needs_approval(name, ToolRules((name,)))
+
+
+@pytest.mark.parametrize("name", ["github_merge_x", "GitHub-Merge-x", "github_m\u0435rge_x", "github merge x"])
+def test_the_strictest_wins(name: str):
+    rules = ToolRules((name,), allowed=("github_*",), approval=("github_merge_*",))
+    assert needs_approval(name, rules)
+    assert refusal("github_merge_x", rules._replace(known=("github_merge_x",))) is None
+    forbidden = rules._replace(forbidden=("github_merge_*",))
+    assert refusal(name, forbidden) is FindingKind.FORBIDDEN_TOOL
+
+
+@given(st.text(max_size=20), st.sampled_from(["delete", "chmod", "admin", "revoke"]), st.text(max_size=20))
+def test_no_letters_around_such_a_word_hide_it(before: str, word: str, after: str):
+    assert needs_approval(f"{before}_{word}_{after}", ToolRules(()))
