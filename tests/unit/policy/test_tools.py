@@ -110,12 +110,12 @@ def test_a_harmless_name_does_not(name: str):
     assert not needs_approval(name, ToolRules((name,)))
 
 
-@pytest.mark.parametrize("name", ["github_merge_x", "GitHub-Merge-x", "github_m\u0435rge_x", "github merge x"])
+@pytest.mark.parametrize("name", ["github_merge_x", "GitHub-Merge-x", "github_m\u0435rge_x", "github merge"])
 def test_the_strictest_wins(name: str):
-    rules = ToolRules((name,), allowed=("github_*",), approval=("github_merge_*",))
+    rules = ToolRules((name,), allowed=("github_*",), approval=("github_merge*",))
     assert needs_approval(name, rules)
     assert refusal("github_merge_x", rules._replace(known=("github_merge_x",))) is None
-    forbidden = rules._replace(forbidden=("github_merge_*",))
+    forbidden = rules._replace(forbidden=("github_merge*",))
     assert refusal(name, forbidden) is FindingKind.FORBIDDEN_TOOL
 
 
