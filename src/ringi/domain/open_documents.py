@@ -7,7 +7,8 @@ document is decoded, and back to where they were when it is encoded. `codec` doe
 from functools import cache
 from typing import Any
 
-from msgspec import UNSET, inspect
+from msgspec import NODEFAULT, UNSET, inspect
+from msgspec.structs import fields
 
 from ringi.domain.base import EXTRA, OpenDocument, prepared
 
@@ -82,6 +83,19 @@ def _fields(value: OpenDocument) -> dict[str, Any]:
     found: dict[str, Any] = {config.tag_field: config.tag} if config.tag_field else {}
     for name, key in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
         one = getattr(value, name)
-        if one is not UNSET and key != EXTRA:
+        if (
+            one is not UNSET
+            and key != EXTRA
+            and not (config.omit_defaults and one == _usual(type(value))[name])
+        ):
             found[key] = unfolded(one)
     return {**found, **{key: one for key, one in value.extra.items() if key not in found}}
+
+
+@cache
+def _usual(kind: type[OpenDocument]) -> dict[str, Any]:
+    """What a field has if nobody sets it."""
+    return {
+        one.name: one.default if one.default_factory is NODEFAULT else one.default_factory()
+        for one in fields(kind)
+    }

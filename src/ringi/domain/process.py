@@ -128,7 +128,7 @@ class ActionRecord(Document, frozen=True, kw_only=True, omit_defaults=True):
     duration_sec: float = 0.0
 
 
-class RevisionRecord(OpenDocument, frozen=True, kw_only=True):
+class RevisionRecord(OpenDocument, frozen=True, kw_only=True, omit_defaults=True):
     """A revision of the plan, and why."""
 
     number: int
@@ -169,7 +169,7 @@ class Wait(StrEnum):
     """It cannot go on by itself."""
 
 
-class Process(OpenDocument, frozen=True, kw_only=True):
+class Process(OpenDocument, frozen=True, kw_only=True, omit_defaults=True):
     process_id: str
     run_id: str = ""
     step_id: str = ""

@@ -59,6 +59,7 @@ STATE = ProjectState(
 )
 TABLES |= {"project_state", "open_changes", "commands", "grants"}
 TABLES |= {"sessions", "session_logs", "runs"}
+TABLES |= {"processes", "process_actions", "feedback", "recoveries"}
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_a_newer_ledger_is_refused_and_not_touched(tmp_path: Path):
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
     before = path.read_bytes()
-    with pytest.raises(NewerVersion, match="format 99, this one knows 7") as caught:
+    with pytest.raises(NewerVersion, match="format 99, this one knows 8") as caught:
         open_scratch(tmp_path)
     assert caught.value.exit_code == 1
     assert path.read_bytes() == before
