@@ -11,6 +11,7 @@ import pytest
 from ringi.domain import codec
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import PlanStatus, with_state
+from ringi.domain.process import ActionRecord, ErrorKind, Process
 from ringi.domain.project_state import Dependencies, ProjectState, StateSource
 from ringi.errors import (
     Busy,
@@ -60,6 +61,11 @@ STATE = ProjectState(
 TABLES |= {"project_state", "open_changes", "commands", "grants"}
 TABLES |= {"sessions", "session_logs", "runs"}
 TABLES |= {"processes", "process_actions", "feedback", "recoveries"}
+RECORD = ActionRecord(number=1, action_id="task_1_action_1", task_id="task_1", tool="read")
+
+
+def process_of() -> Process:
+    return Process(process_id="p", task="Add a login")
 
 
 @pytest.fixture
@@ -182,8 +188,13 @@ def test_a_missing_table_is_damage(ws, tmp_path: Path, table: str):
     with pytest.raises(LedgerCorrupt), open_scratch(tmp_path) as again:  # noqa: PT012  # whichever needs it
         again.verify_log()
         ledger_of(again).project_state()
+        for process in [*ledger_of(again).processes(), process_of()]:
+            ledger_of(again).stored_process(process.process_id)
+        ledger_of(again).feedback("20260102-030405-0a0b0c")
+        ledger_of(again).recoveries(ErrorKind.TIMEOUT)
         with ledger_of(again).transaction() as transaction:
             transaction.set_state(STATE)
+            transaction.save_process(process_of(), [RECORD], 0)
         again.plan.execute(approved(again, write("README.md", "x\n")))
 
 
