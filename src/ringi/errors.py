@@ -125,6 +125,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NotLocal              a server that others could reach
 │   ├── NotTaken              a person's text that the plan cannot take
 │   ├── NotYours              a plan that somebody else proposed
+│   ├── NotPermitted          a user who may not plan and run here
 │   ├── NoTool                an outside tool that is missing
 │   ├── CheckFailed           a check before or after an execution
 │   ├── AlreadyDone           it can only be executed once
@@ -942,6 +943,12 @@ class NotYours(Refused):
     code = "not_yours"
     message = "{plan} is not a plan of {name}; nothing was changed."
     hint = "Propose one of your own, or change your own."
+
+
+class NotPermitted(Refused):
+    code = "not_permitted"
+    message = "{user} may not plan or run tasks here: {key} names {names}."
+    hint = "Ask one of them, or have {user} added there: ringi config show"
 
 
 class NoTool(Refused):

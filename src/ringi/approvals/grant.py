@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, NoReturn, Protocol
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ringi.approvals.permits import Permits, askers
 from ringi.approvals.proof import Proving, Wanted, approval_of, compose, signed, signer_now
 from ringi.approvals.run_terms import uncovered, unfit_terms
 from ringi.approvals.who import actor_at, refuse_agent, requester_of
@@ -74,6 +75,8 @@ class Granting(Proving, Protocol):
     def store(self) -> Store: ...
     @property
     def commands(self) -> Commands: ...
+    @property
+    def permits(self) -> Permits: ...
 
 
 class Grants:
@@ -197,7 +200,7 @@ class Grants:
     def refuse_newest(self, stored: StoredPlan, approvals: Sequence[Approval]) -> None:
         """If the newest came through a grant that never covers such a plan, no older one counts either."""
         for approval in approvals[-1:]:
-            if approval.proof.kind is ProofKind.GRANT and (why := _never(stored.document)):
+            if approval.proof.kind is ProofKind.GRANT and (why := _never(self._services, stored.document)):
                 _refuse(approval.proof.grant or "", why, f"p{stored.number}")
 
     def require_standing(self, plan: str, approval: Approval) -> None:
@@ -316,7 +319,7 @@ def _require_cover(
     if requester_of(document) != scope.requester:
         _refuse(grant.id, Text("it was given for what {name} asks for", name=scope.requester), plan)
     _require_time(services, standing, plan)
-    if why := _never(document):
+    if why := _never(services, document):
         _refuse(grant.id, why, plan)
     _require_run(services, stored, grant, subject)
     if why := _outside(services, scope, document.state.action_specs):
@@ -336,7 +339,7 @@ def _require_cover(
     _require_signed(services, grant, plan)
 
 
-def _never(document: PlanDocument) -> Text | None:
+def _never(services: Granting, document: PlanDocument) -> Text | None:
     """Why no standing approval covers it, however wide."""
     if document.change:
         return Text("a change plan is never covered: a person approves each one")
@@ -344,7 +347,7 @@ def _never(document: PlanDocument) -> Text | None:
         return Text("a commit is never covered")
     if any(given.is_rejection for given in document.state.feedback):
         return Text("a person rejected it once, and decides again")
-    return None
+    return services.permits.always_asked(*askers(services, document))
 
 
 def _require_run(

@@ -199,8 +199,8 @@ class Plan(Document, frozen=True):
     """A label for people; it proves nothing."""
     requester: str | UnsetType = UNSET
     """Who proposed it, as the program itself saw it: with:claude for an agent it started, or user:hanako."""
-    forked_from: str | UnsetType = UNSET
-    """The id of the plan that this one was made from."""
+    user: str | UnsetType = UNSET  # whose agent proposed it
+    forked_from: str | UnsetType = UNSET  # the plan that this one was made from
     left_out: tuple[str, ...] = ()
     """What the proposer changed but the plan cannot contain, each with the reason."""
 

@@ -252,6 +252,8 @@ class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
     """The enhanced instruction of the session, as it was approved."""
     created_at: str
     updated_at: str
+    created_by: str = ""
+    """The user who asked for it: it has at most their permissions, whoever continues it."""
     request_id: str = ""
     plan_sha256: str = ""
     """Of planning.json, which is stored beside it; empty as long as there is none."""

@@ -285,6 +285,8 @@ class SessionFacts(CamelDocument, frozen=True, kw_only=True):
     """An agent brings questions, decisions and the design; no model is asked."""
     findings: tuple[str, ...] = ()
     """What the agent found, each with its place: its words, which nobody checked."""
+    created_by: str = ""
+    """The user who began it."""
 
 
 class Brief(CamelDocument, frozen=True, kw_only=True):

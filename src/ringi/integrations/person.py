@@ -4,6 +4,7 @@ An agent that types an answer must not pass for a person. We recognise what an a
 that it sets and by the ancestors of this process. Both can be hidden; the threat model says so.
 """
 
+import grp
 import os
 import pwd
 from collections.abc import Callable, Iterable, Mapping
@@ -104,6 +105,32 @@ def _runs_agent(process: Ancestor) -> bool:
     In the sandbox `ringi with` is invisible; the arguments it gave bwrap are not.
     """
     return WITH_VARIABLE in process.argv or is_ringi_with(process.argv)
+
+
+def is_user(name: str) -> bool:
+    """Whether this machine knows a user of that name."""
+    try:
+        pwd.getpwnam(name)
+    except (KeyError, ValueError):
+        return False
+    return True
+
+
+def groups_of(user: str) -> frozenset[str]:
+    """As the machine's databases say now; none for a user that they do not know."""
+    try:
+        entry = pwd.getpwnam(user)
+        numbers = os.getgrouplist(user, entry.pw_gid)
+    except (KeyError, ValueError, OSError):
+        return frozenset()
+    return frozenset(map(_group, numbers))
+
+
+def _group(number: int) -> str:
+    try:
+        return grp.getgrgid(number).gr_name
+    except KeyError:
+        return str(number)
 
 
 class OverMcp(TerminalPerson):

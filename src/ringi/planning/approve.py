@@ -12,7 +12,6 @@ from ringi.domain.approval import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.instruction import ANSWER, NO_REASON, REASON, Instruction
 from ringi.domain.run import RUN_MACHINE, Run, RunPhase, run_id
-from ringi.domain.run_plan import RunPlan
 from ringi.domain.session import HANDED_ON, PlanningSession, short
 from ringi.errors import NotFound, SessionOver
 from ringi.planning import operations
@@ -74,7 +73,7 @@ def approve(services: SessionServices, stored: StoredSession, approver: str, pro
     record = prove(services, asked, data, proof, act=SignedAct.APPROVE, approver=approver, made_at=made_at)
     now = asked.expires_at
     plan = stored.facts.run_plan
-    run = replace(_run(services, session, plan, now), replaces=stored.facts.replaces)
+    run = replace(_run(services, stored, now), replaces=stored.facts.replaces)
     state, entries = settled(services, operations.approved(state_of(stored), run.run_id, now), ())
 
     def saving(transaction: SessionTransaction) -> StoredSession:
@@ -108,10 +107,11 @@ def covering(services: SessionServices, session: PlanningSession) -> Approval | 
     return covering_approval(services, history, lambda _: data)
 
 
-def _run(services: SessionServices, session: PlanningSession, plan: RunPlan | None, now: str) -> Run:
+def _run(services: SessionServices, stored: StoredSession, now: str) -> Run:
     """It waits in phase planning until somebody starts it."""
+    session, plan, creator = stored.session, stored.facts.run_plan, stored.facts.created_by
     if plan is not None:
-        return run_of(plan, session.session_id, enhanced_instruction(session), now)
+        return run_of(plan, session.session_id, enhanced_instruction(session), now, creator)
     # Sessions that came to their review before there were plans.
     return Run(
         run_id=run_id(now, services.ids()),
@@ -120,6 +120,7 @@ def _run(services: SessionServices, session: PlanningSession, plan: RunPlan | No
         instruction=enhanced_instruction(session),
         created_at=now,
         updated_at=now,
+        created_by=creator,
     )
 
 

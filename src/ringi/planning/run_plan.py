@@ -95,7 +95,7 @@ def _constraints(session: PlanningSession) -> Iterator[str]:
             yield f"{question.question} → {question.answer}"
 
 
-def run_of(plan: RunPlan, session_id: str, instruction: str, now: str) -> Run:
+def run_of(plan: RunPlan, session_id: str, instruction: str, now: str, created_by: str) -> Run:
     """It waits in phase planning until somebody starts it."""
     return Run(
         run_id=plan.run_id,
@@ -104,6 +104,7 @@ def run_of(plan: RunPlan, session_id: str, instruction: str, now: str) -> Run:
         instruction=instruction,
         created_at=now,
         updated_at=now,
+        created_by=created_by,
         request_id=plan.request_id,
         plan_sha256=codec.digest(codec.canonical(plan)),
         work_branch=plan.work_branch,

@@ -3,6 +3,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from ringi.approvals.permits import Permits
+
 if TYPE_CHECKING:  # only names of types
     from collections.abc import MutableMapping
     from contextlib import AbstractContextManager
@@ -38,3 +40,5 @@ class SessionServices(NamedTuple):
     """What a run would begin from."""
     requests: Callable[[], Iterable[str]]
     """The ids of the files in `requests/`."""
+    permits: Permits = Permits()
+    """Who may plan."""

@@ -92,7 +92,7 @@ class _Sessions:
         return approve.covering(self._services, self.get(session_id).session)
 
     def _begun(self, instruction: str) -> State:
-        facts = SessionFacts(language=language_of(instruction))
+        facts = SessionFacts(language=language_of(instruction), created_by=self._services.person.user())
         return operations.begun(self._new_id(), instruction, facts, self._services.clock.now())
 
     def plan_now(self, session_id: str) -> RunPlan:
@@ -147,11 +147,14 @@ class PlanningTool(_Sessions):
     ) -> SessionView:
         """A new session, saved; the model is next, or an agent in its place: `bring`.
 
-        It may begin with a request, or plan a run anew.
-        Raises BadInstruction, UnknownModel, NoModelKey, NoExtra.
+        It may begin with a request, or plan a run anew, which stays its creator's.
+        Raises NotPermitted, BadInstruction, UnknownModel, NoModelKey, NoExtra.
         """
         services = self._services
         state = self._begun(instruction).knowing(request=request, replaces=replaces)
+        if replaces and (creator := services.store.run(replaces).created_by):
+            state = state.knowing(created_by=creator)
+        services.permits.require_allowed(state.facts.created_by, services.person.user())
         if agent_brings:
             state = with_context(services, state).knowing(agent_brings=True)
         else:
@@ -170,7 +173,7 @@ class PlanningTool(_Sessions):
         Checked like a model's answer. Raises BadBrought with everything that is wrong, and saves nothing;
         NotAsked if somebody else is next, SessionOver, SessionRace.
         """
-        stored = righted(self._services, self.get(session_id))
+        stored = righted(self._services, _permitted(self._services, self.get(session_id)))
         _require(stored, AgentPending, Text("What an agent brings"))
         due = pending(state_of(stored))
         assert isinstance(due, AgentPending)  # noqa: S101  # for the type checker
@@ -185,7 +188,7 @@ class PlanningTool(_Sessions):
         SessionFailed if the model failed: then the session is saved as failed and can be resumed. Raises Busy
         if another process is working on it.
         """
-        stored = self.get(session_id)
+        stored = _permitted(self._services, self.get(session_id))
         if instead_of_agent and stored.facts.agent_brings:
             self._services.model()  # without a model it stays the agent's
             state = state_of(stored).knowing(agent_brings=False)
@@ -200,7 +203,7 @@ class PlanningTool(_Sessions):
         With `question_id`, raises NotAsked if another question is current. Raises BadAnswer if the answer is
         empty, too long, or a number without an option; SessionOver. The model may be next: `go_on`.
         """
-        stored = self.get(session_id)
+        stored = _permitted(self._services, self.get(session_id))
         _require(stored, QuestionPending, question_id or Text("an answer"), question_id)
         session = stored.session
         text = _numbered(session.questions[session.current_question_index], text, short(session.session_id))
@@ -209,7 +212,7 @@ class PlanningTool(_Sessions):
 
     def skip(self, session_id: str, *, question_id: str = "", actor: Actor = Actor.USER) -> SessionView:
         """Leaves the question without an answer; it is not asked again."""
-        stored = self.get(session_id)
+        stored = _permitted(self._services, self.get(session_id))
         _require(stored, QuestionPending, question_id or Text("a skip"), question_id)
         state = operations.skipped(state_of(stored), self._services.clock.now())
         return self._save(stored, state, EventKind.SESSION_ANSWERED, actor)
@@ -219,7 +222,7 @@ class PlanningTool(_Sessions):
 
         Also resumes a failed session.
         """
-        stored = self.get(session_id)
+        stored = _permitted(self._services, self.get(session_id))
         _require_open(stored)
         return self._save(stored, operations.back(state_of(stored)), EventKind.SESSION_RESUMED, actor)
 
@@ -236,7 +239,7 @@ class PlanningTool(_Sessions):
 
         A choice that came through an agent says so: the reason is part of what is approved.
         """
-        stored = self.get(session_id)
+        stored = _permitted(self._services, self.get(session_id))
         if actor is Actor.AI:
             rationale = f"{CHOSEN_BY_AGENT}: {rationale}" if rationale.strip() else CHOSEN_BY_AGENT
         _require(stored, DecisionPending, decision_id or Text("a decision"), decision_id)
@@ -253,7 +256,7 @@ class PlanningTool(_Sessions):
 
     def approve(self, session_id: str, approver: str, proof: Proof) -> SessionView:
         """Creates the run, which waits in phase planning. Typed answers count only if a person sits there."""
-        stored = _in_review(self.get(session_id))
+        stored = _in_review(_permitted(self._services, self.get(session_id)))
         return _view(approve.approve(self._services, stored, approver, proof))
 
     def reject(self, session_id: str, feedback: str) -> SessionView:
@@ -290,18 +293,26 @@ class PlanningTool(_Sessions):
 
         A failed session returns to the phase in which it failed. Does nothing if nothing is wrong.
         """
-        return _view(resume(self._services, self.get(session_id)))
+        return _view(resume(self._services, _permitted(self._services, self.get(session_id))))
 
     def take_in(self, data: bytes, what: str, *, actor: Actor = Actor.USER) -> SessionView:
         """Imports a session from a file; approvals in the file do not count.
 
         If the id is already in use, the session gets a new one.
         """
+        user = self._services.person.user()
+        self._services.permits.require_allowed(user)
         session = read_session(data, what)
         if self._known(session.session_id):
             session = replace(session, session_id=self._new_id())
         event = NewEvent(EventKind.SESSION_TAKEN_IN, actor, writable(what))
-        return _view(add(self._services, taken(session), event))
+        return _view(add(self._services, taken(session).knowing(created_by=user), event))
+
+
+def _permitted(services: SessionServices, stored: StoredSession) -> StoredSession:
+    """For whoever goes on with it. Raises NotPermitted."""
+    services.permits.require_allowed(stored.facts.created_by, services.person.user())
+    return stored
 
 
 def _view(stored: StoredSession) -> SessionView:

@@ -12,6 +12,7 @@ from msgspec import UNSET
 from ringi.approvals.cover import History, covering_approval
 from ringi.approvals.grant import Grants
 from ringi.approvals.kinds import of_plan
+from ringi.approvals.permits import refused_danger
 from ringi.approvals.proof import About, approval_of, compose, prove, require_answer
 from ringi.approvals.request import open_request, request_of
 from ringi.approvals.who import actor_at, asks_for_own, refuse_agent, require_own
@@ -130,6 +131,8 @@ def _require_fit(services: Services, stored: StoredPlan, selection: SpecSelectio
     if changed := unlike_their_hashes(specs):
         why = Text("the content of {path} is not what its hash says", path=changed[0].base.path)
         raise InvalidSpecs(plan=name, issues=why)
+    if danger := refused_danger(services, lambda: stored.document, specs):
+        raise InvalidSpecs(plan=name, issues=danger)
     if wrong := differing(services.tree, files_of(specs)):
         raise Stale(plan=name, paths=", ".join(wrong))
 

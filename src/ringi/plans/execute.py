@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ringi.approvals.permits import refused_danger
 from ringi.domain import codec
 from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, files_of
 from ringi.domain.events import Actor, EventKind
@@ -70,6 +71,8 @@ def execute(services: Services, plan_id: str, *, leaves: bool = False) -> Execut
             require_free(services, stored, leaves=leaves)
         specs = _remaining(services, record, approval)
         _require_runnable(stored, specs, cut_off(services, record.executions))
+        if why := refused_danger(services, lambda: stored.document, specs):
+            raise InvalidSpecs(plan=f"p{stored.number}", issues=why)
         planned = stored.document.state.planned_checks
         checked = check.require_before(services, stored, planned) if approval and planned else ()
         contents = _contents(services, stored, specs)

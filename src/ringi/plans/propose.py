@@ -1,12 +1,13 @@
 """Proposes plans and sets their specs; other specs make a new version. The same rules for every caller."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ringi.approvals.permits import refused_danger
 from ringi.approvals.who import actor_at, refuse_agent, require_own
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import (
@@ -109,6 +110,7 @@ def new_plan(
     title = title_of(content)
     if not title:
         raise EmptyPlan
+    requester = requester or services.person.requester()
     plan = Plan(
         id=plan_id or services.ids(),
         title=title,
@@ -120,7 +122,8 @@ def new_plan(
         version=1,
         proposer=proposer,
         left_out=tuple(left_out),
-        requester=requester or services.person.requester(),
+        requester=requester,
+        user=services.person.user() if requester.startswith("with:") else UNSET,
     )
     return PlanDocument(plan=plan, state=PlanState(status=PlanStatus.PROPOSED))
 
@@ -181,6 +184,7 @@ def propose_specs(
     basis, since = (merged.basis, merged.since) if merged else ({}, {})
     specs = with_renames(specs, services.tree, services.rules, basis)
     validated = validate(specs, services.tree, services.rules, basis, since, actor=actor)
+    validated = permitted(services, lambda: document, validated)
     if validated.problems:
         raise UnfitSpecs(why=validated.problems[0])
     if merged:
@@ -219,6 +223,7 @@ def set_specs(
     author = author_of(services, plan_id, actor)
     validated = validate(specs, tree, services.rules, basis, since, actor=author)
     validated = without_lines(services, validated)
+    validated = permitted(services, lambda: services.store.plan(plan_id).document, validated)
     if keep_good and not validated.report.ok and services.store.plan(plan_id).document.state.action_specs:
         return validated
     bases, kept_until = _bases(services, validated, seen)
@@ -246,6 +251,15 @@ def set_specs(
         for data in bases:
             transaction.put_bytes(data, kept_until)
     return validated
+
+
+def permitted(services: Services, document: Callable[[], PlanDocument], validated: Validated) -> Validated:
+    """With what is wrong if one of those who ask for it may not."""
+    why = refused_danger(services, document, validated.report.normalized)
+    if why is None:
+        return validated
+    report = msgspec.structs.replace(validated.report, ok=False, issues=(*validated.report.issues, str(why)))
+    return validated._replace(report=report, problems=(*validated.problems, why))
 
 
 def as_seen(tree: Tree, basis: Basis, seen: Mapping[str, bytes]) -> Tree:

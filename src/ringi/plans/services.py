@@ -3,6 +3,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ringi.approvals.permits import Permits
+
 if TYPE_CHECKING:  # only names of types
     from ringi.domain.plan import PlannedChecks
     from ringi.domain.prompt import Budget
@@ -87,6 +89,8 @@ class Services(NamedTuple):
     """Makes the tree of a run's branch what is committed, with these files (bytes, permission bits) on top;
     not if it is the person's own.
     """
+    permits: Permits = Permits()
+    """What the people behind a plan may do."""
     on_branch: Callable[[str], Services] | None = None
     """The services of a run's branch, whether its tree is there or not."""
 

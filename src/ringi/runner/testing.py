@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from ringi.domain.run import Evidence, Finding, Run, Severity, StepState, StepStatus, StopCode
 from ringi.domain.run_plan import RunRole
+from ringi.errors import UnfitSpecs
 from ringi.runner.carrier import Carrier, stop_of
 from ringi.runner.gates import e2e_commands, unit_commands
 from ringi.runner.machine import with_step
@@ -123,7 +124,12 @@ def _diff(carrier: Carrier, run: Run, state: StepState) -> str:
 def _propose(carrier: Carrier, index: int, run: Run) -> None:
     step, state = carrier.plan.steps[index], run.steps[index]
     after = [] if carrier.bench.sandboxed() else [command for _, command in _gates(carrier, index)]
-    version = carrier.bench.propose(run, step, state, after)
+    try:
+        version = carrier.bench.propose(run, step, state, after)
+    except UnfitSpecs as error:
+        why = Text("{why}", why=error.details["why"])
+        carrier.halt(stop_of(StopCode.UNFIT_CHANGES, why, f"ringi retry {run.run_id}", step), run)
+        return
     carrier.save(with_step(run, index, status=_S.PROPOSED, plan_version=version), f"{step.step_id}: proposed")
 
 

@@ -64,7 +64,8 @@ def engine_of(workspace: OpenWorkspace, on_progress: OnProgress = lambda _: None
 
 
 def outline(workspace: OpenWorkspace, request: str, on_progress: OnProgress = lambda _: None) -> Outlined:
-    """Raises BadInstruction, and OutlineFailed if the model does not answer."""
+    """Raises NotPermitted, BadInstruction, and OutlineFailed if the model does not answer."""
+    workspace.services.permits.require_allowed(workspace.person.user())
     words = request.strip()
     if why := unfit(words, LONGEST_INSTRUCTION):
         raise BadInstruction(why=why)

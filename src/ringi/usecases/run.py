@@ -43,9 +43,13 @@ def run_steps(
     options: RunOptions = RunOptions(),  # noqa: B008  # a tuple
     on_event: Callable[[RunEvent], None] = lambda _: None,
 ) -> Run:
-    """The caller holds the lock of the run. Asks nobody; a stop says what is needed. Raises RunOver."""
-    services = _services(workspace, run_id, options, on_event)
+    """The caller holds the lock of the run. Asks nobody; a stop says what is needed.
+
+    Raises RunOver, NotPermitted.
+    """
     stored = workspace.sessions.stored_run(run_id)
+    workspace.services.permits.require_allowed(stored.run.created_by, workspace.person.user())
+    services = _services(workspace, run_id, options, on_event)
     plan = workspace.sessions.run_plan(run_id)
     require_current(stored.run)
     if plan is None:
@@ -85,6 +89,8 @@ def _ready(workspace: OpenWorkspace, bench: Bench, run: Run, plan: RunPlan, opti
         run = _chosen(run, options, sandboxed=bench.sandboxed())
         if covering(workspace, run.run_id) is None:
             return _unapproved(run)
+    if workspace.services.permits.always_asked(run.created_by, workspace.person.user()):
+        run = replace(run, review=Review.EACH)
     run = replace(
         run,
         allowed=tuple(dict.fromkeys([*run.allowed, *options.allow])),

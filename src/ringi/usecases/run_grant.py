@@ -43,6 +43,8 @@ def draft_for_run(workspace: OpenWorkspace, name: str, wanted: Wanted, expires_a
     if plan is None:
         raise NotFound(what=Text("planning.json"), name=run.run_id, see=f"ringi status {run.run_id}")
     require_open(run)
+    if why := workspace.services.permits.always_asked(run.created_by, workspace.person.user()):
+        raise BadGrant(why=why)
     require_no_main_branch(workspace, run)
     lines = wanted.lines or sum(
         min(step.scope.max_diff_lines, plan.limits.max_diff_lines) for step in plan.steps

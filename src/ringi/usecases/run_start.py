@@ -219,10 +219,17 @@ def add_run(
     reason: str = "",
     replaces: str = "",
 ) -> Run:
-    """A run in phase planning that a person has to approve; it takes the place of another one, if given."""
-    run = run_of(plan, session_id, instruction, workspace.clock.now())
+    """A run in phase planning that a person has to approve; it takes the place of another one, if given.
+
+    That one's creator stays. Raises NotPermitted.
+    """
+    actor = workspace.person.user()
+    run = run_of(plan, session_id, instruction, workspace.clock.now(), actor)
     if replaces:
-        run = replace(run, replaces=replaces, implementer=workspace.sessions.run(replaces).implementer)
+        before = workspace.sessions.run(replaces)
+        creator = before.created_by or actor
+        run = replace(run, replaces=replaces, implementer=before.implementer, created_by=creator)
+    workspace.services.permits.require_allowed(run.created_by, actor)
     with workspace.sessions.transaction() as transaction:
         take_over(workspace.sessions, transaction, run)
         transaction.add_run(run, NewEvent(EventKind.RUN_CREATED, Actor.USER, reason or session_id), plan)

@@ -40,6 +40,7 @@ from ringi.wiring.commands import PlanChecks, PlanCommands
 from ringi.wiring.config import Loaded, Origin, load
 from ringi.wiring.config_keys import MOST_DOLLARS, MOST_TOKENS, Config, Role
 from ringi.wiring.models import budget_of, choose
+from ringi.wiring.permits import permits_of
 from ringi.wiring.signers import accepted_lists, configured_proof, offered_lists, signatures_of
 from ringi.wiring.system import SystemClock, new_file_mode, new_id
 from ringi.workspace.places import Places, places_of
@@ -173,6 +174,7 @@ def _services(
         model=lambda: _model(places, loaded, environment),
         model_budget=budget_of(config),
         code=cache(lambda: code_of(places, tree, config, environment)),
+        permits=permits_of(config),
     )
 
     def on_branch(run_id: str) -> Services:
@@ -262,6 +264,7 @@ def session_services(
         sleep=time.sleep,
         base_branch=lambda: branch_of(places.root) or MAIN_BRANCH,
         requests=lambda: request_files(places.root),
+        permits=services.permits,
     )
 
 

@@ -225,6 +225,8 @@ class Permissions(Section, frozen=True):
     """Empty: everybody."""
     auto_execution_allowed: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=USER)] = ()
     always_require_approval: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=USER)] = ()
+    dangerous_operations: Annotated[tuple[str, ...], Rule(Guard.NARROWED, form=USER)] = ()
+    """Who may ask for them. Empty: everybody."""
 
 
 class Planning(Section, frozen=True):

@@ -55,7 +55,7 @@ BOUNDED: dict[type[Any], Document] = {
 # The names of the specification, written down once more; a renamed field breaks files that people have.
 FIELDS: dict[type[Document], str] = {
     plan.Plan: "id title content sources rationale tags created_at version proposer"
-    " requester forked_from left_out",
+    " requester user forked_from left_out",
     plan.MessageRef: "message_id timestamp",
     plan.PlanState: "status action_specs selection approvals previews checks planned_checks"
     " check_commands commit feedback executions comments amended_from"
@@ -207,7 +207,8 @@ FIELDS: dict[type[Document], str] = {
     session.DesignStep: "title targetPaths criteria testCommands",
     session.Design: "acceptanceCriteria targetPaths testCommands assumptions outOfScope openPoints steps",
     session.SessionFacts: "language model usage failedIn designed feedback project context snapshot restless"
-    " design files missing code readIn rejected draft wrong runPlan request replaces agentBrings findings",
+    " design files missing code readIn rejected draft wrong runPlan request replaces agentBrings findings"
+    " createdBy",
     session.FromRequest: "requestId path request",
     session.OpenCall: "purpose model counted usage",
     session.Brief: "instruction language project questions decisions feedback",
@@ -223,9 +224,9 @@ FIELDS: dict[type[Document], str] = {
     session.ApprovedSession: "runId",
     session.CancelledSession: "",
     session.SessionView: "sessionId instruction status pending usage model found",
-    run.Run: "schema_version run_id planning_session_id phase instruction created_at updated_at request_id"
-    " plan_sha256 work_branch base_branch base_commit current_step_index steps review in_place most_steps"
-    " allowed tests implementer base_tree copy_id stop stopped_in replaces"
+    run.Run: "schema_version run_id planning_session_id phase instruction created_at updated_at created_by"
+    " request_id plan_sha256 work_branch base_branch base_commit current_step_index steps review in_place"
+    " most_steps allowed tests implementer base_tree copy_id stop stopped_in replaces"
     " replaced_by undone",
     run.Stop: "reason_code message next_action step_id detail",
     run.Spent: "input_tokens output_tokens dollars seconds",
@@ -269,9 +270,9 @@ FIELDS: dict[type[Document], str] = {
     " error message changed tree group plan_id started_at duration_sec",
     process.RevisionRecord: "number at reflection revision digest by strategy approved",
     process.Feedback: "feedback_id run_id at who agent source text",
-    process.Process: "process_id run_id step_id task phase plan done actions failures revisions revised history"
-    " heard tree waits waiting_since proposed planning execution reflection calls elapsed_sec completion"
-    " created_at updated_at",
+    process.Process: "process_id run_id step_id task phase plan done actions failures revisions revised"
+    " history heard tree waits waiting_since proposed planning execution reflection calls elapsed_sec"
+    " completion created_at updated_at",
     process.Recovery: "kind tool strategy helped failed",
     planning.Outline: "request outcome model context context_tokens plan planning_json findings notes calls"
     " usage",

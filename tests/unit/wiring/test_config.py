@@ -90,6 +90,7 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "planning.permissions.allowed_users": (["admin-team", "developer-group"], ["admin-team"]),
     "planning.permissions.auto_execution_allowed": (["trusted-user"], ["other"]),
     "planning.permissions.always_require_approval": (["external-contributor"], ["other"]),
+    "planning.permissions.dangerous_operations": (["admin-team", "group:wheel"], ["admin-team"]),
     "tracing.provider": ("opentelemetry", "opentelemetry"),
     "tracing.spans": (["planning.understand_goal"], ["x.y"]),
 }
@@ -311,6 +312,7 @@ def test_what_guards_is_named():
         "planning.permissions.allowed_users": Guard.NARROWED,
         "planning.permissions.auto_execution_allowed": Guard.TRUSTED,
         "planning.permissions.always_require_approval": Guard.ADDED,
+        "planning.permissions.dangerous_operations": Guard.NARROWED,
         "tracing.enabled": Guard.TRUSTED,
     }
 

@@ -17,6 +17,7 @@ from ringi.domain.plan import ALL_SPECS, PlanDocument, SpecSelection, risk_of, s
 from ringi.domain.risk import Risk
 from ringi.errors import NotRequested, NotTogether, PlanChanged
 from ringi.text import Text
+from ringi.usecases.permits import always_asked
 from ringi.usecases.prompter import APPROVE, is_yes, typed_digest
 from ringi.views import words
 from ringi.views.approval import proof
@@ -122,6 +123,8 @@ def _require_together(app: App, documents: Sequence[PlanDocument]) -> None:
     if not allowed:
         raise NotTogether(why=Text("the configuration does not allow it"))
     for document in documents:
+        if why := always_asked(app.workspace, document):
+            raise NotTogether(why=why)
         risk = risk_of(document)
         if risk not in allowed:
             name = app.workspace.plan_name(document.plan.id)

@@ -33,6 +33,7 @@ from ringi.errors import (
 )
 from ringi.planning.operations import option_of
 from ringi.text import Text
+from ringi.usecases.permits import skips_question
 from ringi.usecases.prompter import agrees, is_yes
 from ringi.usecases.review import ReviewEnd
 from ringi.usecases.session_review import ReviewedSession, SessionReview, cancelled, exit_code
@@ -238,7 +239,8 @@ class Dialogue:
     def _approved(self, run_id: str) -> int:
         self.driver.tell_run(run_id)
         try:
-            if self._at_once or is_yes(self.lines.answer(Text("Execute now? [y/n]"))):
+            unasked = self._at_once or skips_question(self.driver.app.workspace, run_id)
+            if unasked or is_yes(self.lines.answer(Text("Execute now? [y/n]"))):
                 self.run_id = run_id
                 return 0
         except (EOFError, KeyboardInterrupt):
