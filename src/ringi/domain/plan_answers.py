@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from ringi.domain.base import Document
-from ringi.domain.planning import Complexity
+from ringi.domain.planning import ActionStatus, Complexity
 
 _Line = Annotated[str, Meta(min_length=1, max_length=1_200)]
 _Text = Annotated[str, Meta(max_length=4_000)]
@@ -95,6 +95,9 @@ class NewChange(Document, frozen=True):
     purpose: _Text = ""
     expected_outcome: _Text = ""
     fallback_strategy: _Text = ""
+    file: Annotated[str, Meta(max_length=500)] = ""
+    arguments: Annotated[str, Meta(max_length=20_000)] = ""
+    """A JSON object, as text: services that enforce a schema know no free one."""
     writes: Annotated[tuple[NewWrite, ...], _at_most(20)] = ()
 
 
@@ -102,3 +105,20 @@ class NewReplan(Document, frozen=True):
     reason: _Line
     changes: Annotated[tuple[NewChange, ...], _at_most(20)]
     reasoning: _Text = ""
+
+
+class NewReflection(Document, frozen=True):
+    """What a model makes of the result of an action."""
+
+    status: ActionStatus
+    evaluation: _Line
+    alignment_with_plan: _Text = ""
+    issues_identified: _Lines = ()
+    root_cause_analysis: _Text = ""
+    missing: _Text = ""
+    """What would have to be known to judge it; empty if it can be judged."""
+    reason: _Text = ""
+    changes: Annotated[tuple[NewChange, ...], _at_most(5)] = ()
+    """None if the plan stays as it is."""
+    recommendations: _Lines = ()
+    """For a person, if it cannot go on by itself."""

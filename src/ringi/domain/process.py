@@ -137,6 +137,8 @@ class RevisionRecord(OpenDocument, frozen=True, kw_only=True, omit_defaults=True
     revision: PlanRevision
     digest: str
     """Of the plan that it made: one that comes again is a loop."""
+    before: str = ""
+    """The digest of the plan that it revised."""
     by: str = ""
     """rules, the model, or the person whose feedback it is."""
     strategy: str = ""
@@ -186,6 +188,8 @@ class Process(OpenDocument, frozen=True, kw_only=True, omit_defaults=True):
     """The newest; older ones are summarised in `history`."""
     revised: int = 0
     """All of them."""
+    attempts: int = 0
+    """Those since a person last had a say, which are limited."""
     history: tuple[str, ...] = ()
     heard: tuple[str, ...] = ()
     """Ids of the feedback that was taken into account."""

@@ -347,7 +347,9 @@ class Purpose(StrEnum):
     EXTRACTION = "extraction"
     EXPLANATION = "explanation"
     STEP = "step"
-    """The change of one step of a run."""
+    """What is done next for one step of a run."""
+    REFLECTION = "reflection"
+    """What a result means for the plan."""
     VERDICT = "verdict"
     """Whether that change is good."""
 

@@ -1,6 +1,6 @@
 """What a model is told when it plans (PP-23): the rules of the process, and the material they are about."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from ringi.domain.planning import GoalUnderstanding, PlanningBrief, PlanningDocument, Subtask
@@ -97,6 +97,13 @@ def _made(plan: PlanningDocument, purpose: Purpose) -> Iterator[tuple[str, str]]
         yield "goal", _goal(plan.goal_understanding)
     if plan.task_decomposition and purpose in {Purpose.ACTIONS, Purpose.REPLAN}:
         yield "subtasks", "\n".join(map(_subtask, plan.task_decomposition.subtasks))
+
+
+def plan_shown(plan: PlanningDocument, done: Collection[str]) -> str:
+    """Its goal and its tasks, a line each."""
+    subtasks = plan.task_decomposition.subtasks if plan.task_decomposition else ()
+    lines = [_goal(plan.goal_understanding)] if plan.goal_understanding else []
+    return "\n".join([*lines, *(_subtask(one) + (" [done]" if one.id in done else "") for one in subtasks)])
 
 
 def _goal(goal: GoalUnderstanding) -> str:

@@ -1,12 +1,13 @@
 """Applies a revision to a plan (PP-8): what it does not name stays."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from msgspec import UNSET
 from msgspec.structs import fields, replace
 
+from ringi.domain import codec
 from ringi.domain.plan_answers import NewChange, NewReplan
 from ringi.domain.planning import (
     ActionPlan,
@@ -21,10 +22,19 @@ from ringi.domain.planning import (
     TaskDecomposition,
 )
 from ringi.domain.session import TargetPath
+from ringi.errors import BadDocument
 from ringi.planning.order import Order, normal, ordered
 
-_OF_ACTION: Final = re.compile(r"(.+)_action_\d+")
+_OF_ACTION: Final = re.compile(r"(.+)_action_(\d{1,9})", re.DOTALL)
 """The specification names actions so: task_1_action_1."""
+_CHANGEABLE: Final[Mapping[str, type]] = {
+    **dict.fromkeys(("tool", "purpose", "expected_outcome", "fallback_strategy", "file", "description"), str),
+    "arguments": dict,
+    "writes": list,
+}
+"""What a revision may say of an action; an order follows from what depends on what."""
+_LEFT_OUT: Final = frozenset(["arguments", "file", "expected_outcome", "fallback_strategy"])
+"""None takes these away."""
 _ACTION_FIELDS: Final = frozenset(field.name for field in fields(PlannedAction)) - {"extra"}
 
 
@@ -40,6 +50,8 @@ def _change(new: NewChange) -> Change:
         "expected_outcome": new.expected_outcome.strip(),
         "fallback_strategy": new.fallback_strategy.strip(),
         "before_task": new.before_task.strip(),
+        "file": normal(new.file) if new.file.strip() else "",
+        "arguments": _arguments(new.arguments),
     }
     given: dict[str, Any] = {name: value for name, value in named.items() if value}
     if new.writes:
@@ -53,10 +65,19 @@ def _change(new: NewChange) -> Change:
     return RemoveAction(action_id=new.action_id.strip())
 
 
+def _arguments(text: str) -> dict[str, Any]:
+    """None that can be read: the call is asked for once more."""
+    try:
+        found = codec.parsed(text.encode(errors="replace"), "arguments") if text.strip() else {}
+    except BadDocument:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def revised(plan: PlanningDocument, revision: PlanRevision) -> PlanningDocument:
     """Without effect if a change names no task of the plan; strings only tell what changed."""
-    subtasks = list(plan.task_decomposition.subtasks) if plan.task_decomposition else []
     actions = list((plan.action_plan.actions or ()) if plan.action_plan else ())
+    subtasks = _subtasks(plan, actions)
     for change in revision.changes or ():
         match change:
             case AddAction():
@@ -64,13 +85,85 @@ def revised(plan: PlanningDocument, revision: PlanRevision) -> PlanningDocument:
             case ModifyAction():
                 subtasks, actions = _modified(subtasks, actions, change)
             case RemoveAction():
-                subtasks, actions = _removed(subtasks, actions, _task(change.action_id, subtasks))
+                subtasks, actions = _without(subtasks, actions, change.action_id)
     before = plan.task_decomposition or TaskDecomposition(subtasks=())
     return replace(
         plan,
         task_decomposition=replace(before, subtasks=tuple(subtasks)),
         action_plan=_in_order(plan.action_plan or ActionPlan(), subtasks, actions),
     )
+
+
+def least(plan: PlanningDocument, revision: PlanRevision, done: Collection[str] = ()) -> PlanRevision | None:
+    """Only the changes that it names and that change something; None if there are none.
+
+    What is done stays as it is, and so does whatever a plan in other words would change beside its changes.
+    """
+    now = revised(plan, PlanRevision())
+    kept: list[Change] = []
+    for change in revision.changes or ():
+        sound = None if isinstance(change, str) else _sound(change, now, done)
+        after = revised(now, PlanRevision(changes=(sound,))) if sound else now
+        if sound and codec.canonical(after) != codec.canonical(now):
+            kept.append(sound)
+            now = after
+    if not kept:
+        return None
+    return PlanRevision(reason=revision.reason, changes=tuple(kept))
+
+
+def _sound(change: Change, plan: PlanningDocument, done: Collection[str]) -> Change | None:
+    tasks = plan.task_decomposition.subtasks if plan.task_decomposition else ()
+    if isinstance(change, AddAction):
+        action = change.action
+        if action.task_id and action.task_id in done:
+            return None
+        before = UNSET if _task(action.before_task or "", tasks) in done else action.before_task
+        given = {name: getattr(action, name) or UNSET for name in _CHANGEABLE if name != "writes"}
+        kind = action.action_type or "tool_call"
+        extra = _fitting({"writes": action.extra.get("writes")})
+        new = PlannedAction(
+            task_id=action.task_id, action_type=kind, before_task=before, extra=extra, **given
+        )
+        return AddAction(action=new)
+    if _task(change.action_id, tasks) in done:
+        return None
+    if isinstance(change, ModifyAction):
+        return ModifyAction(action_id=change.action_id, updates=_fitting(change.updates))
+    return RemoveAction(action_id=change.action_id)
+
+
+def _fitting(updates: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in updates.items():
+        if value is None and name in _LEFT_OUT:
+            found[name] = None
+        elif name == "writes" and isinstance(value, list):
+            found[name] = [
+                {"path": normal(one["path"]), "new": one.get("new") is True}
+                for one in value
+                if isinstance(one, dict) and isinstance(one.get("path"), str)
+            ]
+        elif name in _CHANGEABLE and isinstance(value, _CHANGEABLE[name]):
+            found[name] = value
+    return {name: value for name, value in found.items() if value != []}
+
+
+def _subtasks(plan: PlanningDocument, actions: Iterable[PlannedAction]) -> list[Subtask]:
+    """A plan may have actions alone: each is a task then."""
+    subtasks = list(plan.task_decomposition.subtasks) if plan.task_decomposition else []
+    if subtasks:
+        return subtasks
+    named = {one.task_id: one for one in reversed(list(actions)) if one.task_id}
+    return [
+        Subtask(
+            id=name,
+            description=one.description or one.purpose or name,
+            dependencies=one.dependencies,
+            required_tools=(one.tool,) if one.tool else UNSET,
+        )
+        for name, one in reversed(named.items())
+    ]
 
 
 def _in_order(plan: ActionPlan, subtasks: Iterable[Subtask], actions: Iterable[PlannedAction]) -> ActionPlan:
@@ -103,6 +196,16 @@ def _task(action_id: str, subtasks: Iterable[Subtask]) -> str:
     return action_id if action_id in ids or not match else match[1]
 
 
+def _named(action_id: str, subtasks: Iterable[Subtask], actions: Iterable[PlannedAction]) -> list[int]:
+    """The places of the actions that are meant: one of several of a task, or all that it has."""
+    task = _task(action_id, subtasks)
+    places = [at for at, one in enumerate(actions) if one.task_id == task]
+    match = _OF_ACTION.fullmatch(action_id)
+    if match and task != action_id and 1 <= int(match[2]) <= len(places) and len(places) > 1:
+        return [places[int(match[2]) - 1]]
+    return places
+
+
 def _added(subtasks: list[Subtask], actions: list[PlannedAction], action: PlannedAction) -> _Parts:
     ids = {task.id for task in subtasks}
     name = action.task_id or next(f"task_{n}" for n in range(len(ids) + 1) if f"task_{n}" not in ids)
@@ -128,20 +231,42 @@ def _added(subtasks: list[Subtask], actions: list[PlannedAction], action: Planne
 
 
 def _modified(subtasks: list[Subtask], actions: list[PlannedAction], change: ModifyAction) -> _Parts:
-    task = _task(change.action_id, subtasks)
-    known = {name: value for name, value in change.updates.items() if name in _ACTION_FIELDS}
-    rest = {name: value for name, value in change.updates.items() if name not in _ACTION_FIELDS | {"writes"}}
+    task, places = _task(change.action_id, subtasks), _named(change.action_id, subtasks, actions)
+    updates = {name: UNSET if value is None else value for name, value in change.updates.items()}
+    known = {name: value for name, value in updates.items() if name in _ACTION_FIELDS}
+    rest = {name: value for name, value in updates.items() if name not in _ACTION_FIELDS | {"writes"}}
+    if "arguments" not in known and known.keys() & {"tool", "file", "description"}:
+        known["arguments"] = UNSET  # they were for what it was before: the call is asked for anew
+    whole = len(places) == sum(one.task_id == task for one in actions)
     changed = [
-        replace(one, **known, extra={**one.extra, **rest}) if one.task_id == task else one for one in actions
+        replace(one, **_own_words(known, one, whole=whole), extra={**one.extra, **rest})
+        if at in places
+        else one
+        for at, one in enumerate(actions)
     ]
+    if not whole:
+        return subtasks, changed
     own: dict[str, Any] = {}
-    if words := change.updates.get("description"):
+    if words := updates.get("description"):
         own["description"] = words
-    if tool := change.updates.get("tool"):
+    if tool := updates.get("tool"):
         own["required_tools"] = (tool,)
-    if writes := change.updates.get("writes"):
+    if writes := updates.get("writes"):
         own["writes"] = tuple(TargetPath(one["path"], one["new"]) for one in writes)
     return [replace(one, **own) if own and one.id == task else one for one in subtasks], changed
+
+
+def _own_words(known: Mapping[str, Any], action: PlannedAction, *, whole: bool) -> dict[str, Any]:
+    """Its task has the description, unless it has one of its own."""
+    left_out = {"description"} if whole and not action.description else set()
+    return {name: value for name, value in known.items() if name not in left_out}
+
+
+def _without(subtasks: list[Subtask], actions: list[PlannedAction], action_id: str) -> _Parts:
+    task, places = _task(action_id, subtasks), _named(action_id, subtasks, actions)
+    if places and len(places) < sum(one.task_id == task for one in actions):
+        return subtasks, [one for at, one in enumerate(actions) if at not in places]
+    return _removed(subtasks, actions, task)
 
 
 def _removed(subtasks: list[Subtask], actions: list[PlannedAction], gone: str) -> _Parts:

@@ -36,6 +36,7 @@ _NOTHING: Final = {
     Purpose.TARGETS: {},
     Purpose.EXTRACTION: {"specs": []},
     Purpose.EXPLANATION: {"summary": ""},
+    Purpose.REFLECTION: {"status": "failure", "evaluation": "…", "missing": "…"},
     Purpose.STEP: {},
     Purpose.VERDICT: {"passed": True},
 }
