@@ -146,6 +146,10 @@ class ModelServer(Loopback):
     def handler(self, *given: Any) -> Handler:
         return _Handler(self, *given)
 
+    def say(self, script: Callable[[Request], Any]) -> None:
+        """From here on."""
+        self._script = [script]
+
     def environment(self) -> dict[str, str]:
         return {
             "OPENAI_BASE_URL": f"{self.url}/v1",

@@ -198,6 +198,7 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("grant", Case(runs("grant list"))),
     ("signers", Case(runs("signers"))),
     ("recover", Case(runs("recover"))),
+    ("cache", Case(runs("cache", "--json cache", "cache clear"))),
     ("plan", Case(plans_a_session)),
     ("status", Case(runs("status", "--json status"))),
     ("report", Case(finds_no("report"))),

@@ -269,6 +269,8 @@ COMMON = (
     ("context", "make README.md friendlier"),
     ("outline", "make README.md friendlier"),
     ("schema",),
+    ("cache",),
+    ("cache", "clear"),
     ("propose", "--delete", "README.md"),
     ("propose", "--file", "--version=README.md"),
     ("propose", "--delete", "linked.txt"),

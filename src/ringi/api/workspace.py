@@ -31,6 +31,7 @@ class Workspace(OpenWorkspace):
             assembly.planning,
             assembly.extractor,
             assembly.roles,
+            assembly.cache,
         )
         self._assembly = assembly
 

@@ -69,6 +69,8 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "sync": ("ringi sync", "ringi sync upstream --no-push"),
     "log": ("ringi log", "ringi log p3", "ringi log --verify"),
     "recover": ("ringi recover",),
+    "cache": ("ringi cache", "ringi cache clear"),
+    "cache clear": ("ringi cache clear",),
 }
 
 

@@ -61,12 +61,18 @@ class Exchange(NamedTuple):
     """Why it was not accepted; empty if it was."""
 
 
+def _unkept(_: bool) -> None:
+    pass
+
+
 class ModelAnswer(NamedTuple, Generic[T]):
     value: T
     usage: TokenUsage
     exchanges: tuple[Exchange, ...]
     model: str
     """Which one answered, as people name it: openai:gpt-5."""
+    settle: Callable[[bool], None] = _unkept
+    """Says whether it could be used. A cache keeps only what could, and drops what could not."""
 
 
 class ModelProgress(NamedTuple):

@@ -135,6 +135,12 @@ class Spent(Document, frozen=True, kw_only=True, omit_defaults=True):
     output_tokens: int = 0
     dollars: float = 0.0
     seconds: float = 0.0
+    reused: int = 0
+    """Answers from the cache."""
+    saved_tokens: int = 0
+    """What those took when they were new."""
+    reused_from: str = ""
+    """When the oldest of them was made."""
 
 
 def total(spent: Iterable[Spent]) -> Spent:
@@ -144,6 +150,9 @@ def total(spent: Iterable[Spent]) -> Spent:
         output_tokens=sum(one.output_tokens for one in found),
         dollars=sum(one.dollars for one in found),
         seconds=sum(one.seconds for one in found),
+        reused=sum(one.reused for one in found),
+        saved_tokens=sum(one.saved_tokens for one in found),
+        reused_from=min((one.reused_from for one in found if one.reused_from), default=""),
     )
 
 

@@ -181,6 +181,12 @@ class TokenUsage(CamelDocument, frozen=True):
     duration_sec: float = 0.0
     cached_tokens: int = 0
     """Of the input tokens, those that the service had read before."""
+    reused: int = 0
+    """Answers from the cache: nothing was sent for them."""
+    saved_tokens: int = 0
+    """What those took when they were new."""
+    reused_from: str = ""
+    """When the oldest of them was made."""
 
     def plus(self, other: "TokenUsage") -> "TokenUsage":
         known = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
@@ -191,6 +197,9 @@ class TokenUsage(CamelDocument, frozen=True):
             cost_usd=sum(known) if known else None,
             duration_sec=self.duration_sec + other.duration_sec,
             cached_tokens=self.cached_tokens + other.cached_tokens,
+            reused=self.reused + other.reused,
+            saved_tokens=self.saved_tokens + other.saved_tokens,
+            reused_from=min(filter(None, (self.reused_from, other.reused_from)), default=""),
         )
 
 

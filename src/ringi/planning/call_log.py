@@ -39,6 +39,8 @@ def call_text(call: Call, now: str, mask: Mask, *, detailed: bool) -> str:
         f"== {now} {call.purpose} {call.model}",
         f"{usage.requests} requests, {tokens}{cost}, {usage.duration_sec:.2f} s",
     ]
+    if usage.reused:
+        lines.append(f"{usage.reused} from the cache, answered {usage.reused_from}")
     if call.before not in {"", call.model}:
         lines.append(f"goes on with {call.model}; before it was {call.before}")
     if detailed:

@@ -114,6 +114,8 @@ class PlanningEngine:
         self._settings = services.settings
         self._has = services.code.has if services.code else _everything
         self.asked: list[Call] = []
+        self._unsettled: list[Callable[[bool], None]] = []
+        """Wants to know whether what was answered became a plan."""
 
     @property
     def spent(self) -> dict[Purpose, TokenUsage]:
@@ -186,6 +188,12 @@ class PlanningEngine:
         """One call for a small task, otherwise one for each document."""
         if not self._settings.enabled:
             return _one_step(task_prompt)
+        outcome = self._planned(task_prompt, context)
+        while self._unsettled:
+            self._unsettled.pop()(isinstance(outcome, Planned))
+        return outcome
+
+    def _planned(self, task_prompt: str, context: Gathered | None) -> Outcome:
         brief, measure = _brief(task_prompt, context), self._measure(task_prompt)
         if measure.at_once:
             return self._plan_at_once(brief, measure, context)
@@ -233,6 +241,7 @@ class PlanningEngine:
         found = ask(())
         draft = drafted(found, measure.most, tools, self._has)
         if draft.problems and not found.infeasible_subtasks:
+            self._unsettled.pop()(False)
             found = ask(draft.problems)
             draft = drafted(found, measure.most, tools, self._has)
         if found.infeasible_subtasks or not draft.usable:
@@ -290,6 +299,7 @@ class PlanningEngine:
             self.asked.append(Call(purpose, model.name, spent, error.exchanges, end=end))
             raise
         self.asked.append(Call(purpose, answer.model, answer.usage, answer.exchanges))
+        self._unsettled.append(answer.settle)
         return answer.value
 
     def _measure(self, task: str) -> Measure:

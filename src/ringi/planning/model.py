@@ -210,6 +210,7 @@ class _Turn:
         event = NewEvent(EventKind.SESSION_PREPARED, Actor.AI, str(purpose))
         stored = save(services, self._stored, state, event, [call_entry(services, phase, call)])
         services.open_calls.pop(stored.session.session_id, None)
+        answer.settle(True)
         return stored
 
     def _taken(self, state: State, value: Any) -> State:

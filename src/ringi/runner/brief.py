@@ -42,8 +42,8 @@ class BriefFacts(NamedTuple):
     role: RunRole
     language: Language
     decisions: tuple[Decision, ...] = ()
-    commits: tuple[tuple[str, str], ...] = ()
-    """The earlier ones of this run: id and subject."""
+    commits: Sequence[tuple[str, str]] = ()
+    """The earlier ones of this run: id, empty for whoever cannot look at it, and subject."""
     feedback: str = ""
     context: str = ""
     """What the project has that matters here."""

@@ -341,6 +341,8 @@ def _attempt(one: Attempt, say: Say) -> str:
         words.append(say(duration(one.spent.seconds)))
     if one.spent.input_tokens or one.spent.output_tokens or one.spent.dollars:
         words.append(say(cost(one.spent.input_tokens, one.spent.output_tokens, one.spent.dollars)))
+    if one.spent.reused:
+        words.append(say(Text("from the cache, answered {when}", when=_moment(one.spent.reused_from))))
     if one.problem:
         words.append(say(Text("had to work again: {why}", why=say(_known(one.problem)))))
     return " · ".join(words)

@@ -101,6 +101,8 @@ class Doctor:
             if workspace.upkeep.differences():
                 workspace.upkeep.write_anew()
                 yield _fixed(Text("the files in .agent were rebuilt"))
+            if expired := workspace.cache.sweep():
+                yield _fixed(Text("expired answers of models were removed: {count}", count=expired))
             yield from map(_fixed, (*remove_settled(workspace), *make_room(workspace)))
             for copy in abandoned(workspace):
                 try:

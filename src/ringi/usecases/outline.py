@@ -130,6 +130,6 @@ def _document(
         planning_json=run_plan,
         findings=outcome.findings if isinstance(outcome, Refused) else (),
         notes=tuple(map(str, notes)),
-        calls=len(engine.asked),
+        calls=sum(1 for call in engine.asked if not call.usage.reused),
         usage={str(purpose): usage for purpose, usage in engine.spent.items()},
     )

@@ -87,6 +87,7 @@ class Caller:
         self._budget = budget
         self._used = TokenUsage()
         self._now = TokenUsage()
+        self._settle: Callable[[bool], None] = lambda _: None
 
     @property
     def used(self) -> TokenUsage:
@@ -100,7 +101,14 @@ class Caller:
             output_tokens=used.output_tokens,
             dollars=round(self._limits.dollars_of(used), 6),
             seconds=round(used.duration_sec, 3),
+            reused=used.reused,
+            saved_tokens=used.saved_tokens,
+            reused_from=used.reused_from,
         )
+
+    def settle(self, *, usable: bool) -> None:
+        """Whether the last answer could be used."""
+        self._settle(usable)
 
     def ask(self, prompt: Prompt, kind: type[T]) -> T:
         """Raises ModelFailed, and BudgetUsed before a call that could not end within the budget."""
@@ -113,6 +121,7 @@ class Caller:
             self._count(error.usage if isinstance(error.usage, TokenUsage) else self._now)
             raise
         self._count(answer.usage)
+        self._settle = answer.settle
         return answer.value
 
     def _count(self, usage: TokenUsage) -> None:
@@ -139,11 +148,13 @@ def make_change(caller: Caller, material: Sequence[Material], copy: WorkCopy, ru
         try:
             _put(tree, files_of(change, tree))
         except RingiError as error:
+            caller.settle(usable=False)
             if last:
                 raise
             why = str(Text(error.message, **error.details))
             material = [*material, Material("your last answer", _shown(change)), Material("its problem", why)]
         else:
+            caller.settle(usable=True)
             return
 
 

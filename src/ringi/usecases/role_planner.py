@@ -5,7 +5,7 @@ is wrong with the first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -55,6 +55,14 @@ class PlannerTools(NamedTuple):
     """Asks its model, as long as the budget lasts."""
 
 
+class _Said(NamedTuple, Generic[T]):
+    value: T | str
+    """The answer, or everything that is wrong with it."""
+    text: str
+    used: TokenUsage = TokenUsage()
+    settle: Callable[[bool], None] = lambda _: None
+
+
 class Planner:
     def __init__(self, tools: PlannerTools, settings: RoleSettings, who: str) -> None:
         self._tools = tools
@@ -100,38 +108,39 @@ class Planner:
         if stop := self._tools.check():
             raise BadBrought(what=self._what(), why=f"{stop.message} {stop.next_action}")
         for _ in range(_TRIES):
-            found, said, used = self._answer(prompt, kind)
-            if isinstance(found, str):
-                why = found
+            said = self._answer(prompt, kind)
+            if isinstance(said.value, str):
+                why = said.value
             else:
                 try:
-                    return take(found, used)
+                    taken = take(said.value, said.used)
                 except BadBrought as error:
+                    said.settle(False)
                     why = str(error.details["why"])
-            more = (Material("your last answer", said), Material("its problem", why))
+                else:
+                    said.settle(bool(prompt.session))
+                    return taken
+            more = (Material("your last answer", said.text), Material("its problem", why))
             prompt = prompt._replace(material=(*prompt.material, *more))
         raise BadBrought(what=self._what(), why=why)
 
     def _what(self) -> Text:
         return Text("The plan of {who}", who=self.who)
 
-    def _answer(self, prompt: Prompt, kind: type[T]) -> tuple[T | str, str, TokenUsage]:
-        """The answer, or everything that is wrong with it; how it was said; what it took."""
+    def _answer(self, prompt: Prompt, kind: type[T]) -> _Said[T]:
         if self._settings.how is RoleHow.MODEL:
             caller = self._tools.caller()
             found = caller.ask(prompt, kind)
-            return found, codec.pretty(found).decode(), caller.used
+            text = codec.pretty(found).decode()
+            return _Said(found, text, caller.used, lambda usable: caller.settle(usable=usable))
         text = self._run(self._tools.written(prompt, kind))
         raw = [one for one in documents(text) if not one.keys().isdisjoint(kind.__struct_fields__)]  # type: ignore[attr-defined]
         if not raw:
-            return "it printed no JSON object that begins on a line of its own", text, TokenUsage()
+            return _Said("it printed no JSON object that begins on a line of its own", text)
+        read = msgspec.json.encode(raw[-1]).decode()
         if wrong := faults(raw[-1], kind):
-            return in_words(wrong), msgspec.json.encode(raw[-1]).decode(), TokenUsage()
-        return (
-            msgspec.convert(raw[-1], type=prepared(kind)),
-            msgspec.json.encode(raw[-1]).decode(),
-            TokenUsage(),
-        )
+            return _Said(in_words(wrong), read)
+        return _Said(msgspec.convert(raw[-1], type=prepared(kind)), read)
 
     def _run(self, brief: str) -> str:
         """What its command prints, in a copy that it cannot change."""

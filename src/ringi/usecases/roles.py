@@ -37,7 +37,6 @@ from ringi.usecases.role_model import (
 )
 from ringi.usecases.role_planner import Planner, PlannerTools
 from ringi.usecases.settings import RoleSettings, RunSettings
-from ringi.workspace.copy import WorkCopy
 
 PLAYBOOK: Final = "playbook"
 _NOBODY: Final = RoleSettings()
@@ -58,8 +57,8 @@ class RoleServices(NamedTuple):
     environment: Mapping[str, str]
     sessions: SessionStore
     code: Callable[[], CodeContext]
-    model: Callable[[str, WorkCopy | None], LanguageModel]
-    """By its name; one that reads the project by itself reads this copy. Raises UnknownModel and others."""
+    model: Callable[[str, Task | None], LanguageModel]
+    """By its name; one that reads the project by itself reads the task's copy. Raises UnknownModel."""
     budget: Budget
     mask: Callable[[str], str]
     written: Callable[[Prompt, type], str]
@@ -224,17 +223,17 @@ class _Briefs:
         self._task = task
 
     def write(self, again: str = "") -> str:
-        task = self._task
+        task, by_model = self._task, self._how is RoleHow.MODEL
         facts = BriefFacts(
             task.plan,
             task.step,
             task.role,
             language_of(task.run.instruction or task.plan.context.summary),
             decisions=tuple(self._decisions()),
-            commits=task.commits,
+            commits=[("", one) for _, one in task.commits] if by_model else task.commits,
             feedback="\n\n".join(filter(None, [task.feedback, again])),
             context=self._context,
-            diff=task.diff if self._how is not RoleHow.MODEL else "",
+            diff="" if by_model else task.diff,
             answers_in_json=task.role in JUDGES and self._how is RoleHow.COMMAND,
         )
         text = brief_of(facts)
@@ -365,7 +364,7 @@ class _Turn:
             *_left("runs", services.settings.max_tokens, services.settings.max_dollars, task.run.spent),
             *_left(f"roles.{task.role}", settings.max_tokens, settings.max_dollars, mine),
         )
-        model = services.model(settings.model, task.copy)
+        model = services.model(settings.model, task)
         return Caller(model, Limits(left, self._price), services.budget._replace(seconds=self._time))
 
     def _changed_by_model(self) -> RoleWork:
@@ -382,6 +381,7 @@ class _Turn:
         prompt = Prompt(Purpose.VERDICT, VERDICT_RULES, material, session=self._task.run.run_id)
         try:
             verdict = caller.ask(prompt, NewVerdict)
+            caller.settle(usable=True)
         finally:
             self._spent = caller.spent
         return self._result(0, findings=_findings(self._task, verdict))

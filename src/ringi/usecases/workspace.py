@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # most commands do not need them
     from ringi.domain.run_plan import RunRole
     from ringi.planning.tool import PlanningTool
     from ringi.plans.extract.extractor import Extractor
+    from ringi.usecases.plan_cache import PlanCache
     from ringi.usecases.roles import ConfiguredRoles
     from ringi.workspace.run_branch import RunBranch
 
@@ -47,6 +48,7 @@ class OpenWorkspace:
         planning: "Callable[[], PlanningTool]",
         extractor: "Callable[[], Extractor]",
         roles: "Callable[[Mapping[RunRole, str] | None], ConfiguredRoles]",
+        cache: "PlanCache",
     ) -> None:
         self.services = services
         """For use cases only; others use the tools."""
@@ -66,6 +68,8 @@ class OpenWorkspace:
         self._extractor = extractor
         self.roles = roles
         """Who works on the steps of a run; commands given here replace what is configured."""
+        self.cache = cache
+        """What models answered before."""
         self.recovered: tuple[ExecutionResult, ...] = ()
         """Interrupted executions that opening the workspace finished or rolled back."""
 

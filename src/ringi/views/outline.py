@@ -20,6 +20,7 @@ from ringi.domain.run_plan import RunPlan
 from ringi.text import Text
 from ringi.views.lines import EMPTY, Line, Style, line, prose, step
 from ringi.views.run_plan import step_lines
+from ringi.views.words import reused
 
 _FINDINGS: Final = {
     FindingKind.ENDLESS_LOOP: Text("it may never end"),
@@ -171,7 +172,7 @@ def _finding(found: Finding) -> Line:
 
 
 def _spent(found: Outline) -> Iterator[Line]:
-    if not any(usage.input_tokens or usage.output_tokens for usage in found.usage.values()):
+    if not any(usage.input_tokens or usage.output_tokens or usage.reused for usage in found.usage.values()):
         yield line(Text("Planned without a model: no tokens were used."), Style.FAINT)
         return
     yield line(Text("{model}, calls: {count}", model=found.model, count=found.calls), Style.FAINT)
@@ -183,4 +184,6 @@ def _spent(found: Outline) -> Iterator[Line]:
             output=f"{usage.output_tokens:,}",
             seconds=f"{usage.duration_sec:.1f}",
         )
+        if usage.reused:
+            words = Text("{phase}: {reused}", phase=phase, reused=reused(usage))
         yield line(words, Style.FAINT, indent=2)

@@ -20,7 +20,7 @@ from ringi.runner.report import (
 )
 from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text, stored
 from ringi.views.lines import Line, Span, Style, line, prose, step
-from ringi.views.words import age, moment
+from ringi.views.words import age, moment, reused
 
 MARKS: Final = {
     StepStatus.WAITING: "·",
@@ -149,9 +149,12 @@ def spent_line(run: Run) -> Line | None:
     parts = [Text("worked for {time}", time=duration(spent.seconds))] if spent.seconds else []
     if spent.input_tokens or spent.output_tokens or spent.dollars:
         parts.append(cost(spent.input_tokens, spent.output_tokens, spent.dollars))
+    parts += [reused(spent)] if spent.reused else []
     if not parts:
         return None
-    words = parts[0] if len(parts) == 1 else Text("{time} · {cost}", time=parts[0], cost=parts[1])
+    words = parts[0]
+    for part in parts[1:]:
+        words = Text("{time} · {cost}", time=words, cost=part)
     return line(words, Style.FAINT, indent=2)
 
 

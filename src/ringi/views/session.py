@@ -33,6 +33,7 @@ from ringi.views.lines import EMPTY, Line, Span, Style, line, prose
 from ringi.views.markdown import markdown
 from ringi.views.run_plan import plan_lines
 from ringi.views.status import SESSION_PHASE
+from ringi.views.words import reused
 
 if TYPE_CHECKING:
     from ringi.domain.prompt import ModelProgress
@@ -332,10 +333,15 @@ def progress(seconds: float, reported: "ModelProgress") -> Text:
 
 
 def totals(usage: TokenUsage) -> Text | None:
-    """What the model used; None if it used no tokens."""
+    """What the model used; None if it used no tokens and nothing came from the cache."""
+    if not usage.input_tokens + usage.output_tokens:
+        return reused(usage) if usage.reused else None
+    used = _used(usage)
+    return Text("{used}; {reused}", used=used, reused=reused(usage)) if usage.reused else used
+
+
+def _used(usage: TokenUsage) -> Text:
     tokens = usage.input_tokens + usage.output_tokens
-    if not tokens:
-        return None
     calls = Text("1 call") if usage.requests == 1 else Text("{count} calls", count=usage.requests)
     counted = Text("{tokens} tokens", tokens=f"{tokens:,}")
     if usage.cached_tokens:

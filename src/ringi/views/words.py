@@ -26,6 +26,8 @@ from ringi.views.lines import Style
 
 if TYPE_CHECKING:  # a list of plans is shown without them
     from ringi.domain.approval import CommitSubject
+    from ringi.domain.run import Spent
+    from ringi.domain.session import TokenUsage
     from ringi.plans.commit import Announced
     from ringi.ports import Commands
 
@@ -312,6 +314,16 @@ def commit(subject: "CommitSubject") -> Text:
 def mixed(found: "Announced") -> Iterator[Text]:
     for path in found.mixed:
         yield Text("! {path} has changes that are not committed yet; they go into the same commit", path=path)
+
+
+def reused(taken: "TokenUsage | Spent") -> Text:
+    """Of answers from the cache: nobody should take an old one for a new one."""
+    return Text(
+        "{count} from the cache, answered {age}, {tokens} tokens saved",
+        count=taken.reused,
+        age=age(taken.reused_from),
+        tokens=f"{taken.saved_tokens:,}",
+    )
 
 
 def age(moment: str) -> Text:

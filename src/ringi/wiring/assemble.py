@@ -36,6 +36,7 @@ from ringi.usecases.settings import (
     RunSettings,
     Settings,
 )
+from ringi.wiring.cache import Caching
 from ringi.wiring.commands import PlanChecks, PlanCommands
 from ringi.wiring.config import Loaded, Origin, load
 from ringi.wiring.config_keys import MOST_DOLLARS, MOST_TOKENS, Config, Role
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from ringi.planning.services import SessionServices
     from ringi.planning.tool import PlanningTool
     from ringi.plans.extract.extractor import Extractor
+    from ringi.runner.services import Task
+    from ringi.usecases.plan_cache import PlanCache
     from ringi.usecases.roles import ConfiguredRoles
     from ringi.workspace.copy import WorkCopy
     from ringi.workspace.snapshot import Snapshots
@@ -76,6 +79,7 @@ class Assembly(NamedTuple):
     planning: Callable[[], "PlanningTool"]
     extractor: Callable[[], "Extractor"]
     roles: "Callable[[Mapping[RunRole, str] | None], ConfiguredRoles]"
+    cache: "PlanCache"
     environment: Mapping[str, str]
 
 
@@ -113,7 +117,10 @@ def assemble(
         ledger.set_meta("workspace", os.fsencode(places.root).decode("utf-8", "backslashreplace"))
     who = person or TerminalPerson(environment, supervisors)
     configured = configured_proof(loaded)
-    services = _services(places, loaded, configured, environment, ledger, who, clock, ids, on_progress)
+    caching = Caching(places, config, environment, ledger, clock)
+    services = _services(
+        places, loaded, configured, environment, ledger, who, clock, ids, on_progress, caching
+    )
     return Assembly(
         places=places,
         loaded=loaded,
@@ -128,7 +135,8 @@ def assemble(
         ),
         planning=lambda: _planning(ledger, services, loaded, places, environment),
         extractor=lambda: _extractor(services),
-        roles=lambda commands: _roles(ledger, services, loaded, places, environment, commands),
+        roles=lambda commands: _roles(ledger, services, loaded, places, environment, commands, caching),
+        cache=caching.plans,
         environment=environment,
     )
 
@@ -151,6 +159,7 @@ def _services(
     clock: Clock,
     ids: Callable[[], str],
     on_progress: Progress,
+    caching: Caching,
 ) -> Services:
     config = loaded.config
     tree = Tree(OsFileSystem(), places.root)
@@ -171,7 +180,7 @@ def _services(
         mask=lambda text: _masked(text, config, environment),
         commits=lambda: commits_of(places, environment, on_progress),
         repository=lambda: repository_of(places, places, environment),
-        model=lambda: _model(places, loaded, environment),
+        model=cache(lambda: caching.around(_model(places, loaded, environment))),
         model_budget=budget_of(config),
         code=cache(lambda: code_of(places, tree, config, environment)),
         permits=permits_of(config),
@@ -251,7 +260,7 @@ def session_services(
         store=ledger,
         clock=services.clock,
         ids=services.ids,
-        model=cache(lambda: _model(places, loaded, environment)),
+        model=services.model or (lambda: _model(places, loaded, environment)),
         budget=budget_of(config),
         person=services.person,
         signatures=services.signatures,
@@ -287,6 +296,7 @@ def _roles(
     places: Places,
     environment: Mapping[str, str],
     commands: Mapping[RunRole, str] | None,
+    caching: Caching,
 ) -> "ConfiguredRoles":
     from ringi.llm.turns import compact_schema, turns, written
     from ringi.usecases.project_reader import Project
@@ -295,8 +305,10 @@ def _roles(
 
     config = loaded.config
 
-    def model(name: str, copy: "WorkCopy | None") -> LanguageModel:
-        return choose(name, config, environment, Path.cwd(), lambda: _reader(places, loaded, copy))
+    def model(name: str, task: "Task | None") -> LanguageModel:
+        copy = task.copy if task else None
+        chosen = choose(name, config, environment, Path.cwd(), lambda: _reader(places, loaded, copy))
+        return caching.around(chosen, task)
 
     return ConfiguredRoles(
         RoleServices(

@@ -40,6 +40,7 @@ from ringi.domain import (
     verdict,
 )
 from ringi.domain.base import EXTRA, CamelDocument, Document, OpenDocument, Versioned
+from ringi.domain.cache import AnswerOrigin, KeptAnswer, KeptCounts
 from ringi.domain.schemas import SCHEMAS, json_schema
 from ringi.errors import BadDocument, NewerVersion
 from ringi.planning.compile import RunNames, compile_run_plan
@@ -187,7 +188,8 @@ FIELDS: dict[type[Document], str] = {
     answer.PlanAnswer: "plan_id name version status outcome note feedback comments changed",
     verdict.ProvenCommit: "id as_approved notes",
     feedback.Amended: "version files hunks lines contents",
-    session.TokenUsage: "requests inputTokens outputTokens costUsd durationSec cachedTokens",
+    session.TokenUsage: "requests inputTokens outputTokens costUsd durationSec cachedTokens reused savedTokens"
+    " reusedFrom",
     session.Question: "id type question context options answer answeredAt",
     session.Tradeoffs: "pros cons",
     session.DesignOption: "id name description tradeoffs recommendation",
@@ -228,8 +230,11 @@ FIELDS: dict[type[Document], str] = {
     " request_id plan_sha256 work_branch base_branch base_commit current_step_index steps review in_place"
     " most_steps allowed tests implementer base_tree copy_id stop stopped_in replaces"
     " replaced_by undone",
+    AnswerOrigin: "subject step_id role turn",
+    KeptAnswer: "made_at model origin input_tokens output_tokens value",
+    KeptCounts: "enabled why_not answers plans bytes ttl saved_calls saved_tokens",
     run.Stop: "reason_code message next_action step_id detail",
-    run.Spent: "input_tokens output_tokens dollars seconds",
+    run.Spent: "input_tokens output_tokens dollars seconds reused saved_tokens reused_from",
     run.Attempt: "role how who cycle started_at ended_at exit_code problem log spent",
     run.Evidence: "command kind exit_code duration_sec tree output_sha256 log timed_out sandboxed doubt",
     run.Finding: "role severity message path line criterion",

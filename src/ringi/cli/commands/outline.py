@@ -7,6 +7,7 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import STDIN, read_named, require_text
+from ringi.cli.commands.cache import no_cache
 from ringi.cli.progress import progress_on
 from ringi.domain.planning import OutlineOutcome
 from ringi.usecases.outline import outline as outline_of
@@ -21,6 +22,7 @@ _EXIT: Final = {
 
 @click.command()
 @click.argument("request", metavar="TEXT|-")
+@no_cache
 @pass_app
 def outline(app: App, request: str) -> None:
     """Show the goal, the steps and their order for a request; nothing is carried out."""

@@ -8,6 +8,7 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import STDIN
+from ringi.cli.commands.cache import no_cache
 from ringi.cli.planning import CHOOSE
 
 
@@ -52,6 +53,7 @@ def _takes_value(parameter: click.Parameter) -> bool:
 @click.option("--sign", metavar="KEY", type=click.Path(path_type=Path), help="Approve with this SSH key.")
 @click.option("--cancel", is_flag=True, help="End the session for good.")
 @click.option("--show-prompt", is_flag=True, help="Print what the model would be asked now; ask nobody.")
+@no_cache
 @pass_app
 def plan(app: App, /, words: tuple[str, ...], **options: Any) -> None:
     """Plan a change: a few questions, the design decisions, a summary to approve.

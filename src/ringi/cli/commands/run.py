@@ -8,6 +8,7 @@ import click
 
 from ringi.cli.app import App
 from ringi.cli.arguments import read_named, require_long
+from ringi.cli.commands.cache import no_cache
 from ringi.cli.commands.run_driver import RunDriver
 from ringi.cli.plan_names import RUN
 from ringi.cli.planning.entry import Then, planned
@@ -50,6 +51,7 @@ _SOURCES: Final = ("request", "plan", "session", "again", "new_request")
     type=click.Path(path_type=Path),
     help="Ask nothing: sign for its steps with this SSH key.",
 )
+@no_cache
 @click.pass_context
 def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
     """Carry out a request: a plan to approve, small tested steps, a commit for each, a report.

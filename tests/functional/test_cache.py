@@ -1,0 +1,157 @@
+"""The cache: the same request on the same files takes no call, and only what came to a good end is used."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ringi.domain.approval import TypedAnswer
+from ringi.domain.run import Review, Run, RunPhase
+from ringi.domain.session import ApprovalPending, ApprovedSession
+from tests.fakes.model_server import ModelServer, Request
+from tests.functional.run_desk import RunDesk, at_home, git, project
+from tests.helpers import approve
+
+pytestmark = pytest.mark.req("PP-12")
+REQUEST = "Make it add, and say so in README.md"
+DESIGN: dict[str, Any] = {
+    "summary": "It adds.",
+    "acceptance_criteria": [{"given": "2 and 3", "when": "added", "then": "it is 5"}],
+    "target_paths": [{"path": "calc.py"}, {"path": "README.md"}],
+    "test_commands": ["python3 test_calc.py"],
+    "steps": [
+        {"title": "Add instead of subtracting", "target_paths": ["calc.py"], "criteria": [1]},
+        {"title": "Say that it adds", "target_paths": ["README.md"]},
+    ],
+}
+FIXED = {"patch": "", "files": [{"path": "calc.py", "content": "def add(a, b):\n    return a + b\n"}]}
+SAID = {"patch": "", "files": [{"path": "README.md", "content": "# Calc\nIt adds.\n"}]}
+PASSED = {"passed": True, "findings": []}
+ROLES = "roles:\n" + "".join(
+    f"  {role}:\n    model: openai:gpt-5\n" for role in ("planner", "implementer", "reviewer")
+)
+
+
+def says(request: Request) -> Any:
+    """By what it is asked for."""
+    if "judge one step" in request.text:
+        return PASSED
+    if "make one step" in request.text:
+        return FIXED if "S01 (1/2)" in request.text else SAID
+    return DESIGN
+
+
+@pytest.fixture
+def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[RunDesk]:
+    with at_home(monkeypatch) as base:
+        desk = RunDesk(project(base / "project"))
+        desk.configure(ROLES)
+        yield desk
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    with ModelServer(says) as server:
+        for name, value in server.environment().items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+def planned(desk: RunDesk, request: str = REQUEST) -> str:
+    """By the model; a person approves it."""
+    with desk.open() as workspace:
+        tool, planner = workspace.planning, workspace.roles(None).planner()
+        assert planner is not None
+        session = tool.start(request, agent_brings=True).session_id
+        view = planner.bring(tool, session)
+        assert isinstance(view.pending, ApprovalPending)
+        asked = tool.request(session)
+        view = tool.approve(session, "person", TypedAnswer(asked.digest, "yes"))
+        assert isinstance(view.pending, ApprovedSession)
+        return view.pending.run_id
+
+
+def carried_out(desk: RunDesk, run_id: str, review: Review = Review.END) -> Run:
+    """Up to its commits; a person approves the steps."""
+    desk.run_id, done = run_id, set[str]()
+    run = desk.go(review=review)
+    while due := [one for one in run.steps if one.plan_id not in {"", *done} and one.tree]:
+        with desk.open() as workspace:
+            for step in due:
+                there = workspace.of_plan(step.plan_id)
+                approve(there, step.plan_id)
+                there.plan.execute(step.plan_id)
+        done |= {one.plan_id for one in due}
+        run = desk.go(review=review)
+    assert run.phase is RunPhase.COMPLETED, run.stop
+    return run
+
+
+def sent(request: Request) -> str:
+    """Without the fences, which differ from session to session."""
+    marks = set(re.findall("<data ([0-9a-f]{8}) ", request.text))
+    text = request.text
+    for mark in marks:
+        text = text.replace(mark, "MARK")
+    return text
+
+
+@pytest.mark.parametrize("review", [*Review])
+def test_the_same_request_is_the_same_prompt(desk: RunDesk, server: ModelServer, review: Review):
+    desk.configure(f"{ROLES}planning:\n  cache:\n    enabled: false\n")
+    carried_out(desk, planned(desk), review)
+    first = [*map(sent, server.requests)]
+    server.requests.clear()
+    carried_out(desk, planned(desk), review)
+    assert [*map(sent, server.requests)] == first
+    assert len(first) == 5
+
+
+def test_the_same_request_takes_no_call_from_request_to_commit(desk: RunDesk, server: ModelServer):
+    first = carried_out(desk, planned(desk))
+    asked = len(server.requests)
+    again = carried_out(desk, planned(desk))
+    assert len(server.requests) == asked == 5
+    branches = [run.work_branch for run in (first, again)]
+    assert [git(desk.root, "rev-parse", f"{one}^{{tree}}") for one in branches] == [
+        git(desk.root, "rev-parse", f"{branches[0]}^{{tree}}")
+    ] * 2
+    assert first.spent.reused == 0
+    assert again.spent.reused == 4
+    assert again.spent.saved_tokens == first.spent.input_tokens + first.spent.output_tokens > 0
+
+
+WRONG = {"patch": "", "files": [{"path": "calc.py", "content": "def add(a, b):\n    return b\n"}]}
+
+
+def test_an_answer_that_failed_its_tests_is_not_given_again(desk: RunDesk, server: ModelServer):
+    def wrong_at_first(request: Request) -> Any:
+        first = "make one step" in request.text and "What was wrong before" not in request.text
+        return WRONG if first and "S01 (1/2)" in request.text else says(request)
+
+    server.say(wrong_at_first)
+    carried_out(desk, planned(desk))
+    assert len(server.requests) == 6
+    server.say(says)
+    carried_out(desk, planned(desk))
+    assert len(server.requests) == 7, "the one that was wrong at first"
+    carried_out(desk, planned(desk))
+    assert len(server.requests) == 7
+
+
+def test_a_changed_file_or_no_approval_means_a_new_call(desk: RunDesk, server: ModelServer):
+    planned(desk)
+    planned(desk)
+    assert len(server.requests) == 1
+    planned(desk, f"{REQUEST}, please")
+    assert len(server.requests) == 2
+    (desk.root / "calc.py").write_text("def add(a, b):\n    return a * b\n")
+    with desk.open() as workspace:
+        planner = workspace.roles(None).planner()
+        assert planner is not None
+        for _ in range(2):
+            session = workspace.planning.start(REQUEST, agent_brings=True).session_id
+            planner.bring(workspace.planning, session)
+            workspace.planning.cancel(session)
+    assert len(server.requests) == 4
