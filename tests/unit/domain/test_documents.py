@@ -188,8 +188,8 @@ FIELDS: dict[type[Document], str] = {
     answer.PlanAnswer: "plan_id name version status outcome note feedback comments changed",
     verdict.ProvenCommit: "id as_approved notes",
     feedback.Amended: "version files hunks lines contents",
-    session.TokenUsage: "requests inputTokens outputTokens costUsd durationSec cachedTokens reused savedTokens"
-    " reusedFrom",
+    session.TokenUsage: "requests inputTokens outputTokens costUsd durationSec cachedTokens reused"
+    " savedTokens reusedFrom",
     session.Question: "id type question context options answer answeredAt",
     session.Tradeoffs: "pros cons",
     session.DesignOption: "id name description tradeoffs recommendation",
