@@ -2,9 +2,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ringi.api.workspace import open_workspace
+from ringi.ports.tools import ServerState
 from ringi.store.moved import MovedLedger
 from ringi.usecases.doctor import Configuration, Doctor
 from ringi.wiring.config import load
+from ringi.wiring.tools import server_tools
 from ringi.workspace.places import places_of
 
 
@@ -17,9 +19,17 @@ def doctor_of(root: Path, environment: Mapping[str, str]) -> Doctor:
         untrusted = loaded.trust is not None and not loaded.trust.trusted
         return Configuration(len(loaded.files), loaded.notes, untrusted)
 
+    def servers() -> tuple[ServerState, ...]:
+        config = load(root, environment).config
+        if not config.mcp_servers:
+            return ()
+        with server_tools(config, environment, places.root) as tools:
+            return tools.states()
+
     return Doctor(
         places,
         MovedLedger(places.root, places.state),
         configuration,
         lambda: open_workspace(root, environment=environment),
+        servers,
     )

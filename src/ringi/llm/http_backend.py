@@ -55,7 +55,8 @@ _CONNECT_SEC: Final = 10.0
 # key ourselves.
 _SENT: Final = re.compile(
     r"accept|accept-encoding|connection|content-length|content-type|host|transfer-encoding|user-agent"
-    r"|anthropic-(?:version|beta)|openai-(?:organization|project)|x-stainless-.*",
+    r"|anthropic-(?:version|beta)|openai-(?:organization|project)|x-stainless-.*"
+    r"|mcp-.*|last-event-id|cache-control",
     re.IGNORECASE,
 )
 # A stream wraps every few letters in about a hundred bytes; this bounds what a broken service can send.
@@ -326,7 +327,12 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 # --- the connection: only to the given host, through the given proxy ---------------------------------------
 
 
-def client(url: str, environment: Mapping[str, str], credentials: Mapping[str, str]) -> httpx2.AsyncClient:
+def client(
+    url: str,
+    environment: Mapping[str, str],
+    credentials: Mapping[str, str],
+    most_bytes: int = MAX_RECEIVED_BYTES,
+) -> httpx2.AsyncClient:
     """Uses only the given environment. Follows no redirects, which would send the key elsewhere."""
     import httpx2  # noqa: PLC0415  # heavy, and only for those who ask a model
 
@@ -338,7 +344,7 @@ def client(url: str, environment: Mapping[str, str], credentials: Mapping[str, s
             received = 0
             async for chunk in self._inner:
                 received += len(chunk)
-                if received > MAX_RECEIVED_BYTES:
+                if received > most_bytes:
                     raise httpx2.DecodingError("more bytes than any answer has")
                 yield chunk
 
@@ -374,7 +380,7 @@ def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
     """From the same variables as curl, but never for this machine itself."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if _is_here(host) or _excepted(host, _variable(environment, "no_proxy")):
+    if is_here(host) or _excepted(host, _variable(environment, "no_proxy")):
         return None
     return _variable(environment, f"{parts.scheme}_proxy") or _variable(environment, "all_proxy") or None
 
@@ -383,7 +389,7 @@ def _variable(environment: Mapping[str, str], name: str) -> str:
     return environment.get(name) or environment.get(name.upper()) or ""
 
 
-def _is_here(host: str) -> bool:
+def is_here(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

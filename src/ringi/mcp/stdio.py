@@ -1,15 +1,12 @@
 """Messages as lines on standard input and output: of limited length, with an error for every bad line."""
 
 import json
-import os
 import re
-import select
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, NamedTuple
 
 import anyio
-import anyio.lowlevel
 import mcp_types as types
 import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -20,57 +17,13 @@ from pydantic import ValidationError
 from ringi.mcp.handshake import Begun, Wire
 from ringi.mcp.server import Settings, serve
 from ringi.mcp.worker import Ending, Talk
+from ringi.process.lines import TooLong, lines, write
 
 LONGEST_MESSAGE: Final = 16 * 1024 * 1024
-_CHUNK: Final = 65536
 # Finds the id of a request that is too long to read, so that it gets an answer too.
 _ID: Final = re.compile(
     rb'\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")'
 )
-
-
-class TooLong(NamedTuple):
-    head: bytes
-
-
-async def _read(descriptor: int) -> bytes:
-    try:
-        await anyio.wait_readable(descriptor)
-    except PermissionError:  # a regular file, which never blocks
-        await anyio.lowlevel.checkpoint()
-    return os.read(descriptor, _CHUNK)
-
-
-async def lines(
-    descriptor: int, longest: int = LONGEST_MESSAGE, begun: bytes = b""
-) -> AsyncIterator[bytes | TooLong]:
-    """Keeps only the beginning of a line that is too long."""
-    pending, skipping = bytearray(), False
-    data = begun or await _read(descriptor)
-    while data:
-        *whole, rest = data.split(b"\n")
-        for end in whole:
-            pending += end
-            if not skipping and pending.strip():
-                yield bytes(pending) if len(pending) <= longest else TooLong(bytes(pending[:_CHUNK]))
-            pending, skipping = bytearray(), False
-        if not skipping:
-            pending += rest
-            if len(pending) > longest:
-                yield TooLong(bytes(pending[:_CHUNK]))
-                pending, skipping = bytearray(), True
-        data = await _read(descriptor)
-    if pending.strip():
-        yield bytes(pending)
-
-
-async def write(descriptor: int, data: bytes) -> None:
-    """In pieces that a pipe takes without blocking the event loop."""
-    view = memoryview(data)
-    while view:
-        if not select.select([], [descriptor], [], 0)[1]:
-            await anyio.wait_writable(descriptor)
-        view = view[os.write(descriptor, view[: select.PIPE_BUF]) :]
 
 
 def encoded(message: types.JSONRPCMessage) -> bytes:
@@ -138,7 +91,7 @@ async def messages(
     async def read() -> None:
         async with arriving, refusals:
             with reading, suppress(OSError, anyio.BrokenResourceError):
-                async for line in lines(wire.incoming, begun=begun.read):
+                async for line in lines(wire.incoming, LONGEST_MESSAGE, begun.read):
                     heard = understood(line)
                     if isinstance(heard, Refusal):
                         await refusals.send(SessionMessage(heard.answer))

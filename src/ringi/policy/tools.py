@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 from ringi.domain.planning import FindingKind
+from ringi.domain.process import ToolEffect
 from ringi.policy.scripts import latin
 
 _SEPARATORS: Final = re.compile(r"[\s._/:-]+")
@@ -65,6 +66,13 @@ def needs_approval(name: str, rules: ToolRules) -> bool:
     words = {word for one in spellings for word in one.split("_")}
     joined = {one.replace("_", "") for one in spellings}
     return bool(words & _WHOLE) or any(word in one for one in joined for word in _ANYWHERE)
+
+
+def effect_of(name: str, rules: ToolRules, *, read_only: bool) -> ToolEffect | None:
+    """What a server's tool may change; None if it must not be called. `read_only` is what it says itself."""
+    if refusal(name, rules._replace(known=(name,))):
+        return None
+    return ToolEffect.READS if read_only and not needs_approval(name, rules) else ToolEffect.OUTSIDE
 
 
 def _any(spellings: frozenset[str], globs: tuple[str, ...]) -> bool:

@@ -1,6 +1,7 @@
 """Variables and folders that affect which repository and which tools a program uses."""
 
 import os
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 WITH_VARIABLE: Final = "RINGI_WITH"
@@ -18,3 +19,26 @@ GIT_PLACES: Final = frozenset(
 SYSTEM_PATH: Final = os.pathsep.join(
     ["/usr/bin", "/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"]
 )
+# Paths, tools and preferences. Nothing that may contain a secret (proxies) or lead to one (sockets), and
+# nothing that loads code into a program (LD_PRELOAD, NODE_OPTIONS).
+_HARMLESS: Final = frozenset(
+    {
+        "HOME", "LOGNAME", "PATH", "SHELL", "TMPDIR", "USER",
+        "COLORTERM", "COLUMNS", "FORCE_COLOR", "LANG", "LANGUAGE", "LINES", "NO_COLOR", "TERM", "TZ",
+        "CI", "NODE_ENV", "SOURCE_DATE_EPOCH",
+        "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+        "ANDROID_HOME", "ASDF_DATA_DIR", "ASDF_DIR", "BUN_INSTALL", "CARGO_HOME", "CARGO_TARGET_DIR",
+        "CONDA_DEFAULT_ENV", "CONDA_PREFIX", "DENO_DIR", "DOTNET_ROOT", "GEM_HOME", "GEM_PATH", "GOBIN",
+        "GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT", "GRADLE_USER_HOME", "JAVA_HOME", "M2_HOME",
+        "MISE_DATA_DIR", "NIX_PATH", "NIX_PROFILES", "NIX_SSL_CERT_FILE", "NVM_BIN", "NVM_DIR", "PIPX_HOME",
+        "PNPM_HOME", "POETRY_HOME", "PYENV_ROOT", "PYENV_VERSION", "RBENV_ROOT", "RUSTUP_HOME",
+        "RUSTUP_TOOLCHAIN", "SDKMAN_DIR", "SSL_CERT_DIR", "SSL_CERT_FILE", "UV_CACHE_DIR", "VIRTUAL_ENV",
+        "VOLTA_HOME",
+    }
+)  # fmt: skip
+
+
+def harmless(environment: Mapping[str, str], more: Iterable[str] = ()) -> dict[str, str]:
+    """What a command gets of it: the variables above, and those named."""
+    named = _HARMLESS.union(more) - GIT_PLACES
+    return {name: value for name, value in environment.items() if name in named or name.startswith("LC_")}

@@ -4,7 +4,7 @@ import errno
 import os
 import shlex
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import NamedTuple
@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ringi.errors import LedgerCorrupt, NoChannel, RingiError, TooManyFiles, WorkKept
 from ringi.fs import OsFileSystem
 from ringi.ports import LedgerFiles
+from ringi.ports.tools import ServerState
 from ringi.process import sandbox
 from ringi.process.environment import SYSTEM_PATH
 from ringi.text import Text
@@ -66,12 +67,14 @@ class Doctor:
         ledger_files: LedgerFiles,
         configuration: Callable[[], Configuration],
         opened: Callable[[], AbstractContextManager[OpenWorkspace]],
+        servers: Callable[[], Sequence[ServerState]] = tuple,
     ) -> None:
-        """`configuration` and `opened` raise an error if something is wrong with them."""
+        """`configuration`, `opened` and `servers` raise an error if something is wrong with them."""
         self._places = places
         self._ledger_files = ledger_files
         self._configuration = configuration
         self._opened = opened
+        self._servers = servers
 
     def examine(self) -> list[Finding]:
         findings = [*_tools(), *self._settings(), *self._place()]
@@ -137,6 +140,10 @@ class Doctor:
         if found.untrusted:
             text = Text("the project names commands or signers that nobody trusted")
             yield Finding(Mark.NOTE, text, "ringi trust")
+        try:
+            yield from _of_servers(self._servers())
+        except RingiError as error:
+            yield Finding(Mark.BAD, _as_text(error), Text(error.hint, **error.details))
 
     def _place(self) -> Iterator[Finding]:
         if (earlier := self._ledger_files.earlier()) is not None:
@@ -152,6 +159,18 @@ def _as_text(error: RingiError) -> Text:
 
 def _fixed(what: Text) -> Finding:
     return Finding(Mark.GOOD, what)
+
+
+def _of_servers(states: Sequence[ServerState]) -> Iterator[Finding]:
+    for state in states:
+        if state.problem is not None:
+            yield Finding(Mark.BAD, state.problem, Text("mend its line in mcp_servers, or remove it"))
+            continue
+        text = Text("server {server} answers; it has {count} tools", server=state.name, count=state.tools)
+        yield Finding(Mark.GOOD, text)
+        for tool, why in state.left_out[:_SHOWN]:
+            what = Text("server {server}: {tool} is left out: {why}", server=state.name, tool=tool, why=why)
+            yield Finding(Mark.NOTE, what)
 
 
 def _tools() -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from ringi.text import Text
 from ringi.wiring.config_file import (
     MAX_SHOWN,
     Node,
+    as_list,
     guarded,
     nearest_of,
     project_bytes,
@@ -34,6 +35,7 @@ from ringi.wiring.config_keys import (
     KEYS,
     REPOSITORIES,
     SECTIONS,
+    SERVER_TOKEN,
     TASK_SPECIFIC,
     TASKS,
     VARIABLES,
@@ -298,6 +300,7 @@ def _value(key: Key, node: Node, *, counts: bool = True) -> Value:
     """`counts` is False for a value from an untrusted project."""
     name, found = key.name, shown(node)
     if isinstance(key.default, tuple):
+        node = as_list(node) if key.rule.pairs == ":" else node
         if not isinstance(node.value, list):
             wrong(node, Text("{key} must be a list, not {found}", key=name, found=found))
         if len(node.value) > _MOST_ITEMS:
@@ -399,7 +402,7 @@ def _variables(environment: Mapping[str, str], notes: list[Text]) -> dict[str, N
     for variable in sorted(name for name in environment if name.startswith("RINGI_")):
         text = environment[variable]
         if (key := known.get(variable)) is None:
-            if variable not in VARIABLES:
+            if variable not in VARIABLES and not SERVER_TOKEN.fullmatch(variable):
                 # A note, not an error: somebody else's variable must not break the program.
                 nearest = nearest_of(variable, [*known, *VARIABLES])
                 notes.append(

@@ -39,6 +39,19 @@ def shown(node: Node) -> object:
             return cut if node.plain else f'"{cut}"'
 
 
+def as_list(node: Node) -> Node:
+    """A section of texts as a list with an item `key: text` for each."""
+    if not isinstance(node.value, dict):
+        return node
+    items = [
+        below._replace(value=f"{name}: {below.value}", plain=False, text=True)
+        if isinstance(below.value, str) and below.text
+        else below
+        for name, below in node.value.items()
+    ]
+    return node._replace(value=items)
+
+
 def wrong(node: Node, problem: Text) -> NoReturn:
     raise BadConfiguration(where=node.where, problem=problem)
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
 import msgspec
 
 from ringi.policy.files import UNJUDGED
+from ringi.text import lazy_pattern
 from ringi.wiring.config_rules import (
     ADDRESS,
     CENTURY_DAYS,
@@ -21,6 +22,8 @@ from ringi.wiring.config_rules import (
     OPTIONAL_MODEL,
     PLACE,
     PRICE,
+    SERVER,
+    SERVER_VARIABLES,
     TARGET,
     TOOL,
     USER,
@@ -362,6 +365,10 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     resource_metrics: ResourceMetrics = ResourceMetrics()
     quality_metrics: QualityMetrics = QualityMetrics()
     tracing: Tracing = Tracing()
+    mcp_servers: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=SERVER, pairs=":")] = ()
+    """Their tools can be planned and called."""
+    mcp_environment: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=SERVER_VARIABLES, pairs=":")] = ()
+    """Variables that a server gets in addition to the usual harmless ones."""
 
 
 DEFAULTS: Final = Config()
@@ -414,6 +421,8 @@ def key_of(name: str) -> Key:
     return KEYS[name]
 
 
+SERVER_TOKEN: Final = lazy_pattern(r"RINGI_MCP_[A-Z0-9_]+_TOKEN")
+"""The variable with the token of an MCP server at an address."""
 # Variables of ours that are not keys.
 VARIABLES: Final = frozenset(
     [

@@ -1,6 +1,7 @@
 """What a key of the configuration may hold, and what a project's file may do with it."""
 
 import re
+import shlex
 import warnings
 from collections.abc import Callable
 from enum import StrEnum
@@ -8,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from ringi.text import Text
+from ringi.text import Text, lazy_pattern
 
 EXACT: Final = 2**53 - 1  # larger integers are not exact in every JSON parser
 CENTURY_DAYS: Final = 36_500  # a date that far ahead still exists
@@ -16,6 +17,9 @@ LONGEST_WAIT_SEC: Final = 1_000_000  # poll() counts milliseconds in 32 bits
 
 _LAST_PORT: Final = 65_535
 _LONGEST_EXPRESSION: Final = 500
+# No underscore: a tool's name is the server's, an underscore, and the rest.
+_SERVER_NAME: Final = lazy_pattern(r"[a-z][a-z0-9-]{0,29}")
+_VARIABLE: Final = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 
 Value: TypeAlias = str | bool | int | float | tuple[str, ...]
 
@@ -73,6 +77,29 @@ def _address(item: str) -> str | None:
     return item.rstrip("/")
 
 
+def _server(item: str) -> str | None:
+    """`name: command` or `name: URL`."""
+    name, _, rest = (part.strip() for part in item.partition(":"))
+    if not _SERVER_NAME.fullmatch(name) or not _clean(rest):
+        return None
+    if re.match(r"https?:", rest, re.IGNORECASE):
+        address = _address(rest)
+        return f"{name}: {address}" if address else None
+    try:
+        words = shlex.split(rest)
+    except ValueError:  # a quote that is not closed
+        return None
+    return f"{name}: {rest}" if words else None
+
+
+def _variables_of_server(item: str) -> str | None:
+    name, _, rest = (part.strip() for part in item.partition(":"))
+    names = rest.split()
+    if not _SERVER_NAME.fullmatch(name) or not names or not all(_VARIABLE.fullmatch(one) for one in names):
+        return None
+    return f"{name}: {' '.join(names)}"
+
+
 def _compiles(item: str) -> bool:
     try:
         with warnings.catch_warnings():  # warnings about future syntax do not help here
@@ -98,11 +125,20 @@ MODEL: Final = Form(
 )
 OPTIONAL_MODEL: Final = Form(_line_or_nothing, MODEL.words)
 VARIABLE: Final = Form(
-    lambda item: item if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", item) else None,
+    lambda item: item if _VARIABLE.fullmatch(item) else None,
     Text("a variable's name has letters, digits and _"),
 )
 ADDRESS: Final = Form(
     _address, Text("an address looks like http://127.0.0.1:8080/v1 and has no password in it")
+)
+SERVER: Final = Form(
+    _server,
+    Text("a server is a name of small letters, digits and -, and its command line or address: "
+         "files: npx -y @modelcontextprotocol/server-filesystem ."),
+)  # fmt: skip
+SERVER_VARIABLES: Final = Form(
+    _variables_of_server,
+    Text("a server is named with the variables it gets, like tracker: TRACKER_URL TRACKER_KEY"),
 )
 WORDS: Final = Form(_line, Text("a text is one line"))
 TARGET: Final = Form(
@@ -157,7 +193,8 @@ class Rule(NamedTuple):
     variable: str = ""
     """Its name in the specification of the planning process, beside RINGI_…."""
     pairs: str = ""
-    """An item of the list may be a pair: of this key its value counts; of any (*) the key itself."""
+    """An item of the list may be a pair: of this key its value counts; of any (*) the key itself. With a
+    colon the list may be a section: its items are then its keys with their values."""
 
 
 class Section(msgspec.Struct, frozen=True):

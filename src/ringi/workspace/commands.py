@@ -3,36 +3,18 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from ringi.errors import NoSandbox, NoSuchProgram, PathRefused
 from ringi.ports import Ran
 from ringi.process import sandbox
 from ringi.process.capture import last, run
-from ringi.process.environment import GIT_PLACES, SYSTEM_PATH
+from ringi.process.environment import SYSTEM_PATH, harmless
 from ringi.process.hidden import hidden
 from ringi.process.program import program_of
 from ringi.process.sandbox import How, Mount
 from ringi.text import Text
 from ringi.workspace.copy_mounts import CopyMounts
-
-# Paths, tools and preferences. Nothing that may contain a secret (proxies) or lead to one (sockets), and
-# nothing that loads code into a program (LD_PRELOAD, NODE_OPTIONS).
-_HARMLESS: Final = frozenset(
-    {
-        "HOME", "LOGNAME", "PATH", "SHELL", "TMPDIR", "USER",
-        "COLORTERM", "COLUMNS", "FORCE_COLOR", "LANG", "LANGUAGE", "LINES", "NO_COLOR", "TERM", "TZ",
-        "CI", "NODE_ENV", "SOURCE_DATE_EPOCH",
-        "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
-        "ANDROID_HOME", "ASDF_DATA_DIR", "ASDF_DIR", "BUN_INSTALL", "CARGO_HOME", "CARGO_TARGET_DIR",
-        "CONDA_DEFAULT_ENV", "CONDA_PREFIX", "DENO_DIR", "DOTNET_ROOT", "GEM_HOME", "GEM_PATH", "GOBIN",
-        "GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT", "GRADLE_USER_HOME", "JAVA_HOME", "M2_HOME",
-        "MISE_DATA_DIR", "NIX_PATH", "NIX_PROFILES", "NIX_SSL_CERT_FILE", "NVM_BIN", "NVM_DIR", "PIPX_HOME",
-        "PNPM_HOME", "POETRY_HOME", "PYENV_ROOT", "PYENV_VERSION", "RBENV_ROOT", "RUSTUP_HOME",
-        "RUSTUP_TOOLCHAIN", "SDKMAN_DIR", "SSL_CERT_DIR", "SSL_CERT_FILE", "UV_CACHE_DIR", "VIRTUAL_ENV",
-        "VOLTA_HOME",
-    }
-)  # fmt: skip
 
 
 class Invocation(NamedTuple):
@@ -148,11 +130,7 @@ class WorkspaceCommands:
         return real
 
     def _passed(self, environment: Mapping[str, str], cwd: Path) -> dict[str, str]:
-        named = _HARMLESS.union(self._settings.environment) - GIT_PLACES
-        passed = {
-            name: value for name, value in environment.items() if name in named or name.startswith("LC_")
-        }
-        return {**passed, "PWD": str(cwd)}
+        return {**harmless(environment, self._settings.environment), "PWD": str(cwd)}
 
 
 def _not_startable(name: str, error: OSError | ValueError) -> NoSuchProgram:

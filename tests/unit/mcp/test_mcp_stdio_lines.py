@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.mcp.stdio import Refusal, TooLong, encoded, lines, understood, write
+from ringi.mcp.stdio import Refusal, encoded, understood
+from ringi.process.lines import TooLong, lines, write
 
 LONGEST = 40
 

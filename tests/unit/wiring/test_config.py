@@ -90,6 +90,8 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "planning.permissions.allowed_users": (["admin-team", "developer-group"], ["admin-team"]),
     "planning.permissions.auto_execution_allowed": (["trusted-user"], ["other"]),
     "planning.permissions.always_require_approval": (["external-contributor"], ["other"]),
+    "mcp_servers": (["files: npx -y server-filesystem .", "web: http://127.0.0.1:9/mcp"], ["a-1: x"]),
+    "mcp_environment": (["files: A_B C", "web: D"], ["a-1: E"]),
     "planning.permissions.dangerous_operations": (["admin-team", "group:wheel"], ["admin-team"]),
     "tracing.provider": ("opentelemetry", "opentelemetry"),
     "tracing.spans": (["planning.understand_goal"], ["x.y"]),
@@ -256,6 +258,8 @@ def test_the_defaults_are_the_promised_ones():
         "context": {"tokens": 3000, "never_send": []},
         "provenance": {"notes": True},
         "logs": {"detail": "on", "mask": []},
+        "mcp_servers": [],
+        "mcp_environment": [],
     }
 
 
@@ -314,6 +318,8 @@ def test_what_guards_is_named():
         "planning.permissions.always_require_approval": Guard.ADDED,
         "planning.permissions.dangerous_operations": Guard.NARROWED,
         "tracing.enabled": Guard.TRUSTED,
+        "mcp_servers": Guard.TRUSTED,
+        "mcp_environment": Guard.TRUSTED,
     }
 
 
@@ -1013,3 +1019,59 @@ def test_a_list_has_an_end(place: Place, name: str):
     assert "has 501 items, 500 are allowed" in str(place.refused())
     place.user.write_text(f"{section}:\n  {key}: [" + ", ".join(f"a{n}" for n in range(500)) + "]\n")
     assert len(KEYS[name].of(place.load().config)) == 500
+
+
+# Servers by their names
+
+
+@pytest.mark.req("PP-15")
+def test_servers_are_a_section_of_names(place: Place):
+    place.user.write_text(
+        "mcp_servers:\n"
+        '  files: npx -y "a server" .\n'
+        "  web: http://127.0.0.1:8000/mcp/\n"
+        "mcp_environment:\n"
+        "  files: A_TOKEN B\n"
+    )
+    config = place.load().config
+    assert config.mcp_servers == ('files: npx -y "a server" .', "web: http://127.0.0.1:8000/mcp")
+    assert config.mcp_environment == ("files: A_TOKEN B",)
+
+
+@pytest.mark.req("PP-15")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a_b: x",
+        "A: x",
+        "1: x",
+        "'': x",
+        "a: ''",
+        "a: 'unclosed \"quote'",
+        "a: http://user:secret@host/mcp",
+        "a: https://",
+        "a: 3",
+        "a: [x]",
+        "a:",
+        '"a\\nb": x',
+    ],
+)
+def test_a_server_that_cannot_be_one_is_refused(place: Place, line: str):
+    place.user.write_text(f"mcp_servers:\n  {line}\n")
+    with pytest.raises(BadConfiguration, match="mcp_servers"):
+        place.load()
+
+
+@pytest.mark.req("PP-15")
+def test_a_projects_servers_count_once_it_is_trusted(place: Place):
+    place.project.write_text("mcp_servers:\n  files: npx server\nmcp_environment:\n  files: SECRET\n")
+    loaded = place.load()
+    assert (loaded.config.mcp_servers, loaded.config.mcp_environment) == ((), ())
+    assert loaded.trust is not None
+    assert loaded.trust.lines("mcp_servers") == ("files: npx server",)
+
+
+@pytest.mark.req("PP-15")
+def test_the_variable_of_a_servers_token_is_known(place: Place):
+    assert not place.load(RINGI_MCP_TRACKER_TOKEN="x").notes
+    assert place.load(RINGI_MCP_TRACKER="x").notes
