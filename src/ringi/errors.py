@@ -74,6 +74,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   └── PushStale             an editor's data is about older files
 ├── NotGranted          5     declined, cancelled or expired
 │   ├── Expired
+│   ├── RevisionExpired       nobody approved a revision of a plan in time
 │   ├── ChangeRejected        a change plan that a person rejected
 │   └── GrantRefused          a standing approval that does not cover it
 │       ├── GrantExpired      its end date has passed
@@ -626,6 +627,12 @@ class Expired(NotGranted):
     code = "expired"
     message = "The approval of plan {plan} expired at {when}; nothing was changed."
     hint = "Approve it again: ringi review {plan}"
+
+
+class RevisionExpired(NotGranted):
+    code = "revision_expired"
+    message = "Nobody approved the revision of run {run} in time (planning.revision.approval_timeout)."
+    hint = 'Go on without it: {command}; say what should change: ringi feedback {run} "…"'
 
 
 class ChangeRejected(NotGranted):

@@ -81,7 +81,7 @@ def _last_said(history: History) -> Iterator[Approval]:
             why = Text("an approval in the ledger was put in or changed: the log knows nothing of it")
             raise NotProven(plan=history.name, why=why)
         if (place := given.get(evidence)) is None:
-            continue  # for an undo
+            continue  # for an undo, or a revision of the plan of a step
         if place < refused:
             return
         yield approval

@@ -12,6 +12,7 @@ from ringi.domain.approval import (
     Act,
     ApprovalSubject,
     CommitSubject,
+    RevisionSubject,
     RunSubject,
     SessionSubject,
     SignedAct,
@@ -42,7 +43,7 @@ class Bound(NamedTuple):
     given: EventKind
     """The event that records an approval of it."""
     expires_at: str | None
-    document: ApprovalSubject | SessionSubject | RunSubject | GrantSubject | SignersSubject
+    document: ApprovalSubject | SessionSubject | RunSubject | RevisionSubject | GrantSubject | SignersSubject
 
 
 class Kind(NamedTuple):
@@ -86,6 +87,9 @@ def _session(text: str) -> Bound | None:
 
 
 def _run(text: str) -> Bound | None:
+    if (part := as_written(text, RevisionSubject)) is not None:
+        about = subjects.run(part.run_id)
+        return Bound(about, part.workspace, SignedAct.APPROVE, _E.RUN_REVISION_APPROVED, None, part)
     if (said := as_written(text, RunSubject)) is None:
         return None
     return Bound(subjects.run(said.run_id), said.workspace, SignedAct.APPROVE, _E.RUN_APPROVED, None, said)

@@ -114,7 +114,7 @@ def _unjudged(record: ActionRecord, kind: ErrorKind | None) -> bool:
     """It cannot be told whether it is good (PP-10)."""
     if kind is _E.UNKNOWN_OUTCOME:
         return True
-    return kind is _E.UNEXPECTED and record.error is None and (record.cut or not record.result.strip())
+    return kind is _E.UNEXPECTED and (record.cut or not record.result.strip())
 
 
 def _half_done(record: ActionRecord) -> bool:

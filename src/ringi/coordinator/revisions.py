@@ -11,10 +11,7 @@ from ringi.coordinator.reflection import HUMAN, Suggestion
 from ringi.coordinator.settings import RevisionSettings
 from ringi.domain import codec
 from ringi.domain.planning import (
-    NEEDS_PERSON,
     AddAction,
-    CompletionDocument,
-    CompletionSummary,
     ModifyAction,
     PlannedAction,
     PlanningDocument,
@@ -22,7 +19,7 @@ from ringi.domain.planning import (
     RemoveAction,
     Subtask,
 )
-from ringi.domain.process import ActionRecord, ActionState, Process, RevisionRecord
+from ringi.domain.process import Process, RevisionRecord
 from ringi.planning.order import Order, ordered
 from ringi.planning.plan_checks import PlanRules, findings
 from ringi.planning.prompts import language_of
@@ -104,6 +101,17 @@ def accepted(process: Process, settings: RevisionSettings) -> Process | Stuck:
         return _stuck(process, CHANGED)
     approved = _with(process, plan, replace(record, approved=True), settings)
     return replace(approved, proposed=None, waits=None, waiting_since="")
+
+
+def declined(process: Process, settings: RevisionSettings) -> Process:
+    """Without the revision that a person declined, which is not proposed again."""
+    record = process.proposed
+    if record is None:
+        return process
+    kept = _with(process, process.plan, replace(record, approved=False), settings)
+    # The plan is as it was, but it was an attempt.
+    kept = replace(kept, revised=process.revised, attempts=process.attempts + 1)
+    return replace(kept, proposed=None, waits=None, waiting_since="")
 
 
 def plan_digest(plan: PlanningDocument) -> str:
@@ -240,31 +248,3 @@ def _facts(task: Subtask, actions: Sequence[PlannedAction]) -> Iterator[tuple[st
             yield "expected", action.expected_outcome
         if action.fallback_strategy:
             yield "if it fails", action.fallback_strategy
-
-
-# --- a person has to go on ---
-
-
-def intervention(process: Process, records: Sequence[ActionRecord], stuck: Stuck) -> CompletionDocument:
-    """The completion of a process that can be resumed once a person has said or changed something."""
-    say = in_language(language_of(process.task))
-    tasks = _subtasks(process.plan)
-    last = records[-1] if records else None
-    failed = {one.task_id for one in records if one.state is ActionState.FAILURE} - set(process.done)
-    state = Text(
-        "{done} of {all} tasks are done; the last action was {action}",
-        done=len(process.done),
-        all=len(tasks),
-        action=f"{last.tool} ({last.error or last.state})" if last else "—",
-    )
-    summary = CompletionSummary(
-        goal_achieved=False,
-        tasks_completed=len(process.done),
-        tasks_failed=len(failed),
-        revision_attempts=process.revised,
-        reason=say(stuck.reason),
-        current_state=say(state),
-        recommendations=stuck.recommendations,
-    )
-    comment = say(Text("It cannot go on by itself. A person has to look at the recommendations."))
-    return CompletionDocument(status=NEEDS_PERSON, summary=summary, done=False, comment=comment)

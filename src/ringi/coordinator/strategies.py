@@ -134,6 +134,11 @@ class Case(NamedTuple):
         return self.task if len(_actions(self.process.plan, self.task)) <= 1 else self.record.action_id
 
     @property
+    def by_turn(self) -> bool:
+        """The model chose the call; the plan has none."""
+        return not self.planned or self.planned.tool != self.record.tool or "_turn_" in self.record.action_id
+
+    @property
     def is_help(self) -> bool:
         """A revision put it before another task."""
         return bool(self.planned and self.planned.before_task)
@@ -220,7 +225,7 @@ def strategy_of(revision: PlanRevision) -> str:
 
 
 def _is_about(action: str, task: str) -> bool:
-    return action == task or action.rpartition("_action_")[0] == task
+    return action == task or action.startswith((f"{task}_action_", f"{task}_turn_"))
 
 
 # --- as changes ---
@@ -280,7 +285,7 @@ def _names(words: str, tool: str) -> bool:
 def _with_tool(case: Case, tool: str) -> tuple[Change, ...]:
     if tool == case.record.tool:
         return ()
-    if not case.planned or case.planned.tool != case.record.tool:  # the model chose it
+    if case.by_turn:
         return _noted(case, Text("{tool} did not work: use {other}.", tool=case.record.tool, other=tool))
     given = fitting(case.tools[tool].schema, case.record.arguments)
     return (ModifyAction(action_id=case.target, updates={"tool": tool, "arguments": given}),)

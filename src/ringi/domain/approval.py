@@ -147,6 +147,21 @@ class RunSubject(Versioned, frozen=True, kw_only=True):
         return self.instruction, codec.digest(codec.canonical(self.planning_json))
 
 
+class RevisionSubject(Versioned, frozen=True, kw_only=True):
+    """A revision of the plan by which a step of a run is worked on; it changes no file."""
+
+    kind: Literal["revision"] = "revision"
+    workspace: str
+    run_id: str
+    process_id: str
+    number: int
+    before: str
+    after: str
+    """Digests of the plan without it and with it."""
+    difference: tuple[str, ...]
+    """As the person saw it."""
+
+
 class ProofKind(StrEnum):
     TYPED = "typed"
     SIGNED = "signed"

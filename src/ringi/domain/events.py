@@ -64,6 +64,8 @@ class EventKind(StrEnum):
     RUN_UNDONE = "run_undone"
     RUN_FEEDBACK = "run_feedback"
     """Somebody said something about it; the run itself is unchanged."""
+    RUN_REVISION_APPROVED = "run_revision_approved"
+    RUN_REVISION_DECLINED = "run_revision_declined"
     CHECKOUT_CHANGED = "checkout_changed"
     SIGNERS_SET = "signers_set"
 

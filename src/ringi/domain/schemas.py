@@ -64,6 +64,7 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "planning-subject": approval.SessionSubject,
     "planning-approval": approval.SessionApproval,
     "run-subject": approval.RunSubject,
+    "revision-subject": approval.RevisionSubject,
     "planning-view": session.SessionView,
     "run": run.Run,
     "run-plan": run_plan.RunPlan,

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from ringi.ports import SessionStore, SessionTransaction
+
 if TYPE_CHECKING:
     from ringi.domain.process import (
         ActionRecord,
@@ -68,6 +70,10 @@ class ProcessTransaction(Protocol):
     def note_recovery(self, kind: ErrorKind, tool: str, strategy: str, *, helped: bool) -> None: ...
 
 
+class RunTransaction(SessionTransaction, ProcessTransaction, Protocol):
+    """A run together with its processes."""
+
+
 class ProcessStore(Protocol):
     """The part of the ledger about processes."""
 
@@ -80,3 +86,7 @@ class ProcessStore(Protocol):
         """In the order it was given."""
 
     def recoveries(self, kind: ErrorKind) -> tuple[Recovery, ...]: ...
+
+
+class RunStore(SessionStore, ProcessStore, Protocol):
+    def transaction(self) -> AbstractContextManager[RunTransaction]: ...

@@ -13,6 +13,7 @@ from ringi.domain import codec
 from ringi.domain.approval import (
     Approval,
     ApprovalRequest,
+    RevisionSubject,
     RunSubject,
     SessionSubject,
     read_approval,
@@ -21,6 +22,7 @@ from ringi.domain.events import FIRST_PREVIOUS, Event, EventKind
 from ringi.domain.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
 from ringi.domain.grant import Grant
 from ringi.domain.plan import ActionSpecExt, PlanDocument, with_state
+from ringi.domain.process import Feedback
 from ringi.domain.provenance import said_or_none
 from ringi.domain.run import Run
 from ringi.domain.session import PlanningSession, SessionFacts
@@ -63,6 +65,7 @@ _SESSION_ROWS: Final = (
 )
 _LOG_COUNTS: Final = "SELECT session_id, COUNT(*), MIN(seq), MAX(seq) FROM session_logs GROUP BY session_id"
 _RUN_ROWS: Final = "SELECT at, id, revision, CAST(document AS BLOB), CAST(plan AS BLOB) FROM runs ORDER BY at"
+_FEEDBACK_ROWS: Final = "SELECT id, run_id, CAST(document AS BLOB) FROM feedback ORDER BY at"
 _GRANTS_OF: Final = "SELECT granted_by FROM approvals WHERE subject_id = ?"
 # No text in an event can contain it: a quotation mark is escaped there.
 _FOLLOWS: Final = '"plan_id":"{subject}","previous":"{hash}"'
@@ -91,7 +94,8 @@ class _Saves:
         self.document = ""
 
     def note(self, event: Event) -> None:
-        self.count += 1
+        # What somebody said about a run is no save of it.
+        self.count += event.event is not EventKind.RUN_FEEDBACK
         self.seq, self.document = event.seq, event.document
 
 
@@ -129,10 +133,22 @@ class SessionChain:
     def given_alone(self, approval: Approval, seq: int) -> bool:
         """Whether the approval named by event `seq` belongs to its run, which no session became."""
         subject, run_id = as_written(approval.subject.encode(), RunSubject), approval.subject_id
+        part = as_written(approval.subject.encode(), RevisionSubject)
+        if part is not None:
+            return part.run_id == run_id and self._subjects.get(seq) == run_id
         if subject is None or subject.run_id != run_id:
             return False
         self._approved[run_id] = (subject.session_id, *subject.given)
         return self._subjects.get(seq) == run_id
+
+    def feedback(self, follows: Callable[[bytes, str], bool]) -> Iterator[Text]:
+        """What people said about runs."""
+        for row_id, run_id, document in self._rows(_FEEDBACK_ROWS):
+            data = as_bytes(document)
+            said = as_written(data, Feedback)
+            right = said is not None and (said.feedback_id, said.run_id) == (row_id, run_id)
+            if not follows(data, "feedback") or not right:
+                yield Text("run {run}: feedback was changed or put in", run=run_id)
 
     def breaks(self) -> Iterator[Text]:
         logs = {str(name): tuple(found) for name, *found in self._rows(_LOG_COUNTS)}
@@ -408,6 +424,8 @@ class _Chain:
         return right
 
     def missing(self) -> Iterator[Text]:
+        if not self._only:
+            yield from self.sessions.feedback(self._follows)
         for seq in self._evidence.values():
             yield Text("event {seq}: the approval, intent or result it speaks of is gone", seq=seq)
 

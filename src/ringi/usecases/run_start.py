@@ -4,7 +4,8 @@ Nothing is carried out here. A run that no session was approved with waits for a
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +33,7 @@ from ringi.planning.run_parts import fit, taken
 from ringi.planning.run_plan import run_of, take_over
 from ringi.policy.globs import globs
 from ringi.ports import NewEvent
+from ringi.ports.process import RunTransaction
 from ringi.text import Text
 from ringi.usecases.check_document import Checked, DocumentKind, check_document
 from ringi.usecases.requests import next_id
@@ -306,23 +308,25 @@ class ReviewedRun:
 
     def approve(self, proof: Proof) -> Run:
         """Raises RunRace if it changed since it was shown."""
-        services, user = self._services, self._services.person.user()
-        require_answer(services, proof, self.command, self.signing)
+        require_answer(self._services, proof, self.command, self.signing)
         asked = self.request()
-        record = prove(
-            services,
-            asked,
-            self.data,
-            proof,
-            act=SignedAct.APPROVE,
-            approver=user,
-            made_at=self.run.created_at,
-        )
-        run = replace(self.run, updated_at=asked.expires_at)
-        with self._workspace.sessions.transaction() as transaction:
-            last = transaction.last_hash()
-            approval = approval_of(services, asked, self.data, record, approver=user, after_event=last)
+        run = replace(self.run, updated_at=self._services.clock.now())
+        with given(self._workspace, asked, self.data, proof, self.run.created_at) as (transaction, approval):
             event = NewEvent(EventKind.RUN_APPROVED, Actor.USER, asked.digest, approval)
             transaction.save_run(run, event, self.revision)
-            transaction.add_approval(approval)
         return run
+
+
+@contextmanager
+def given(
+    workspace: OpenWorkspace, asked: ApprovalRequest, data: bytes, proof: Proof, made_at: str
+) -> Iterator[tuple[RunTransaction, Approval]]:
+    """The approval of something about a run; whoever takes it saves the run with its event."""
+    services, user = workspace.services, workspace.person.user()
+    act = SignedAct.APPROVE
+    record = prove(services, asked, data, proof, act=act, approver=user, made_at=made_at)
+    with workspace.sessions.transaction() as transaction:
+        last = transaction.last_hash()
+        approval = approval_of(services, asked, data, record, approver=user, after_event=last)
+        yield transaction, approval
+        transaction.add_approval(approval)

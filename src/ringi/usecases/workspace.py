@@ -17,7 +17,8 @@ from ringi.plans.place import run_of
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
-from ringi.ports import Clock, CodeContext, PersonChannel, SessionStore, Upkeep
+from ringi.ports import Clock, CodeContext, PersonChannel, Upkeep
+from ringi.ports.process import RunStore
 from ringi.text import Text
 from ringi.usecases.settings import Settings
 from ringi.workspace.places import Places
@@ -43,7 +44,7 @@ class OpenWorkspace:
         places: Places,
         environment: Mapping[str, str],
         settings: Settings,
-        sessions: SessionStore,
+        sessions: RunStore,
         signers: Signers,
         planning: "Callable[[], PlanningTool]",
         extractor: "Callable[[], Extractor]",

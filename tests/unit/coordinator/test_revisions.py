@@ -21,7 +21,6 @@ from ringi.coordinator.revisions import (
     Stuck,
     accepted,
     difference,
-    intervention,
     revise,
 )
 from ringi.coordinator.settings import RevisionSettings
@@ -29,7 +28,6 @@ from ringi.domain import codec
 from ringi.domain.planning import (
     ActionPlan,
     AddAction,
-    CompletionDocument,
     ModifyAction,
     PlannedAction,
     PlanningDocument,
@@ -37,10 +35,10 @@ from ringi.domain.planning import (
     Reflection,
     RemoveAction,
 )
-from ringi.domain.process import ErrorKind, Process, Wait
+from ringi.domain.process import Process, Wait
 from ringi.planning.plan_checks import PlanRules
 from ringi.planning.revise import least, revised
-from tests.fakes.processes import RULES, action, plan, process, record
+from tests.fakes.processes import RULES, action, plan, process
 
 THREE = plan(
     action("task_1", "read", arguments={"path": "a.py"}),
@@ -207,7 +205,9 @@ def test_a_person_renews_the_attempts_and_an_agent_does_not():
     at = process(THREE)
     for number in range(3):
         at = require(applied(at, described(f"way {number}")))
-    assert isinstance(applied(at, described("one more")), Stuck)
+    found = applied(at, described("one more"))
+    assert isinstance(found, Stuck)
+    assert found.reason == LIMIT
     agent = Suggestion(
         Reflection(feedback_type="agent"), PlanRevision(changes=(described("as told"),)), by="bot"
     )
@@ -280,24 +280,6 @@ def test_difference():
         "+ task_2   if it fails: ask",
     )
     assert difference(THREE, THREE) == ()
-
-
-# Somebody has to go on.
-
-
-@pytest.mark.req("PP-9")
-def test_intervention():
-    at = process(THREE, done=("task_1",), revised=3)
-    failed = record(ErrorKind.NOT_FOUND, task="task_2")
-    found = intervention(at, [failed], Stuck(LIMIT, ("Check the path by hand",)))
-    written = codec.foreign(codec.canonical(found), CompletionDocument, "completion")
-    assert written.status == "requires_human_intervention"
-    assert written.done is False
-    summary = written.summary
-    assert (summary.goal_achieved, summary.tasks_completed, summary.tasks_failed) == (False, 1, 1)
-    assert (summary.revision_attempts, summary.recommendations) == (3, ("Check the path by hand",))
-    assert summary.reason == "the limit of revisions is reached"
-    assert "not_found" in (summary.current_state or "")
 
 
 # Whatever is suggested.

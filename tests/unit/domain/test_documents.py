@@ -244,6 +244,8 @@ FIELDS: dict[type[Document], str] = {
     approval.SessionSubject: "schema_version kind workspace session_id reject_count instruction"
     " planning_json",
     approval.RunSubject: "schema_version kind workspace run_id session_id instruction planning_json",
+    approval.RevisionSubject: "schema_version kind workspace run_id process_id number before after"
+    " difference",
     approval.SessionApproval: "schema_version id session_id run_id approver timestamp digest subject"
     " proof after_event",
     planning.GoalUnderstanding: "main_objective success_criteria constraints context goals reasoning",
@@ -306,7 +308,8 @@ VALUES = {
     " session_prepared session_answered session_decided session_approved"
     " session_rejected session_cancelled session_failed session_resumed"
     " session_taken_in session_brought run_created run_cancelled run_approved run_advanced run_stopped"
-    " run_resumed run_completed run_undone run_feedback checkout_changed signers_set",
+    " run_resumed run_completed run_undone run_feedback run_revision_approved"
+    " run_revision_declined checkout_changed signers_set",
     approval.SignedAct: "approve undo grant signers",
     plan.CheckPhase: "before dry after",
     plan.CheckFailure: "keep undo",
@@ -371,6 +374,7 @@ REQUIRED = {
     "planning-facts": "",
     "planning-subject": "workspace session_id reject_count instruction",
     "run-subject": "workspace run_id session_id instruction planning_json",
+    "revision-subject": "workspace run_id process_id number before after difference",
     "planning-approval": "id session_id run_id approver timestamp digest subject proof after_event",
     "planning-view": "sessionId instruction status pending",
     "run-plan": "version request_id run_id created_at base_branch work_branch limits context steps gates"
