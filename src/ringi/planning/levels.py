@@ -39,6 +39,7 @@ class PlanningSettings(NamedTuple):
     """None: 10, and 15 for a complex task."""
     allowed_tools: tuple[str, ...] = ()
     forbidden_tools: tuple[str, ...] = ()
+    require_approval: tuple[str, ...] = ()
     detailed_log: bool = True
     """With what was sent to the model and what came back."""
 

@@ -151,10 +151,14 @@ def _read(path: str, task: str) -> Iterator[Finding]:
 
 
 def _command(text: str, task: str) -> Iterator[Finding]:
-    plain = re.sub(r"[\"'\\]", "", unicodedata.normalize("NFKC", text))
-    for kind, pattern in _COMMANDS.items():
-        if pattern.search(plain):
-            yield _finding(kind, task, text)
+    for kind in dangers(text):
+        yield _finding(kind, task, text)
+
+
+def dangers(command: str) -> tuple[FindingKind, ...]:
+    """What is wrong with a command line, whoever wants to run it."""
+    plain = re.sub(r"[\"'\\]", "", unicodedata.normalize("NFKC", command))
+    return tuple(kind for kind, pattern in _COMMANDS.items() if pattern.search(plain))
 
 
 def _strings(given: object, key: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:

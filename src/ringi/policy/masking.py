@@ -104,6 +104,16 @@ def secret_values(environment: Mapping[str, str]) -> frozenset[str]:
     return frozenset(found - {""})
 
 
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables whose names and values suggest no secret."""
+    return {name: value for name, value in environment.items() if not secret_values({name: value})}
+
+
+def masks_in(text: str) -> int:
+    """How many secrets were masked in it."""
+    return sum(1 for _ in _MARKS.finditer(text))
+
+
 def _united(spans: Iterable[_Span]) -> Iterator[_Span]:
     """In order; overlapping ones become one, with the name of the first."""
     current: _Span | None = None

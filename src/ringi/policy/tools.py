@@ -44,28 +44,33 @@ def tool_named(name: str, rules: ToolRules) -> str | None:
 
 def refusal(name: str, rules: ToolRules) -> FindingKind | None:
     """Why this tool must not be planned; None if it may."""
-    spellings = frozenset(_spellings(name))
+    spellings = spelled(name)
     if _any(spellings, rules.forbidden):
         return FindingKind.FORBIDDEN_TOOL
     tool = tool_named(name, rules)
     if tool is None:
         known = {one for tool in rules.known for one in _spellings(tool)}
         return FindingKind.DISGUISED_TOOL if spellings & known else FindingKind.UNKNOWN_TOOL
-    if rules.allowed and not _any(frozenset(_spellings(tool)), rules.allowed):
+    if rules.allowed and not _any(spelled(tool), rules.allowed):
         return FindingKind.FORBIDDEN_TOOL
     return None
 
 
 def needs_approval(name: str, rules: ToolRules) -> bool:
     """Whether a person has to approve every call, whatever the tool says about itself."""
-    if _any(frozenset(_spellings(name)), rules.approval):
+    if _any(spelled(name), rules.approval):
         return True
     apart = _HUMP.sub("_", name)
     # A capital in the middle of a word does not tear it apart.
-    spellings = {one for spelled in (name, apart) for one in _spellings(spelled)}
+    spellings = spelled(name) | spelled(apart)
     words = {word for one in spellings for word in one.split("_")}
     joined = {one.replace("_", "") for one in spellings}
     return bool(words & _WHOLE) or any(word in one for one in joined for word in _ANYWHERE)
+
+
+def spelled(name: str) -> frozenset[str]:
+    """All that the name could be taken for: two tools that share one cannot be told apart."""
+    return frozenset(_spellings(name))
 
 
 def effect_of(name: str, rules: ToolRules, *, read_only: bool) -> ToolEffect | None:

@@ -69,24 +69,16 @@ def run_command(order: RoleRun, words: Sequence[str], brief: str) -> Ran:
     box = agent_sandbox(workspace)
     file = copy.folder / "brief.md"
     put(file, brief.encode("utf-8", "backslashreplace"))
-    stub = _stub(copy)
     argv = _told(words, brief, file, alone=box.bwrap is not None and not order.reading)
     argv = in_copy(argv, copy.folder_of_commands, workspace.places.root / copy.record.start)
-    path = order.environment.get("PATH", os.defpath)
-    more = {"PATH": f"{stub.parent}{os.pathsep}{path}", BRIEF_FILE: str(file)}
-    environment = {**order.environment, **more}
-    for name in _TOKENS:
-        environment.pop(name, None)
+    without = without_gh(workspace, copy, order.environment)
+    environment = {**without.environment, BRIEF_FILE: str(file)}
     program_of(argv, copy.folder_of_commands, environment)
-    root = workspace.places.root
-    covered = {found: stub for found in _found(environment) if not found.is_relative_to(root)}
-    if login := _login(environment):
-        covered[login] = Path(os.devnull)
 
     def enclosing(invocation: Invocation) -> Invocation:
         return enclosed(
             workspace, copy, box, invocation,
-            visible=[file, stub.parent], once=True, reading=order.reading, covered=covered,
+            visible=[file, without.visible], once=True, reading=order.reading, covered=without.covered,
         )  # fmt: skip
 
     log = _Log(order.log, order.output_bytes)
@@ -118,6 +110,27 @@ def _told(words: Sequence[str], brief: str, file: Path, *, alone: bool) -> tuple
     message = f"Read {file} and do what it says." if long else brief
     options, unless = agent.unattended if agent.unattended and alone else ((), frozenset())
     return asked(agent.resume, words, message, options, unless)
+
+
+class WithoutGh(NamedTuple):
+    """How a command is started that cannot use gh."""
+
+    environment: dict[str, str]
+    visible: Path
+    covered: Mapping[Path, Path]
+
+
+def without_gh(workspace: Surrounding, copy: WorkCopy, environment: Mapping[str, str]) -> WithoutGh:
+    stub = _stub(copy)
+    path = environment.get("PATH", os.defpath)
+    inside = {**environment, "PATH": f"{stub.parent}{os.pathsep}{path}"}
+    for name in _TOKENS:
+        inside.pop(name, None)
+    root = workspace.places.root
+    covered = {found: stub for found in _found(inside) if not found.is_relative_to(root)}
+    if login := _login(inside):
+        covered[login] = Path(os.devnull)
+    return WithoutGh(inside, stub.parent, covered)
 
 
 def _stub(copy: WorkCopy) -> Path:

@@ -146,7 +146,7 @@ def make_change(caller: Caller, material: Sequence[Material], copy: WorkCopy, ru
         prompt = Prompt(Purpose.STEP, STEP_RULES, tuple(material), session=run_id)
         change = caller.ask(prompt, NewChange)
         try:
-            _put(tree, files_of(change, tree))
+            put_files(tree, files_of(change, tree))
         except RingiError as error:
             caller.settle(usable=False)
             if last:
@@ -158,7 +158,7 @@ def make_change(caller: Caller, material: Sequence[Material], copy: WorkCopy, ru
             return
 
 
-def _put(tree: Tree, files: Files) -> None:
+def put_files(tree: Tree, files: Files) -> None:
     try:
         lay_over(tree, files)
     except OSError as error:

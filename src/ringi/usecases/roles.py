@@ -37,6 +37,7 @@ from ringi.usecases.role_model import (
 )
 from ringi.usecases.role_planner import Planner, PlannerTools
 from ringi.usecases.settings import RoleSettings, RunSettings
+from ringi.workspace.copy_steps import changed_between
 
 PLAYBOOK: Final = "playbook"
 _NOBODY: Final = RoleSettings()
@@ -423,10 +424,7 @@ def _changed(task: Task) -> tuple[str, ...]:
     """The files of the step, if it was measured."""
     if not task.base_tree or not task.state.tree:
         return ()
-    names = task.copy.shadow.git.run(
-        "diff-tree", "-r", "-z", "--name-only", "--no-renames", task.base_tree, task.state.tree
-    )
-    return tuple(name.decode("utf-8", "replace") for name in names.split(b"\0") if name)
+    return changed_between(task.copy, task.base_tree, task.state.tree)
 
 
 def _findings(task: Task, verdict: NewVerdict) -> tuple[Finding, ...]:

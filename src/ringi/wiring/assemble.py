@@ -469,6 +469,7 @@ def planning_settings(loaded: Loaded) -> PlanningSettings:
         max_subtasks=None if unset else planning.max_subtasks,
         allowed_tools=planning.security.allowed_tools,
         forbidden_tools=planning.security.forbidden_tools,
+        require_approval=planning.security.require_approval,
         detailed_log=loaded.config.logs.detail == "on",
     )
 

@@ -271,10 +271,7 @@ class WorkCopy:
 
     def difference(self, most: int | None = None) -> Difference:
         """Raises TooManyFiles if more than `most` files differ."""
-        if self.is_gone:
-            raise CopyFailed(why=Text("its folder {folder} is gone", folder=self.tree))
-        special = list(_special_files(self.tree, self.record.laid_at))
-        captured = self.shadow.capture()
+        captured, special = capture(self)
         left_out = {name: Text("it is a repository of its own") for name in captured.nested}
         left_out |= dict.fromkeys(captured.unreadable, Text("it cannot be read"))
         outside = self.shadow.without_ignored([os.fsencode(name) for name in special])
@@ -336,6 +333,14 @@ class WorkCopy:
                 erase_later(gone)
         for path in left:
             erase(path)
+
+
+def capture(copy: WorkCopy) -> tuple[Captured, list[str]]:
+    """Its files as they are now, also those written as soon as it was made; and what is no file at all."""
+    if copy.is_gone:
+        raise CopyFailed(why=Text("its folder {folder} is gone", folder=copy.tree))
+    special = list(_special_files(copy.tree, copy.record.laid_at))
+    return copy.shadow.capture(), special
 
 
 def empty(copy: WorkCopy) -> None:

@@ -26,6 +26,13 @@ def stand_at(copy: WorkCopy, tree: str) -> None:
         copy.shadow.lay_out(tree)
 
 
+def changed_between(copy: WorkCopy, base: str, tree: str) -> tuple[str, ...]:
+    """Paths that differ; a name that is not UTF-8 is escaped."""
+    words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames")
+    names = copy.shadow.git.run(*words, base, tree).split(b"\0")
+    return tuple(name.decode("utf-8", "backslashreplace") for name in names if name)
+
+
 def line_counts(copy: WorkCopy, difference: Difference) -> dict[str, int]:
     """By path: lines added plus lines removed; of a file that is not text one for each 100 bytes."""
     words = ("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv")

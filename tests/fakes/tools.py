@@ -1,0 +1,120 @@
+"""A copy with its tools, and a provider of tools that does what it is told."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ringi.domain.process import ToolEffect
+from ringi.planning.levels import PlanningSettings
+from ringi.policy.masking import masked
+from ringi.policy.tools import ToolRules
+from ringi.ports.process import ToolInfo, ToolResult
+from ringi.usecases.agent_sandbox import agent_sandbox
+from ringi.usecases.copy_commands import CopyServices
+from ringi.usecases.copy_tools import CopyTools
+from ringi.usecases.project_reader import Project
+from ringi.usecases.settings import BesideSettings, DiagnosticSettings, RunSettings, Settings
+from ringi.usecases.tool_box import ToolBox
+from ringi.workspace.copy import WorkCopy
+from ringi.workspace.places import places_of
+from tests.unit.workspace.repositories import commit, repository, write
+
+TEXT = "".join(f"line {number}\n" for number in range(1, 31))
+KEY = "ghp_" + "A1b2C3d4" * 4 + "e5F6"
+FILES: dict[str, bytes | str] = {
+    ".gitignore": "build/\n",
+    "README.md": "# Demo\n\nA demo.\n",
+    "src/app.py": "def greet(name):\n    return f'Hello {name}'\n",
+    "src/lines.txt": TEXT,
+    "src/secret.py": f"TOKEN = '{KEY}'\nNAME = 'demo'\n",
+    "tests/test_app.py": "from src.app import greet\n\n\ndef test_it():\n    assert greet('a')\n",
+    ".env": f"TOKEN={KEY}\n",
+    "data/logo.bin": b"\0\1\2",
+    "data/latin.txt": "caf\u00e9\n".encode("latin-1"),
+    "data/private.csv": "one,two\n",
+}
+
+
+class ToolDesk:
+    """A project, a copy of it, and the tools in the copy."""
+
+    def __init__(self, base: Path) -> None:
+        self.root = repository(base / "project")
+        write(self.root, FILES)
+        commit(self.root)
+        self.environment = dict(os.environ)
+        self.places = places_of(self.root, self.environment)
+        self.printed = bytearray()
+        self._copy: WorkCopy | None = None
+
+    @property
+    def copy(self) -> WorkCopy:
+        if self._copy is None:
+            self._copy = WorkCopy.make(self.root, self.places.state, self.places.copies)
+        return self._copy
+
+    def project(self, never_send: tuple[str, ...] = (), sandbox: str = "off", **planning: Any) -> Project:
+        beside = BesideSettings((), (), sandbox, (), 1, 1000)
+        settings = Settings(
+            beside, DiagnosticSettings((), "auto", 60.0), 60.0,
+            planning=PlanningSettings(**planning), runs=RunSettings(never_send=never_send),
+        )  # fmt: skip
+        return Project(self.places, settings)
+
+    def tools(self, **changes: Any) -> CopyTools:
+        project = self.project(**changes)
+        return CopyTools(
+            self.copy,
+            CopyServices(project, self.environment, mask, agent_sandbox(project), self.printed.extend),
+        )
+
+    def box(self, *servers: Any, approval: Sequence[str] = (), **rules: Any) -> ToolBox:
+        sandbox = rules.pop("sandbox", "off")
+        found = ToolRules((), approval=tuple(approval), **rules)
+        return ToolBox([self.tools(sandbox=sandbox)], servers, found, mask)
+
+    def file(self, name: str) -> str:
+        return (self.copy.tree / name).read_text()
+
+
+@contextmanager
+def tool_desk(monkeypatch: Any) -> Iterator[ToolDesk]:
+    """Not below /tmp, which is another one in the sandbox."""
+    with tempfile.TemporaryDirectory(prefix="ringi-test-", dir="/var/tmp") as folder:
+        base = Path(folder).resolve()
+        (base / "home").mkdir()
+        (base / "home" / ".gitconfig").write_text("[user]\n\tname = H\n\temail = h@example.org\n")
+        monkeypatch.setenv("HOME", str(base / "home"))
+        for kind in ("STATE", "CACHE", "CONFIG", "DATA"):
+            monkeypatch.delenv(f"XDG_{kind}_HOME", raising=False)
+        yield ToolDesk(base)
+
+
+def mask(text: str) -> str:
+    return masked(text, keep_lines=True)
+
+
+class ToldTools:
+    """Offers these tools and notes each call."""
+
+    def __init__(
+        self, *infos: ToolInfo, answer: Callable[[str], ToolResult] = lambda name: ToolResult(f"did {name}")
+    ) -> None:
+        self.infos = infos
+        self.called: list[tuple[str, Mapping[str, Any]]] = []
+        self._answer = answer
+
+    def offered(self) -> Sequence[ToolInfo]:
+        return self.infos
+
+    def call(self, name: str, arguments: Mapping[str, Any], timeout_sec: float) -> ToolResult:
+        del timeout_sec
+        self.called.append((name, arguments))
+        return self._answer(name)
+
+
+def info(name: str, effect: ToolEffect = ToolEffect.READS, **schema: Any) -> ToolInfo:
+    return ToolInfo(name, f"It is {name}.", {"type": "object", **schema}, effect)
