@@ -35,8 +35,8 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   ├── ModelDeclined     no answer, or a refusal
 │   │   ├── BadModelAnswer    an answer in the wrong form
 │   │   ├── NotRecorded       a recording has no such answer
+│   │   ├── BudgetUsed        models may take no more in this run
 │   │   └── OutlineFailed     nothing could be outlined because of one of these
-│   ├── BudgetUsed            models may take no more in this run
 │   └── Unsupported           this file system or system lacks something
 ├── Usage               2     the call itself is wrong
 │   ├── NotFound              no such plan, file, key
@@ -276,12 +276,6 @@ class SessionFailed(Failed):
     )
 
 
-class BudgetUsed(Failed):
-    code = "budget_used"
-    message = "{model} is not asked: {key} allows no further call."
-    hint = "Raise it in your configuration, or finish the step yourself."
-
-
 class ModelFailed(Failed):
     code = "model_failed"
     message = "{model} gave no usable answer: {why}"
@@ -291,6 +285,12 @@ class ModelFailed(Failed):
     """The attempts, for the log."""
     usage: Any = None
     """What it cost all the same."""
+
+
+class BudgetUsed(ModelFailed):
+    code = "budget_used"
+    message = "{model} is not asked: {key} allows no further call."
+    hint = "Raise it in your configuration, or do this part yourself."
 
 
 class ModelRejected(ModelFailed):

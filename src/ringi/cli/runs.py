@@ -12,6 +12,7 @@ import msgspec
 from ringi.cli.app import App
 from ringi.cli.arguments import require_long
 from ringi.domain import codec
+from ringi.domain.budget import by_phase
 from ringi.domain.grant import GrantSubject
 from ringi.domain.run import OVER, Run, RunPhase, errors_of, stage_of
 from ringi.domain.run_plan import RunPlan
@@ -113,6 +114,7 @@ def document(looked: Looked) -> dict[str, Any]:
     run = looked.run
     found: dict[str, Any] = {**msgspec.to_builtins(run), **stage_of(run), "working": looked.working}
     found["plans"] = dict(looked.plans)
+    found["tokens_by_phase"] = {str(phase): count for phase, count in by_phase(run.spent).items()}
     if looked.plan:
         found["criteria"] = [_criterion(one) for one in criteria(run, looked.plan)]
     if errors := errors_of(run):

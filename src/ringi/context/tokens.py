@@ -6,6 +6,11 @@ Japanese by up to a fifth. The estimate of some lines is the sum of the estimate
 
 from typing import Final
 
+from msgspec.structs import replace
+
+from ringi.domain.budget import READ
+from ringi.domain.prompt import Prompt
+from ringi.domain.session import TokenUsage
 from ringi.text import lazy_pattern
 
 _PIECES: Final = lazy_pattern(
@@ -18,6 +23,23 @@ _LONG_WORD: Final = 8
 
 def tokens(text: str) -> int:
     return sum(map(_cost, _PIECES.findall(text)))
+
+
+def read_tokens(prompt: Prompt) -> int:
+    """Of what it shows of the project."""
+    return sum(tokens(one.text) for one in prompt.material if one.name in READ)
+
+
+def asked_tokens(prompt: Prompt) -> int:
+    """Of what we say, and of what else it shows."""
+    others = sum(tokens(one.text) for one in prompt.material if one.name not in READ)
+    return tokens(prompt.rules) + tokens(prompt.task) + others
+
+
+def with_material(usage: TokenUsage, prompt: Prompt) -> TokenUsage:
+    """The usage of a call, with how much of it was read from the project."""
+    read = min(usage.input_tokens, read_tokens(prompt) * max(1, usage.requests))
+    return replace(usage, material_tokens=read)
 
 
 def _cost(piece: str) -> int:

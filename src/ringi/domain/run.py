@@ -135,6 +135,12 @@ class Spent(Document, frozen=True, kw_only=True, omit_defaults=True):
     output_tokens: int = 0
     dollars: float = 0.0
     seconds: float = 0.0
+    calls: int = 0
+    material_tokens: int = 0
+    """Of the input tokens, about so many were read from the project."""
+    planning_tokens: int = 0
+    """Of the others, in and out, those for planning."""
+    reflection_tokens: int = 0
     reused: int = 0
     """Answers from the cache."""
     saved_tokens: int = 0
@@ -145,15 +151,23 @@ class Spent(Document, frozen=True, kw_only=True, omit_defaults=True):
 
 def total(spent: Iterable[Spent]) -> Spent:
     found = [*spent]
+    numbers = [name for name in Spent.__struct_fields__ if name != "reused_from"]
     return Spent(
-        input_tokens=sum(one.input_tokens for one in found),
-        output_tokens=sum(one.output_tokens for one in found),
-        dollars=sum(one.dollars for one in found),
-        seconds=sum(one.seconds for one in found),
-        reused=sum(one.reused for one in found),
-        saved_tokens=sum(one.saved_tokens for one in found),
+        **{name: sum(getattr(one, name) for one in found) for name in numbers},
         reused_from=min((one.reused_from for one in found if one.reused_from), default=""),
     )
+
+
+class RunBudget(Document, frozen=True, kw_only=True, omit_defaults=True):
+    """What models may take, as configured when somebody last went on with the run; None: no limit."""
+
+    tokens: int | None = None
+    """In all."""
+    dollars: float | None = None
+    planning_tokens: int | None = None
+    """Of a phase, without what was read from the project."""
+    execution_tokens: int | None = None
+    reflection_tokens: int | None = None
 
 
 class Attempt(Document, frozen=True, kw_only=True, omit_defaults=True):
@@ -293,6 +307,9 @@ class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
     replaced_by: str = ""
     undone: bool = False
     """A person took its branch back."""
+    planned: Spent = Spent()
+    """What planning it took."""
+    budget: RunBudget = RunBudget()
 
     @property
     def step(self) -> StepState | None:
@@ -301,7 +318,7 @@ class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def spent(self) -> Spent:
-        return total(attempt.spent for step in self.steps for attempt in step.attempts)
+        return total([self.planned, *(attempt.spent for step in self.steps for attempt in step.attempts)])
 
 
 class StoredRun(NamedTuple):

@@ -181,6 +181,8 @@ class TokenUsage(CamelDocument, frozen=True):
     duration_sec: float = 0.0
     cached_tokens: int = 0
     """Of the input tokens, those that the service had read before."""
+    material_tokens: int = 0
+    """Of the input tokens, about so many were read from the project."""
     reused: int = 0
     """Answers from the cache: nothing was sent for them."""
     saved_tokens: int = 0
@@ -197,6 +199,7 @@ class TokenUsage(CamelDocument, frozen=True):
             cost_usd=sum(known) if known else None,
             duration_sec=self.duration_sec + other.duration_sec,
             cached_tokens=self.cached_tokens + other.cached_tokens,
+            material_tokens=self.material_tokens + other.material_tokens,
             reused=self.reused + other.reused,
             saved_tokens=self.saved_tokens + other.saved_tokens,
             reused_from=min(filter(None, (self.reused_from, other.reused_from)), default=""),

@@ -9,6 +9,7 @@ from ringi.approvals.request import request_of
 from ringi.domain import codec
 from ringi.domain import subject as subjects
 from ringi.domain.approval import Approval, ApprovalRequest, Proof, SignedAct
+from ringi.domain.budget import planned_with
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.instruction import ANSWER, NO_REASON, REASON, Instruction
 from ringi.domain.run import RUN_MACHINE, Run, RunPhase, run_id
@@ -73,7 +74,8 @@ def approve(services: SessionServices, stored: StoredSession, approver: str, pro
     record = prove(services, asked, data, proof, act=SignedAct.APPROVE, approver=approver, made_at=made_at)
     now = asked.expires_at
     plan = stored.facts.run_plan
-    run = replace(_run(services, stored, now), replaces=stored.facts.replaces)
+    planned = planned_with(stored.facts.usage)
+    run = replace(_run(services, stored, now), replaces=stored.facts.replaces, planned=planned)
     state, entries = settled(services, operations.approved(state_of(stored), run.run_id, now), ())
 
     def saving(transaction: SessionTransaction) -> StoredSession:

@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple
 
 from ringi.context.outline import mentioned, pages_of
+from ringi.context.tokens import with_material
 from ringi.domain import codec
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.prompt import (
@@ -173,11 +174,12 @@ class _Turn:
             # They were made already; only the position was lost.
             return _saved(self._services, self._stored, state.moved(SessionStatus.DESIGN))
         state, purpose = _asked(self._services, state, purpose, self._model)
+        prompt, services = prompt_for(state, purpose), self._services
         with self._stopped(purpose):
-            answer = self._model.ask(
-                prompt_for(state, purpose), KINDS[purpose], self._services.budget, self._report(purpose)
-            )
-            return self._keep(state, purpose, answer)
+            services.within(prompt, self._model.name, state.facts.usage)
+            answer = self._model.ask(prompt, KINDS[purpose], services.budget, self._report(purpose))
+            usage = services.priced(answer.model, with_material(answer.usage, prompt))
+            return self._keep(state, purpose, answer._replace(usage=usage))
 
     def _report(self, purpose: Purpose) -> OnProgress:
         def report(reported: ModelProgress) -> None:

@@ -9,7 +9,8 @@ if TYPE_CHECKING:  # only names of types
     from collections.abc import MutableMapping
     from contextlib import AbstractContextManager
 
-    from ringi.domain.prompt import Budget
+    from ringi.domain.prompt import Budget, Prompt
+    from ringi.domain.session import TokenUsage
     from ringi.ports import Clock, CodeContext, Ids, LanguageModel, PersonChannel, SessionStore, Signatures
 
 
@@ -42,3 +43,7 @@ class SessionServices(NamedTuple):
     """The ids of the files in `requests/`."""
     permits: Permits = Permits()
     """Who may plan."""
+    within: Callable[[Prompt, str, TokenUsage], None] = lambda _prompt, _model, _used: None
+    """Raises BudgetUsed if the call could not end within what is left, after so much was used."""
+    priced: Callable[[str, TokenUsage], TokenUsage] = lambda _model, usage: usage
+    """With its cost, if the model's price is known."""

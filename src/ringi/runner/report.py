@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ringi.domain.approval import ProofKind, Strength
+from ringi.domain.budget import SpentOn, by_phase, limit_of
 from ringi.domain.instruction import ANSWER, NO_REASON, REASON, Instruction
 from ringi.domain.run import (
     Attempt,
@@ -23,6 +24,11 @@ from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text, stored, visible
 from ringi.workspace.run_files import log_path
 
 Say = Callable[[Text], str]
+_PHASE: Final = {
+    SpentOn.PLANNING: Text("planning"),
+    SpentOn.EXECUTION: Text("execution"),
+    SpentOn.REFLECTION: Text("reflection"),
+}
 _DIGEST_SHOWN: Final = 16
 _MINUTE: Final = 60
 _SHORT: Final = 10
@@ -176,6 +182,7 @@ def _head(run: Run, say: Say) -> Iterator[str]:
         (Text("Last change"), _moment(run.updated_at)),
         (Text("Time of the roles"), say(duration(run.spent.seconds)) if run.spent.seconds else ""),
         (Text("Tokens and cost"), _cost(run, say)),
+        (Text("Tokens by phase"), say(words) if (words := phases(run)) else ""),
         (Text("Steps that nobody looked at"), ", ".join(one.step_id for one in unseen(run))),
     ]
     yield from (f"- {say(name)}: {value}" for name, value in lines if value)
@@ -199,6 +206,24 @@ def _cost(run: Run, say: Say) -> str:
 def cost(given: int, written: int, dollars: float) -> Text:
     return Text("{given} tokens in, {written} out, ${dollars}",
                 given=given, written=written, dollars=f"{dollars:.4f}")  # fmt: skip
+
+
+def phases(run: Run) -> Text | None:
+    """What models took against what they may; None if they took nothing."""
+    spent, taken = run.spent, by_phase(run.spent)
+    if not any(taken.values()):
+        return None
+    words = [_of_phase(_PHASE[phase], taken[phase], limit_of(run.budget, phase)) for phase in SpentOn]
+    whole = _of_phase(Text("in all"), spent.input_tokens + spent.output_tokens, run.budget.tokens)
+    return Text("{planning} · {execution} · {reflection} · read from the project: {read} · {whole}",
+                planning=words[0], execution=words[1], reflection=words[2],
+                read=f"{spent.material_tokens:,}", whole=whole)  # fmt: skip
+
+
+def _of_phase(name: Text, taken: int, most: int | None) -> Text:
+    if most is None:
+        return Text("{phase} {taken}", phase=name, taken=f"{taken:,}")
+    return Text("{phase} {taken} of {most}", phase=name, taken=f"{taken:,}", most=f"{most:,}")
 
 
 def _asked(run: Run, plan: RunPlan | None, say: Say) -> Iterator[str]:

@@ -1,9 +1,12 @@
 """A language model does the work of a role: one typed call, whose answer is applied in the copy."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
-from ringi.context.tokens import tokens
+from msgspec.structs import replace
+
+from ringi.context.tokens import asked_tokens, read_tokens, tokens, with_material
+from ringi.domain.budget import SpentOn, own_tokens, spent_of, spent_on
 from ringi.domain.prompt import Budget, Material, ModelAnswer, ModelProgress, NewChange, Prompt
 from ringi.domain.run import Spent
 from ringi.domain.session import Purpose, TokenUsage
@@ -21,7 +24,7 @@ from ringi.workspace.tree import Found, Tree
 T = TypeVar("T")
 
 _A_MILLION: Final = 1_000_000
-_LEAST_ANSWER: Final = 256
+LEAST_ANSWER: Final = 256
 _NEW_MODE: Final = 0o644
 _EXECUTABLE: Final = 0o111
 _DATA: Final = (
@@ -51,6 +54,8 @@ class Limit(NamedTuple):
     """Of the configuration."""
     tokens: int | None = None
     dollars: float | None = None
+    phase: SpentOn | None = None
+    """If it is about one phase: then its tokens are those beside what was read from the project."""
 
 
 class Limits(NamedTuple):
@@ -67,11 +72,19 @@ class Limits(NamedTuple):
         read, written = self.price
         return (usage.input_tokens * read + usage.output_tokens * written) / _A_MILLION
 
-    def exceeded(self, usage: TokenUsage) -> str:
-        """The key of the limit that does not allow so much; empty if all do."""
+    def priced(self, usage: TokenUsage) -> TokenUsage:
+        known = usage.cost_usd is not None or self.price is None
+        return usage if known else replace(usage, cost_usd=round(self.dollars_of(usage), 6))
+
+    def exceeded(self, usage: TokenUsage, own: Mapping[SpentOn, int] = {}) -> str:
+        """The key of the limit that does not allow so much; empty if all do.
+
+        `own` is what limits of phases count.
+        """
         taken, dollars = usage.input_tokens + usage.output_tokens, self.dollars_of(usage)
         for one in self.left:
-            if one.tokens is not None and taken > one.tokens:
+            counted = taken if one.phase is None else own.get(one.phase, 0)
+            if one.tokens is not None and counted > one.tokens:
                 return one.key
             if one.dollars is not None and dollars > one.dollars:
                 return one.key
@@ -79,32 +92,24 @@ class Limits(NamedTuple):
 
 
 class Caller:
-    """Asks one model, as long as the budget lasts, and counts."""
+    """Asks one model, as long as the budget lasts, and counts, by phase."""
 
     def __init__(self, model: LanguageModel, limits: Limits, budget: Budget) -> None:
         self._model = model
         self._limits = limits
         self._budget = budget
-        self._used = TokenUsage()
-        self._now = TokenUsage()
+        self._used: dict[SpentOn, TokenUsage] = {}
+        self._now: tuple[SpentOn, TokenUsage] = (SpentOn.EXECUTION, TokenUsage())
+        """The call that has not ended."""
         self._settle: Callable[[bool], None] = lambda _: None
 
     @property
     def used(self) -> TokenUsage:
-        return self._used.plus(self._now)
+        return self._limits.priced(_whole(self._with(*self._now)))
 
     @property
     def spent(self) -> Spent:
-        used = self.used
-        return Spent(
-            input_tokens=used.input_tokens,
-            output_tokens=used.output_tokens,
-            dollars=round(self._limits.dollars_of(used), 6),
-            seconds=round(used.duration_sec, 3),
-            reused=used.reused,
-            saved_tokens=used.saved_tokens,
-            reused_from=used.reused_from,
-        )
+        return spent_of(self._with(*self._now), self._limits.dollars_of(self.used))
 
     def settle(self, *, usable: bool) -> None:
         """Whether the last answer could be used."""
@@ -112,28 +117,44 @@ class Caller:
 
     def ask(self, prompt: Prompt, kind: type[T]) -> T:
         """Raises ModelFailed, and BudgetUsed before a call that could not end within the budget."""
-        reads = tokens(prompt.rules) + sum(tokens(one.text) for one in prompt.material)
-        least = TokenUsage(input_tokens=reads, output_tokens=_LEAST_ANSWER)
-        self._require(least)
+        phase, read = spent_on(prompt.purpose), read_tokens(prompt)
+        least = TokenUsage(0, asked_tokens(prompt) + read, LEAST_ANSWER, material_tokens=read)
+        self._require(phase, least)
+
+        def heard(progress: ModelProgress) -> None:
+            self._now = phase, with_material(progress.spent, prompt)
+            self._require(*self._now)
+
         try:
-            answer: ModelAnswer[T] = self._model.ask(prompt, kind, self._budget, self._heard)
+            answer: ModelAnswer[T] = self._model.ask(prompt, kind, self._budget, heard)
         except ModelFailed as error:
-            self._count(error.usage if isinstance(error.usage, TokenUsage) else self._now)
+            if isinstance(error.usage, TokenUsage):
+                self._now = phase, with_material(error.usage, prompt)
+            self._count()
             raise
-        self._count(answer.usage)
+        self._now = phase, with_material(answer.usage, prompt)
+        self._count()
         self._settle = answer.settle
         return answer.value
 
-    def _count(self, usage: TokenUsage) -> None:
-        self._used, self._now = self._used.plus(usage), TokenUsage()
+    def _with(self, phase: SpentOn, more: TokenUsage) -> dict[SpentOn, TokenUsage]:
+        return {**self._used, phase: self._used.get(phase, TokenUsage()).plus(more)}
 
-    def _heard(self, progress: ModelProgress) -> None:
-        self._now = progress.spent
-        self._require(self._now)
+    def _count(self) -> None:
+        self._used, self._now = self._with(*self._now), (SpentOn.EXECUTION, TokenUsage())
 
-    def _require(self, more: TokenUsage) -> None:
-        if key := self._limits.exceeded(self._used.plus(more)):
+    def _require(self, phase: SpentOn, more: TokenUsage) -> None:
+        would = self._with(phase, more)
+        own = {one: own_tokens(usage) for one, usage in would.items()}
+        if key := self._limits.exceeded(_whole(would), own):
             raise BudgetUsed(model=self._model.name, key=key)
+
+
+def _whole(usages: Mapping[SpentOn, TokenUsage]) -> TokenUsage:
+    whole = TokenUsage()
+    for usage in usages.values():
+        whole = whole.plus(usage)
+    return whole
 
 
 def make_change(caller: Caller, material: Sequence[Material], copy: WorkCopy, run_id: str) -> None:

@@ -12,9 +12,10 @@ import msgspec
 from ringi.agents.output import documents
 from ringi.domain import codec
 from ringi.domain.base import prepared
+from ringi.domain.budget import planned_with
 from ringi.domain.problems import faults, in_words
 from ringi.domain.prompt import Material, NewSplit, NewStep, NewSummary, Prompt
-from ringi.domain.run import RoleHow, StepState, Stop
+from ringi.domain.run import RoleHow, Spent, StepState, Stop
 from ringi.domain.run_plan import RunPlan, inside
 from ringi.domain.session import AgentPending, Purpose, SessionView, TokenUsage
 from ringi.errors import BadBrought
@@ -51,8 +52,8 @@ class PlannerTools(NamedTuple):
     """Why it cannot be asked."""
     written: Callable[[Prompt, type], str]
     """A prompt as one text, with the form of the answer."""
-    caller: Callable[[], Caller]
-    """Asks its model, as long as the budget lasts."""
+    caller: Callable[[Spent], Caller]
+    """Asks its model, as long as the budget lasts after so much was spent."""
 
 
 class _Said(NamedTuple, Generic[T]):
@@ -81,7 +82,8 @@ class Planner:
             brought = {**{name: [] for name in _FIRST.get(due, ())}, "design": msgspec.to_builtins(found)}
             return tool.bring(session_id, brought, self.who, used)
 
-        return self._asked(tool.next_prompt(session_id, design=True).prompt, NewSummary, take)
+        used = planned_with(tool.view(session_id).usage)
+        return self._asked(tool.next_prompt(session_id, design=True).prompt, NewSummary, take, used)
 
     def split(self, plan: RunPlan, state: StepState, changed: Mapping[str, int]) -> Sequence[NewStep]:
         """Smaller steps for one that was too large. Raises like `bring`."""
@@ -101,14 +103,16 @@ class Planner:
             Material("step", codec.pretty(step).decode()),
             *([Material("changed", f"Lines by file, as it was made:\n{lines}")] if changed else ()),
         )
-        return self._asked(Prompt(Purpose.REVIEW, _SPLIT, material), NewSplit, take)
+        return self._asked(Prompt(Purpose.REVIEW, _SPLIT, material), NewSplit, take, Spent())
 
-    def _asked(self, prompt: Prompt, kind: type[T], take: Callable[[T, TokenUsage], R]) -> R:
-        why = ""
+    def _asked(self, prompt: Prompt, kind: type[T], take: Callable[[T, TokenUsage], R], spent: Spent) -> R:
+        why, caller = "", None
         if stop := self._tools.check():
             raise BadBrought(what=self._what(), why=f"{stop.message} {stop.next_action}")
+        if self._settings.how is RoleHow.MODEL:
+            caller = self._tools.caller(spent)
         for _ in range(_TRIES):
-            said = self._answer(prompt, kind)
+            said = self._answer(prompt, kind, caller)
             if isinstance(said.value, str):
                 why = said.value
             else:
@@ -127,9 +131,8 @@ class Planner:
     def _what(self) -> Text:
         return Text("The plan of {who}", who=self.who)
 
-    def _answer(self, prompt: Prompt, kind: type[T]) -> _Said[T]:
-        if self._settings.how is RoleHow.MODEL:
-            caller = self._tools.caller()
+    def _answer(self, prompt: Prompt, kind: type[T], caller: Caller | None) -> _Said[T]:
+        if caller is not None:
             found = caller.ask(prompt, kind)
             text = codec.pretty(found).decode()
             return _Said(found, text, caller.used, lambda usable: caller.settle(usable=usable))

@@ -26,11 +26,11 @@ from ringi.runner.services import RoleWork, Task
 from ringi.text import Text, visible
 from ringi.usecases.agent_sandbox import agent_sandbox
 from ringi.usecases.agent_state import Surrounding
+from ringi.usecases.budget import price_of, role_left, run_left
 from ringi.usecases.role_command import RoleRun, run_command, words_of
 from ringi.usecases.role_model import (
     VERDICT_RULES,
     Caller,
-    Limit,
     Limits,
     files_shown,
     make_change,
@@ -44,7 +44,6 @@ _NOBODY: Final = RoleSettings()
 _CONTEXT_TOKENS: Final = 1_500
 _FILES_TOKENS: Final = 24_000
 _EXAMPLE: Final = "roles: {{{role}: {{command: claude}}}}"
-_FREE: Final = ("ollama:", "replay:")
 _TELL_COST: Final = "command:claude"
 _LONGEST: Final = 600
 _AGAIN: Final = "Your last answer was no verdict: "
@@ -135,7 +134,7 @@ class ConfiguredRoles:
         except RingiError as error:
             hint = Text(error.hint, **error.details) if error.hint else Text("Change {key}", key=key)
             return _stop(StopCode.NO_ROLE, Text(error.message, **error.details), hint)
-        limited = settings.max_dollars is not None or self._services.settings.max_dollars is not None
+        limited = settings.max_dollars is not None or self._services.settings.budget.dollars is not None
         if limited and self._price(name) is None and name != _TELL_COST:
             message = Text("Dollars are limited, and what {model} costs is not known.", model=name)
             example = f'llm: {{prices: ["{name} 1.25 10"]}}'
@@ -147,9 +146,7 @@ class ConfiguredRoles:
         return None
 
     def _price(self, model: str) -> tuple[float, float] | None:
-        if model.startswith(_FREE):
-            return (0.0, 0.0)
-        return self._services.settings.prices.get(model)
+        return price_of(model, self._services.settings.prices)
 
     # ------------------------------------------------------------------ before there is a run
 
@@ -160,10 +157,10 @@ class ConfiguredRoles:
             return None
         services = self._services
 
-        def caller() -> Caller:
+        def caller(spent: Spent) -> Caller:
             left = (
-                *_left("runs", services.settings.max_tokens, services.settings.max_dollars, Spent()),
-                *_left("roles.planner", settings.max_tokens, settings.max_dollars, Spent()),
+                *run_left(services.settings.budget, spent),
+                *role_left(RunRole.PLANNER, settings, spent),
             )
             budget = services.budget._replace(seconds=settings.timeout_sec)
             limits = Limits(left, self._price(settings.model))
@@ -362,8 +359,8 @@ class _Turn:
         services, settings, task = self._services, self._settings, self._task
         mine = total(one.spent for step in task.run.steps for one in step.attempts if one.role == task.role)
         left = (
-            *_left("runs", services.settings.max_tokens, services.settings.max_dollars, task.run.spent),
-            *_left(f"roles.{task.role}", settings.max_tokens, settings.max_dollars, mine),
+            *run_left(services.settings.budget, task.run.spent),
+            *role_left(task.role, settings, mine),
         )
         model = services.model(settings.model, task)
         return Caller(model, Limits(left, self._price), services.budget._replace(seconds=self._time))
@@ -467,13 +464,6 @@ def _commands_of(plan: RunPlan) -> Iterator[str]:
             yield instead
     for told in plan.context.test_instructions.values():
         yield from (told,) if isinstance(told, str) else told
-
-
-def _left(name: str, tokens: int | None, dollars: float | None, spent: Spent) -> Iterator[Limit]:
-    if tokens is not None:
-        yield Limit(f"{name}.max_tokens", tokens=tokens - spent.input_tokens - spent.output_tokens)
-    if dollars is not None:
-        yield Limit(f"{name}.max_dollars", dollars=dollars - spent.dollars)
 
 
 def _stop(code: StopCode, message: Text, then: Text) -> Stop:

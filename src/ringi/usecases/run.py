@@ -93,6 +93,7 @@ def _ready(workspace: OpenWorkspace, bench: Bench, run: Run, plan: RunPlan, opti
         run = replace(run, review=Review.EACH)
     run = replace(
         run,
+        budget=workspace.settings.runs.budget,
         allowed=tuple(dict.fromkeys([*run.allowed, *options.allow])),
         tests=options.tests or run.tests,
     )

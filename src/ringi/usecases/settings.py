@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ringi.domain.run import RoleHow
+from ringi.domain.run import RoleHow, RunBudget
 from ringi.domain.run_plan import RunRole
 from ringi.planning.levels import PlanningSettings
 
@@ -53,8 +53,7 @@ class RoleSettings(NamedTuple):
 
 class RunSettings(NamedTuple):
     roles: Mapping[RunRole, RoleSettings] = {}
-    max_tokens: int | None = None
-    max_dollars: float | None = None
+    budget: RunBudget = RunBudget()
     prices: Mapping[str, tuple[float, float]] = {}
     """By model: dollars for a million tokens that it reads, and that it writes."""
     never_send: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from ringi.runner.report import (
     criteria,
     duration,
     phase_of,
+    phases,
     proofs,
     status_of,
     unseen,
@@ -224,6 +225,8 @@ def run_lines(
     yield from step_lines(run, plan, printed, plans, most)
     if (spent := spent_line(run)) is not None:
         yield spent
+    if (by_phase := phases(run)) is not None:
+        yield prose(Text("tokens: {phases}", phases=by_phase), Style.FAINT, indent=2)
     if plan and run.phase is RunPhase.COMPLETED:
         yield from criteria_lines(criteria(run, plan))
         yield from () if run.undone else unseen_lines(run)

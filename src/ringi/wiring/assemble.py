@@ -41,7 +41,7 @@ from ringi.wiring.commands import PlanChecks, PlanCommands
 from ringi.wiring.config import Loaded, Origin, load
 from ringi.wiring.config_keys import MOST_DOLLARS, MOST_TOKENS, Config, Role
 from ringi.wiring.models import budget_of, choose
-from ringi.wiring.permits import permits_of
+from ringi.wiring.permits import permits_of, run_budget
 from ringi.wiring.signers import accepted_lists, configured_proof, offered_lists, signatures_of
 from ringi.wiring.system import SystemClock, new_file_mode, new_id
 from ringi.workspace.places import Places, places_of
@@ -247,6 +247,7 @@ def session_services(
     from ringi.planning.services import SessionServices
     from ringi.store.lock import PassingLock
     from ringi.store.open_calls import OpenCalls
+    from ringi.usecases.budget import session_priced, session_within
     from ringi.usecases.requests import request_files
     from ringi.wiring.models import mask_of
     from ringi.workspace.copy_layout import branch_of
@@ -274,6 +275,8 @@ def session_services(
         base_branch=lambda: branch_of(places.root) or MAIN_BRANCH,
         requests=lambda: request_files(places.root),
         permits=services.permits,
+        within=session_within(run_settings(loaded)),
+        priced=session_priced(run_settings(loaded)),
     )
 
 
@@ -432,8 +435,7 @@ def run_settings(loaded: Loaded) -> RunSettings:
     prices = (item.split() for item in config.llm.prices)
     return RunSettings(
         roles={role: _role(loaded, role) for role in RunRole},
-        max_tokens=config.runs.max_tokens if config.runs.max_tokens < MOST_TOKENS else None,
-        max_dollars=config.runs.max_dollars if config.runs.max_dollars < MOST_DOLLARS else None,
+        budget=run_budget(config.runs),
         prices={name: (float(read), float(written)) for name, read, written in prices},
         never_send=config.context.never_send,
         main_branches=config.runs.main_branches,

@@ -153,11 +153,20 @@ class Roles(Section, frozen=True):
     planner: Role = Role()
 
 
+class RunsBudget(Section, frozen=True):
+    """What models may take in a phase of a run, beside what they read of the project."""
+
+    planning_tokens: Annotated[int, Rule(Guard.SMALLER, least=1)] = MOST_TOKENS
+    execution_tokens: Annotated[int, Rule(Guard.SMALLER, least=1)] = MOST_TOKENS
+    reflection_tokens: Annotated[int, Rule(Guard.SMALLER, least=1)] = MOST_TOKENS
+
+
 class Runs(Section, frozen=True):
     """What models may take in a whole run, and where none commits."""
 
     max_tokens: Annotated[int, Rule(Guard.SMALLER, least=1)] = 5_000_000
     max_dollars: Annotated[float, Rule(Guard.SMALLER)] = MOST_DOLLARS
+    budget: RunsBudget = RunsBudget()
     main_branches: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=GLOB)] = ("main", "master")
 
 

@@ -188,8 +188,8 @@ FIELDS: dict[type[Document], str] = {
     answer.PlanAnswer: "plan_id name version status outcome note feedback comments changed",
     verdict.ProvenCommit: "id as_approved notes",
     feedback.Amended: "version files hunks lines contents",
-    session.TokenUsage: "requests inputTokens outputTokens costUsd durationSec cachedTokens reused"
-    " savedTokens reusedFrom",
+    session.TokenUsage: "requests inputTokens outputTokens costUsd durationSec cachedTokens materialTokens"
+    " reused savedTokens reusedFrom",
     session.Question: "id type question context options answer answeredAt",
     session.Tradeoffs: "pros cons",
     session.DesignOption: "id name description tradeoffs recommendation",
@@ -229,12 +229,14 @@ FIELDS: dict[type[Document], str] = {
     run.Run: "schema_version run_id planning_session_id phase instruction created_at updated_at created_by"
     " request_id plan_sha256 work_branch base_branch base_commit current_step_index steps review in_place"
     " most_steps allowed tests implementer base_tree copy_id stop stopped_in replaces"
-    " replaced_by undone",
+    " replaced_by undone planned budget",
     AnswerOrigin: "subject step_id role turn",
     KeptAnswer: "made_at model origin input_tokens output_tokens value",
     KeptCounts: "enabled why_not answers plans bytes ttl saved_calls saved_tokens",
     run.Stop: "reason_code message next_action step_id detail",
-    run.Spent: "input_tokens output_tokens dollars seconds reused saved_tokens reused_from",
+    run.Spent: "input_tokens output_tokens dollars seconds calls material_tokens planning_tokens"
+    " reflection_tokens reused saved_tokens reused_from",
+    run.RunBudget: "tokens dollars planning_tokens execution_tokens reflection_tokens",
     run.Attempt: "role how who cycle started_at ended_at exit_code problem log spent",
     run.Evidence: "command kind exit_code duration_sec tree output_sha256 log timed_out sandboxed doubt",
     run.Finding: "role severity message path line criterion",

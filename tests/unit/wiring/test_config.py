@@ -87,6 +87,9 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "planning.logging.level": ("WARNING", "ERROR"),
     "planning.logging.mask_sensitive_data": (True, True),
     "planning.logging.sensitive_patterns": (["password", "EMP-[0-9]+"], ["x y"]),
+    "runs.budget.planning_tokens": (2_000, 1_000),
+    "runs.budget.execution_tokens": (20_000, 10_000),
+    "runs.budget.reflection_tokens": (500, 400),
     "planning.permissions.allowed_users": (["admin-team", "developer-group"], ["admin-team"]),
     "planning.permissions.auto_execution_allowed": (["trusted-user"], ["other"]),
     "planning.permissions.always_require_approval": (["external-contributor"], ["other"]),
@@ -252,6 +255,9 @@ def test_the_defaults_are_the_promised_ones():
         "runs": {
             "max_tokens": 5_000_000,
             "max_dollars": 1_000_000.0,
+            "budget": dict.fromkeys(
+                ["planning_tokens", "execution_tokens", "reflection_tokens"], 1_000_000_000
+            ),
             "main_branches": ["main", "master"],
         },
         "planning": {"skip_after_sec": 300.0},
@@ -293,6 +299,7 @@ def test_what_guards_is_named():
         "llm.prices": Guard.TRUSTED,
         "runs.max_tokens": Guard.SMALLER,
         "runs.max_dollars": Guard.SMALLER,
+        **{f"runs.budget.{phase}_tokens": Guard.SMALLER for phase in ("planning", "execution", "reflection")},
         "runs.main_branches": Guard.ADDED,
         **{f"roles.{role}.{key}": Guard.TRUSTED for role in ROLES for key in ("how", "command", "model")},
         **{

@@ -28,11 +28,13 @@ from ringi.runner.bench import RunEvent
 from ringi.runner.deciding import RESULT_WAITS
 from ringi.runner.report import STEP, proofs
 from ringi.text import Text, stored
+from ringi.usecases.forecast import forecast_run
 from ringi.usecases.prompter import typed_approval, typed_digest
 from ringi.usecases.reviewed_plan import ReviewedPlan
 from ringi.usecases.run import RunOptions, run_steps
 from ringi.usecases.run_start import ReviewedRun, covering
 from ringi.views import words
+from ringi.views.budget import forecast_line
 from ringi.views.lines import Line as ViewLine
 from ringi.views.lines import Span, Style, line
 from ringi.views.run import finding_line, step_facts, title_of
@@ -90,6 +92,7 @@ class RunDriver:
     def go(self) -> int:
         """The exit code."""
         try:
+            self._tell_budget()
             while True:
                 self._sign_for_steps()
                 run = self._carried_on()
@@ -104,6 +107,11 @@ class RunDriver:
             self._ui.line(Text("Interrupted; nothing is half-written. Go on with:"))
             self._ui.next_step(f"ringi continue {self._run_id}")
             return Interrupted.exit_code
+
+    def _tell_budget(self) -> None:
+        """Before anything is spent."""
+        if found := forecast_run(self._app.workspace, self._run_id, self._options.role):
+            self._ui.show([forecast_line(found)])
 
     def _sign_for_steps(self) -> None:
         """Once its plan is approved, and before anybody works on it."""

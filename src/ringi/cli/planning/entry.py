@@ -23,11 +23,20 @@ from ringi.cli.planning.driver import (
 )
 from ringi.cli.planning.typed import TypedLines
 from ringi.cli.ui import Ui, shown_lines
-from ringi.domain.session import ApprovalPending, ApprovedSession, SessionRef, SessionView
+from ringi.domain.session import (
+    AgentPending,
+    ApprovalPending,
+    ApprovedSession,
+    SessionRef,
+    SessionView,
+    WorkPending,
+)
 from ringi.errors import Interrupted
 from ringi.llm.turns import compact_schema, turns, written
 from ringi.planning.take_in import changes, read_session
 from ringi.text import Text
+from ringi.usecases.forecast import forecast_planning
+from ringi.views.budget import forecast_line
 from ringi.views.lines import Style
 
 Then = Callable[[str], int]
@@ -128,6 +137,8 @@ def planned(app: App, view: SessionView, then: Then, key: Path | None = None) ->
     if not seated and not app.ui.as_json:
         app.ui = Ui(as_json=True, environment=app.environment)
     driver = Driver(app, view.session_id, app.workspace.roles(None).planner())
+    if isinstance(view.pending, WorkPending | AgentPending):
+        _tell_budget(app)
     if seated:
         return _talk(driver, view, then, at_once=True, key=key)
 
@@ -140,6 +151,14 @@ def planned(app: App, view: SessionView, then: Then, key: Path | None = None) ->
         return answered(driver, now)
 
     return _saved(driver, signed)
+
+
+def _tell_budget(app: App) -> None:
+    """Before anything is spent."""
+    workspace = app.workspace
+    found = forecast_planning(workspace.settings.runs, workspace.configuration.config.model)
+    if found is not None:
+        app.ui.show([forecast_line(found)])
 
 
 def _go_on(app: App, view: SessionView, order: Order, then: Then, *, seated: bool) -> int:
