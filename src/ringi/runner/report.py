@@ -11,6 +11,7 @@ from ringi.domain.run import (
     Evidence,
     Finding,
     Run,
+    RunBudget,
     RunApproval,
     RunFacts,
     RunPhase,
@@ -209,9 +210,11 @@ def cost(given: int, written: int, dollars: float) -> Text:
 
 
 def phases(run: Run) -> Text | None:
-    """What models took against what they may; None if they took nothing."""
+    """What models took against what they may; None if that says no more than the cost."""
     spent, taken = run.spent, by_phase(run.spent)
-    if not any(taken.values()):
+    if not any(taken.values()) or (
+        run.budget == RunBudget() and taken[SpentOn.EXECUTION] == sum(taken.values())
+    ):
         return None
     words = [_of_phase(_PHASE[phase], taken[phase], limit_of(run.budget, phase)) for phase in SpentOn]
     whole = _of_phase(Text("in all"), spent.input_tokens + spent.output_tokens, run.budget.tokens)
