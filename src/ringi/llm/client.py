@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Final, Generic, TypeVar
 
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
@@ -19,6 +20,8 @@ from ringi.errors import (
 from ringi.llm.backend import Backend, Call, ConnectionCut, Reply, RetryLater, Turn
 from ringi.llm.reply import Unusable, read
 from ringi.llm.turns import asked_again, compact_schema, turns, with_schema, written
+from ringi.ports import telemetry as attribute
+from ringi.ports.telemetry import NO_SPANS, Span, Spans
 from ringi.text import Text
 
 T = TypeVar("T")
@@ -54,7 +57,9 @@ class ModelClient:
         scrub: Callable[[str], str] = _as_it_is,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
+        spans: Spans = NO_SPANS,
     ) -> None:
+        self._spans = spans
         self._backend = backend
         self._schema_in_text = schema_in_text
         self._scrub = scrub
@@ -75,13 +80,31 @@ class ModelClient:
         note = self._backend.prepare()
         progress = _Progress(on_progress, self._clock)
         progress.note = note or ""
-        question = _Question(self._backend, kind, schema, budget, progress, self._scrub, self._sleep)
+        question = _Question(
+            self._backend, kind, schema, budget, progress, self._scrub, self._sleep, self._traced(prompt)
+        )
         try:
             value = question.answer(first, schema_in_text=self._schema_in_text)
         except ModelFailed as error:
             error.exchanges, error.usage = tuple(question.exchanges), progress.spent()
             raise
         return ModelAnswer(value, progress.spent(), tuple(question.exchanges), self.name)
+
+    def _traced(self, prompt: Prompt) -> Callable[[int], AbstractContextManager[Span]]:
+        """One request to a model, with what is known of it beforehand (GenAI conventions)."""
+        provider, _, model = self.name.partition(":")
+        # Of a command, the program alone: its arguments are nobody's business.
+        named = (model.split() or [""])[0].rpartition("/")[2] if provider == "command" else model
+        known: dict[str, attribute.Value] = {
+            attribute.OPERATION: "chat",
+            attribute.PROVIDER: provider,
+            attribute.REQUEST_MODEL: named,
+            attribute.OUTPUT_TYPE: "json",
+            attribute.PURPOSE: str(prompt.purpose),
+        }
+        return lambda room: self._spans.span(
+            f"chat {named}", known | {attribute.MAX_TOKENS: room}, outward=True
+        )
 
 
 class _Progress:
@@ -131,7 +154,9 @@ class _Question(Generic[T]):
         progress: _Progress,
         scrub: Callable[[str], str],
         sleep: Callable[[float], None],
+        traced: Callable[[int], AbstractContextManager[Span]],
     ) -> None:
+        self._traced = traced
         self._backend = backend
         self._kind = kind
         self._schema = schema
@@ -194,7 +219,8 @@ class _Question(Generic[T]):
         while True:
             self._pieces.clear()
             try:
-                return self._send(now)
+                with self._traced(self._room) as span:
+                    return self._send(now, span)
             except RetryLater as error:
                 self._keep(now, self._heard(), str(error))
                 self._wait(error)
@@ -218,7 +244,7 @@ class _Question(Generic[T]):
                 self._keep(now, self._heard(), str(error))
                 raise
 
-    def _send(self, now: Sequence[Turn]) -> Reply:
+    def _send(self, now: Sequence[Turn], span: Span) -> Reply:
         left = self._left()
         if left <= 0:
             raise self._too_late()
@@ -239,7 +265,9 @@ class _Question(Generic[T]):
             raise
         self._progress.ended(asked.plus(_taken(reply)))
         self._progress.tell()
-        return reply._replace(text=self._scrub(reply.text))
+        reply = reply._replace(text=self._scrub(reply.text))
+        _note(span, now, reply)
+        return reply
 
     def _wait(self, error: RetryLater) -> None:
         grown = min(_FIRST_WAIT_SEC * 2.0**self._waits, _LONGEST_WAIT_SEC)
@@ -270,6 +298,22 @@ class _Question(Generic[T]):
         """Scrub before cutting; otherwise half a key could remain."""
         texts = (written(now), reply, problem)
         self.exchanges.append(Exchange(*(_cut(self._scrub(text)) for text in texts)))
+
+
+def _note(span: Span, now: Sequence[Turn], reply: Reply) -> None:
+    usage = _taken(reply)
+    span.note(
+        {
+            attribute.INPUT_TOKENS: usage.input_tokens,
+            attribute.OUTPUT_TOKENS: usage.output_tokens,
+            attribute.CACHED_TOKENS: usage.cached_tokens,
+            attribute.FINISH_REASONS: ("length" if reply.cut_short else "stop",),
+        }
+    )
+    if usage.cost_usd is not None:
+        span.note({attribute.COST_USD: usage.cost_usd})
+    span.messages(attribute.INPUT_MESSAGES, now)
+    span.messages(attribute.OUTPUT_MESSAGES, [("assistant", reply.text)])
 
 
 def _taken(reply: Reply) -> TokenUsage:

@@ -30,7 +30,7 @@ class Call(NamedTuple):
     """If it gave no answer: why."""
 
 
-def call_text(call: Call, now: str, mask: Mask, *, detailed: bool) -> str:
+def call_text(call: Call, now: str, mask: Mask, *, detailed: bool, confidential: bool = False) -> str:
     usage = call.usage
     cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.6f} USD"
     cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
@@ -48,13 +48,14 @@ def call_text(call: Call, now: str, mask: Mask, *, detailed: bool) -> str:
             lines += [f"-- request {number}", _cut(exchange.request, mask)]
             lines += [f"-- reply {number}", _cut(exchange.reply, mask)]
             lines += [f"-- problem {number}", exchange.problem] if exchange.problem else []
-    lines += [call.end] if call.end else []
+    lines += [call.end.partition("\n")[0] if confidential else call.end] if call.end else []
     return mask("\n".join(lines)) + "\n"
 
 
-def failure_end(error: Exception) -> str:
+def failure_end(error: ModelFailed) -> str:
+    """Its kind on a line of its own: the rest may say what the model did."""
     trace = "".join(traceback.format_exception(error))
-    return f"failed: {error}\n{trace}".rstrip("\n")
+    return f"failed: {error.code}\n{error}\n{trace}".rstrip("\n")
 
 
 def why_it_failed(error: ModelFailed, mask: Mask) -> Text:

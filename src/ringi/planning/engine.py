@@ -39,12 +39,14 @@ from ringi.planning.call_log import Call, failure_end
 from ringi.planning.decompose import Drafted, action_plan, decomposition, drafted, renamed, settled
 from ringi.planning.levels import Measure, PlanningSettings, measure_of
 from ringi.planning.order import Order, Unordered, ordered
+from ringi.planning.phases import Phases
 from ringi.planning.plan_checks import PlanRules, findings
 from ringi.planning.plan_prompts import prompt_for
 from ringi.planning.prompts import language_of
 from ringi.planning.revise import revised, revision_of
 from ringi.policy.tools import ToolRules
 from ringi.ports import CodeContext, Gathered, LanguageModel
+from ringi.ports.telemetry import SILENT, Phase, Span, Telemetry
 from ringi.text import Text
 
 T = TypeVar("T")
@@ -76,6 +78,7 @@ class EngineServices(NamedTuple):
     code: CodeContext | None = None
     """Without it no path is compared with the project."""
     on_progress: OnProgress = lambda _: None
+    telemetry: Telemetry = SILENT
 
 
 class Planned(NamedTuple):
@@ -113,6 +116,7 @@ class PlanningEngine:
         self._services = services
         self._settings = services.settings
         self._has = services.code.has if services.code else _everything
+        self._phases = Phases(services.telemetry)
         self.asked: list[Call] = []
         self._unsettled: list[Callable[[bool], None]] = []
         """Wants to know whether what was answered became a plan."""
@@ -131,7 +135,7 @@ class PlanningEngine:
         self, task_prompt: str, context: Gathered | None = None
     ) -> GoalUnderstanding | UnclearGoal:
         brief = _brief(task_prompt, context)
-        found = self._ask(Purpose.GOAL, NewGoal, brief, self._measure(task_prompt), context)
+        found = self._understood(brief, self._measure(task_prompt), context)
         return _unclear(found, brief.language) if found.clarification_needed else _goal(found)
 
     def decompose_task(
@@ -145,9 +149,7 @@ class PlanningEngine:
         task = task_prompt or goal.main_objective
         brief = _brief(task, context, PlanningDocument(goal_understanding=goal))
         measure = self._measure(task)
-        found, draft = self._decomposed(
-            Purpose.SUBTASKS, brief._replace(tools=tuple(available_tools)), measure, context
-        )
+        found, draft = self._decomposed(brief._replace(tools=tuple(available_tools)), measure, context)
         if isinstance(draft, DecompositionFailed):
             return draft
         return decomposition(settled(draft.subtasks, self._has)[0], found.reasoning)
@@ -161,8 +163,11 @@ class PlanningEngine:
             return _failed(subtasks, order, 0, NewDecomposition(()), brief.language)
         plan = PlanningDocument(task_decomposition=decomposition(subtasks, ""))
         measure = self._measure(brief.task)
-        found = self._ask(Purpose.ACTIONS, NewActionPlan, brief._replace(plan=plan), measure, context)
-        return action_plan(subtasks, order, found.actions, self._tools(), found.reasoning)
+        with self._phases.of(Phase.GENERATE_ACTION_PLAN) as span:
+            found = self._ask(Purpose.ACTIONS, NewActionPlan, brief._replace(plan=plan), measure, context)
+            made = action_plan(subtasks, order, found.actions, _tools(self._settings), found.reasoning)
+            self._phases.generated(span, made)
+        return made
 
     def revise_plan(
         self, current_plan: PlanningDocument, feedback: str, context: Gathered | None = None
@@ -172,7 +177,8 @@ class PlanningEngine:
         task = goal.main_objective if goal else feedback
         brief = _brief(task, context, current_plan)._replace(feedback=feedback)
         measure = self._measure(task)
-        found = self._ask(Purpose.REPLAN, NewReplan, brief, measure, context)
+        with self._phases.of(Phase.REVISE_PLAN):
+            found = self._ask(Purpose.REPLAN, NewReplan, brief, measure, context)
         revision = revision_of(found)
         plan = revised(current_plan, revision)
         order = ordered(plan.task_decomposition.subtasks if plan.task_decomposition else ())
@@ -197,16 +203,24 @@ class PlanningEngine:
         brief, measure = _brief(task_prompt, context), self._measure(task_prompt)
         if measure.at_once:
             return self._plan_at_once(brief, measure, context)
-        goal = self._ask(Purpose.GOAL, NewGoal, brief, measure, context)
+        goal = self._understood(brief, measure, context)
         known = PlanningDocument(goal_understanding=_goal(goal))
         brief = brief._replace(plan=known)
-        found, draft = self._decomposed(Purpose.SUBTASKS, brief, measure, context)
+        found, draft = self._decomposed(brief, measure, context)
         if isinstance(draft, DecompositionFailed):
             return _outcome_of(goal, replace(known, error=draft), draft, brief.language)
         subtasks, notes = settled(draft.subtasks, self._has)
         known = replace(known, task_decomposition=decomposition(subtasks, found.reasoning))
-        actions = self._ask(Purpose.ACTIONS, NewActionPlan, brief._replace(plan=known), measure, context)
-        return self._finished(goal, known, actions, measure, brief.language, notes)
+        with self._phases.of(Phase.GENERATE_ACTION_PLAN) as span:
+            brief = brief._replace(plan=known)
+            actions = self._ask(Purpose.ACTIONS, NewActionPlan, brief, measure, context)
+            return self._finished(goal, known, actions, measure, brief.language, notes, span)
+
+    def _understood(self, brief: PlanningBrief, measure: Measure, context: Gathered | None) -> NewGoal:
+        with self._phases.of(Phase.UNDERSTAND_GOAL) as span:
+            found = self._ask(Purpose.GOAL, NewGoal, brief, measure, context)
+            self._phases.understood(span, found)
+        return found
 
     def _plan_at_once(self, brief: PlanningBrief, measure: Measure, context: Gathered | None) -> Outcome:
         answers: list[NewOutline] = []
@@ -215,38 +229,49 @@ class PlanningEngine:
             answers.append(self._ask(Purpose.OUTLINE, NewOutline, brief, measure, context, problems))
             return answers[-1].task_decomposition
 
-        found, draft = self._tried(ask, brief, measure)
+        # One call answers all three; it is part of the first.
+        with self._phases.of(Phase.UNDERSTAND_GOAL) as span:
+            first = ask(())
+            self._phases.understood(span, answers[-1].goal_understanding)
+        found, draft = self._tried(first, ask, brief, measure)
         goal = answers[-1].goal_understanding
         known = PlanningDocument(goal_understanding=_goal(goal))
         if isinstance(draft, DecompositionFailed):
             return _outcome_of(goal, replace(known, error=draft), draft, brief.language)
         subtasks, notes = settled(draft.subtasks, self._has)
         known = replace(known, task_decomposition=decomposition(subtasks, found.reasoning))
-        actions = _with_ids(answers[-1].action_plan, found)
-        return self._finished(goal, known, actions, measure, brief.language, notes)
+        with self._phases.of(Phase.GENERATE_ACTION_PLAN) as span:
+            actions = _with_ids(answers[-1].action_plan, found)
+            return self._finished(goal, known, actions, measure, brief.language, notes, span)
 
     def _decomposed(
-        self, purpose: Purpose, brief: PlanningBrief, measure: Measure, context: Gathered | None
+        self, brief: PlanningBrief, measure: Measure, context: Gathered | None
     ) -> tuple[NewDecomposition, Drafted | DecompositionFailed]:
         def ask(problems: Sequence[str]) -> NewDecomposition:
-            return self._ask(purpose, NewDecomposition, brief, measure, context, problems)
+            return self._ask(Purpose.SUBTASKS, NewDecomposition, brief, measure, context, problems)
 
-        return self._tried(ask, brief, measure)
+        return self._tried(None, ask, brief, measure)
 
     def _tried(
-        self, ask: Callable[[Sequence[str]], NewDecomposition], brief: PlanningBrief, measure: Measure
+        self,
+        first: NewDecomposition | None,
+        ask: Callable[[Sequence[str]], NewDecomposition],
+        brief: PlanningBrief,
+        measure: Measure,
     ) -> tuple[NewDecomposition, Drafted | DecompositionFailed]:
         """Twice at most: the second time for a coarser plan, with the problems of the first (PP-10)."""
-        tools = self._tools(brief.tools)
-        found = ask(())
-        draft = drafted(found, measure.most, tools, self._has)
-        if draft.problems and not found.infeasible_subtasks:
-            self._unsettled.pop()(False)
-            found = ask(draft.problems)
+        tools, failed = _tools(self._settings, brief.tools), None
+        with self._phases.of(Phase.DECOMPOSE_TASK) as span:
+            found = first or ask(())
             draft = drafted(found, measure.most, tools, self._has)
-        if found.infeasible_subtasks or not draft.usable:
-            return found, _failed(draft.subtasks, draft.order, draft.too_many, found, brief.language)
-        return found, draft
+            if draft.problems and not found.infeasible_subtasks:
+                self._unsettled.pop()(False)
+                found = ask(draft.problems)
+                draft = drafted(found, measure.most, tools, self._has)
+            if found.infeasible_subtasks or not draft.usable:
+                failed = _failed(draft.subtasks, draft.order, draft.too_many, found, brief.language)
+            self._phases.decomposed(span, len(draft.subtasks), failed)
+        return found, failed or draft
 
     def _finished(
         self,
@@ -256,15 +281,18 @@ class PlanningEngine:
         measure: Measure,
         language: Language,
         notes: tuple[Text, ...],
+        span: Span,
     ) -> Outcome:
         subtasks = known.task_decomposition.subtasks if known.task_decomposition else ()
         order = ordered(subtasks)
         if isinstance(order, Unordered):  # a reader that came to nothing cannot make one
             failed = _failed(subtasks, order, 0, NewDecomposition(()), language)
             return Undecomposed(replace(known, error=failed), failed)
-        plan = action_plan(subtasks, order, actions.actions, self._tools(), actions.reasoning)
+        plan = action_plan(subtasks, order, actions.actions, _tools(self._settings), actions.reasoning)
         document = replace(known, action_plan=plan)
         outcome = self._checked(document, order, measure, notes)
+        wrong = outcome.findings if isinstance(outcome, Refused) else ()
+        self._phases.generated(span, plan, len(wrong))
         if goal.clarification_needed and isinstance(outcome, Planned):
             error = _unclear(goal, language)
             return Unclear(replace(document, error=error), error, notes)
@@ -274,7 +302,7 @@ class PlanningEngine:
         self, document: PlanningDocument, order: Order, measure: Measure, notes: tuple[Text, ...]
     ) -> Outcome:
         most = max(measure.most, self._settings.max_subtasks or 0)
-        found = findings(document, PlanRules(self._tools(), most))
+        found = findings(document, PlanRules(_tools(self._settings), most))
         return Refused(document, found) if found else Planned(document, order, notes)
 
     # --- asking --------------------------------------------------------------------------------------------
@@ -305,8 +333,9 @@ class PlanningEngine:
     def _measure(self, task: str) -> Measure:
         return measure_of(self._services.count(task), self._settings)
 
-    def _tools(self, known: Sequence[str] = TOOLS) -> ToolRules:
-        return ToolRules(tuple(known), self._settings.allowed_tools, self._settings.forbidden_tools)
+
+def _tools(settings: PlanningSettings, known: Sequence[str] = TOOLS) -> ToolRules:
+    return ToolRules(tuple(known), settings.allowed_tools, settings.forbidden_tools)
 
 
 def _everything(_path: str) -> bool:

@@ -41,6 +41,8 @@ class PlanningSettings(NamedTuple):
     forbidden_tools: tuple[str, ...] = ()
     require_approval: tuple[str, ...] = ()
     detailed_log: bool = True
+    confidential: bool = False
+    """No log has what people and models wrote."""
     """With what was sent to the model and what came back."""
 
 

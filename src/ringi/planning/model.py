@@ -27,10 +27,12 @@ from ringi.planning import operations
 from ringi.planning.call_log import Call, failure_end, why_it_failed
 from ringi.planning.design import Checked, Project, checked, corrected, marked, rendered, without_lines
 from ringi.planning.operations import State, pending, put_right, state_of
+from ringi.planning.phases import Phases
 from ringi.planning.prompts import KINDS, prompt_for
 from ringi.planning.save import call_entry, log_path, log_phase, save
 from ringi.planning.services import SessionServices
 from ringi.ports import LanguageModel, NewEvent, StoredSession
+from ringi.ports.telemetry import OPERATION, SESSION_ID, WORKFLOW, Value
 
 
 def work(services: SessionServices, stored: StoredSession, on_progress: OnProgress) -> StoredSession:
@@ -48,8 +50,15 @@ def work(services: SessionServices, stored: StoredSession, on_progress: OnProgre
             stored = righted(services, _counted(services, services.store.session(session_id)))
             due = pending(state_of(stored))
             if isinstance(due, WorkPending):
-                stored = _Turn(services, stored, model, on_progress).take(due.purpose)
+                if not stored.facts.usage.requests:
+                    Phases(services.telemetry).started(short(session_id))
+                with services.telemetry.spans.root("ringi.plan", session_id, _about(session_id)):
+                    stored = _Turn(services, stored, model, on_progress).take(due.purpose)
     return stored
+
+
+def _about(session_id: str) -> dict[str, Value]:
+    return {SESSION_ID: session_id, OPERATION: "invoke_workflow", WORKFLOW: "plan"}
 
 
 def resume(services: SessionServices, stored: StoredSession) -> StoredSession:
@@ -175,10 +184,12 @@ class _Turn:
             return _saved(self._services, self._stored, state.moved(SessionStatus.DESIGN))
         state, purpose = _asked(self._services, state, purpose, self._model)
         prompt, services = prompt_for(state, purpose), self._services
-        with self._stopped(purpose):
+        phases = Phases(services.telemetry)
+        with self._stopped(purpose), phases.of_session(purpose) as span:
             services.within(prompt, self._model.name, state.facts.usage)
             answer = self._model.ask(prompt, KINDS[purpose], services.budget, self._report(purpose))
             usage = services.priced(answer.model, with_material(answer.usage, prompt))
+            phases.answered(span, answer.value)
             return self._keep(state, purpose, answer._replace(usage=usage))
 
     def _report(self, purpose: Purpose) -> OnProgress:

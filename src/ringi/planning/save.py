@@ -41,7 +41,9 @@ def log_phase(purpose: Purpose, status: SessionStatus) -> SessionStatus:
 
 def call_entry(services: SessionServices, phase: SessionStatus, call: Call) -> LogEntry:
     """For the log of this phase."""
-    return LogEntry(phase, call_text(call, services.clock.now(), services.mask, detailed=services.detailed))
+    detailed, confidential = services.detailed, services.confidential
+    now = services.clock.now()
+    return LogEntry(phase, call_text(call, now, services.mask, detailed=detailed, confidential=confidential))
 
 
 def shortened(services: SessionServices, state: State) -> tuple[State, list[LogEntry]]:
@@ -68,6 +70,8 @@ def _moved(services: SessionServices, older: Sequence[ConversationMessage], abou
     counts = Counter(message.role for message in older)
     by = ", ".join(f"{count} by {role}" for role, count in sorted(counts.items()))
     lines = [f"== {services.clock.now()} {len(older)} older messages of the conversation ({by})"]
+    if services.confidential:
+        return lines[0] + "\n"
     lines += [_gist(message, about) for message in older]
     if services.detailed:
         lines += [f"{message.created_at} {message.role}: {message.content}" for message in older]

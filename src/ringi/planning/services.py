@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ringi.approvals.permits import Permits
+from ringi.ports.telemetry import SILENT, Telemetry
 
 if TYPE_CHECKING:  # only names of types
     from collections.abc import MutableMapping
@@ -41,6 +42,9 @@ class SessionServices(NamedTuple):
     """What a run would begin from."""
     requests: Callable[[], Iterable[str]]
     """The ids of the files in `requests/`."""
+    confidential: bool = False
+    """Whether no log has what people and models wrote."""
+    telemetry: Telemetry = SILENT
     permits: Permits = Permits()
     """Who may plan."""
     within: Callable[[Prompt, str, TokenUsage], None] = lambda _prompt, _model, _used: None

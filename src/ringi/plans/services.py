@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.approvals.permits import Permits
+from ringi.ports.telemetry import SILENT, Telemetry
 
 if TYPE_CHECKING:  # only names of types
     from ringi.domain.plan import PlannedChecks
@@ -79,6 +80,7 @@ class Services(NamedTuple):
     model: Callable[[], LanguageModel] | None = None
     """For text that the parser cannot place. Raises UnknownModel, NoModelKey, NoExtra."""
     model_budget: Budget | None = None
+    telemetry: Telemetry = SILENT
     run_id: str = ""
     """Set if the tree is that of a run's branch: its steps are carried out there, and nothing else."""
     prepare: Callable[[], None] = lambda: None

@@ -148,10 +148,13 @@ def _without(spans: Iterable[_Span], marks: Sequence[tuple[int, int]]) -> Iterat
 
 # Characters right after a token may still be part of it.
 _GLUED: Final = lazy_pattern(rb"[A-Za-z0-9_+/=~-]*")
+_COLOUR: Final = lazy_pattern(rb"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 def _built_in(text: str) -> list[_Span]:
     data = text.encode("utf-8", "surrogatepass")
+    if b"\x1b" in data:  # the last letter of a colour before a token is no part of a word
+        data = _COLOUR.sub(lambda match: b" " * len(match[0]), data)
     found = [_Span(leak.start, _glued(data, leak.end), leak.kind) for leak in leaks(data, unsure=True)]
     if not found or len(data) == len(text):
         return found

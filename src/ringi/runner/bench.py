@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from ringi.ports.telemetry import SILENT, Telemetry
+
 if TYPE_CHECKING:  # only names of types
     from ringi.domain.run import Evidence, Run, StepState, Stop, StoredRun
     from ringi.domain.run_plan import RunPlan, RunStep
@@ -154,5 +156,8 @@ class RunServices(NamedTuple):
     files: RunFiles
     mask: Callable[[str], str]
     on_event: Callable[[RunEvent], None] = lambda _: None
+    telemetry: Telemetry = SILENT
+    keep_briefs: bool = True
+    """Whether what roles were told is written beside the run."""
     checks: Sequence[str] = ()
     """Commands that also run whenever a plan was carried out, whoever made it: format, build and such."""

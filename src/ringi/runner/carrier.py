@@ -10,6 +10,16 @@ from ringi.domain.run import Attempt, Run, RunPhase, StepState, StepStatus, Stop
 from ringi.domain.run_plan import RunRole, RunStep
 from ringi.errors import BranchRefused, CopyFailed, NotFound
 from ringi.ports import NewEvent
+from ringi.ports.telemetry import (
+    AGENT_NAME,
+    INPUT_TOKENS,
+    OPERATION,
+    OUTPUT_TOKENS,
+    STEP_ID,
+    Component,
+    Level,
+    Value,
+)
 from ringi.runner import machine
 from ringi.runner.bench import RunEvent, RunServices
 from ringi.runner.gates import stops
@@ -125,8 +135,7 @@ class Carrier:
                 log=heard,
                 keep=self._keep,
             )
-            judging = role is not RunRole.IMPLEMENTER
-            work = self.services.roles.judge(task) if judging else self.services.roles.work(task)
+            work = self._worked(task)
         attempt = Attempt(
             role=role,
             how=work.how,
@@ -140,7 +149,27 @@ class Carrier:
         )
         return attempt, work
 
+    def _worked(self, task: Task) -> RoleWork:
+        spans, log = self.services.telemetry
+        step, role = task.step.step_id, str(task.role)
+        about: dict[str, Value] = {OPERATION: "invoke_agent", AGENT_NAME: role, STEP_ID: step}
+        log(Component.EXECUTION, Level.INFO, f"Step {step}: {role} started")
+        with spans.span(f"invoke_agent {role}", about) as span:
+            judging = task.role is not RunRole.IMPLEMENTER
+            work = self.services.roles.judge(task) if judging else self.services.roles.work(task)
+            span.note({INPUT_TOKENS: work.spent.input_tokens, OUTPUT_TOKENS: work.spent.output_tokens})
+            if not work.exit_code and work.problem is None:
+                log(Component.EXECUTION, Level.INFO, f"Step {step}: {role} completed")
+            elif work.exit_code is not None:
+                code = str(work.code or (StopCode.ROLE_TIMEOUT if work.timed_out else StopCode.ROLE_FAILED))
+                span.failed(code.lower())
+                why = str(work.problem or "")
+                log(Component.EXECUTION, Level.WARN, f"Step {step}: {role} failed, {code}", why)
+        return work
+
     def _keep(self, name: str, text: str) -> None:
+        if not self.services.keep_briefs:
+            return
         folder = PurePosixPath(self.plan.outputs.report_md).parent
         self.services.files.write(str(folder / name), text.encode("utf-8", "backslashreplace"))
 

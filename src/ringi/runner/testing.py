@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from ringi.domain.run import Evidence, Finding, Run, Severity, StepState, StepStatus, StopCode
 from ringi.domain.run_plan import RunRole
 from ringi.errors import UnfitSpecs
+from ringi.ports.telemetry import STEP_ID, Component, Level
 from ringi.runner.carrier import Carrier, stop_of
 from ringi.runner.gates import e2e_commands, unit_commands
 from ringi.runner.machine import with_step
@@ -70,7 +71,14 @@ def _one_test(carrier: Carrier, index: int, kind: str, command: str, number: int
             carrier.hear(step.step_id, data)
 
         timeout = carrier.plan.limits.timeout_sec
-        evidence = carrier.bench.test(run, command, kind=kind, timeout_sec=timeout, log=heard)
+        spans, say = carrier.services.telemetry
+        with spans.span(f"gate {kind}", {STEP_ID: step.step_id}, outward=True) as span:
+            evidence = carrier.bench.test(run, command, kind=kind, timeout_sec=timeout, log=heard)
+            if evidence.passed:
+                say(Component.EXECUTION, Level.INFO, f"Step {step.step_id}: {kind} test passed")
+            else:
+                span.failed("timeout" if evidence.timed_out else "test_failed")
+                say(Component.EXECUTION, Level.WARN, f"Step {step.step_id}: {kind} test failed", command)
     return replace(evidence, log=path)
 
 

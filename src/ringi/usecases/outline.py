@@ -25,8 +25,10 @@ from ringi.planning.engine import (
     Undecomposed,
 )
 from ringi.planning.operations import LONGEST_INSTRUCTION, unfit
+from ringi.planning.phases import Phases
 from ringi.planning.prompts import language_of
 from ringi.ports import Gathered
+from ringi.ports.telemetry import OPERATION, WORKFLOW
 from ringi.text import Text
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.views.session import restless_words
@@ -59,6 +61,7 @@ def engine_of(workspace: OpenWorkspace, on_progress: OnProgress = lambda _: None
             count=tokens,
             code=services.code(),
             on_progress=on_progress,
+            telemetry=services.telemetry,
         )
     )
 
@@ -72,8 +75,11 @@ def outline(workspace: OpenWorkspace, request: str, on_progress: OnProgress = la
     gathered = workspace.code.gather(words) if workspace.settings.planning.enabled else None
     engine = engine_of(workspace, on_progress)
     log = workspace.places.state / "outline.log"
+    telemetry, about = workspace.services.telemetry, {OPERATION: "invoke_workflow", WORKFLOW: "outline"}
+    Phases(telemetry).started("outline")
     try:
-        outcome = engine.plan(words, gathered)
+        with telemetry.spans.root("ringi.outline", workspace.services.ids(), about):
+            outcome = engine.plan(words, gathered)
     except ModelFailed as error:
         why = why_it_failed(error, workspace.services.mask)
         raise OutlineFailed(why=why, log=str(log)) from error
@@ -88,9 +94,13 @@ def outline(workspace: OpenWorkspace, request: str, on_progress: OnProgress = la
 
 def _write_log(workspace: OpenWorkspace, engine: PlanningEngine, log: Path) -> None:
     """Instead of that of the outline before; without it nothing else is missing."""
-    services, detailed = workspace.services, workspace.settings.planning.detailed_log
+    services, settings = workspace.services, workspace.settings.planning
+    detailed, confidential = settings.detailed_log, settings.confidential
     now = services.clock.now()
-    texts = [call_text(call, now, services.mask, detailed=detailed) for call in engine.asked]
+    texts = [
+        call_text(call, now, services.mask, detailed=detailed, confidential=confidential)
+        for call in engine.asked
+    ]
     with suppress(OSError):
         replace_file(log, "".join(texts).encode("utf-8", "backslashreplace"), synced=False)
 

@@ -12,6 +12,7 @@ from ringi.domain.run import Review, Run, RunPhase, StepStatus, Stop, StopCode, 
 from ringi.domain.run_plan import RunPlan, RunRole
 from ringi.errors import CopyFailed, NotFound, RunOver
 from ringi.ports import NewEvent
+from ringi.ports.telemetry import OPERATION, OUTCOME, RUN_ID, SESSION_ID, WORKFLOW, Component, Level, Value
 from ringi.runner import machine
 from ringi.runner.bench import Bench, RunEvent, RunServices
 from ringi.runner.loop import carry_on
@@ -59,7 +60,25 @@ def run_steps(
         _end_replaced(workspace, ready)
     if ready != stored.run:
         _save(workspace, stored, ready, EventKind.RUN_RESUMED, "retried" if options.retry else "continued")
-    return carry_on(services, run_id)
+    return _traced(services, ready)
+
+
+def _traced(services: RunServices, run: Run) -> Run:
+    """Carries it on as one turn of its trace."""
+    spans, log = services.telemetry
+    about: dict[str, Value] = {RUN_ID: run.run_id, OPERATION: "invoke_workflow", WORKFLOW: "run"}
+    if run.planning_session_id:
+        about[SESSION_ID] = run.planning_session_id
+    begun = "started" if run.phase is RunPhase.PLANNING else "resumed"
+    log(Component.EXECUTION, Level.INFO, f"Run {begun}: {run.run_id}")
+    with spans.root("ringi.run", run.run_id, about) as span:
+        run = carry_on(services, run.run_id)
+        span.note({OUTCOME: str(run.phase)})
+    if run.stop is None:
+        log(Component.EXECUTION, Level.INFO, f"Run {run.phase}: {run.run_id}")
+    else:
+        log(Component.EXECUTION, Level.WARN, f"Run stopped, {run.stop.reason_code}", run.stop.message)
+    return run
 
 
 def _services(
@@ -74,9 +93,17 @@ def _services(
         ids=workspace.services.ids,
         bench=bench,
         roles=workspace.roles({RunRole.IMPLEMENTER: command} if command else None),
-        files=RunFiles(workspace.places.root, run.request_id, run.run_id, workspace.services.mask),
+        files=RunFiles(
+            workspace.places.root,
+            run.request_id,
+            run.run_id,
+            workspace.services.mask,
+            confidential=workspace.settings.planning.confidential,
+        ),
+        keep_briefs=not workspace.settings.planning.confidential,
         mask=workspace.services.mask,
         on_event=on_event,
+        telemetry=workspace.services.telemetry,
         checks=workspace.services.rules.checks.after,
     )
 

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +21,7 @@ from ringi.planning.levels import Level, PlanningSettings, Strategy
 from ringi.plans.services import Rules, Services
 from ringi.policy.risk import Thresholds
 from ringi.ports import Clock, CodeContext, EventSink, LanguageModel, PersonChannel, SessionStore, Upkeep
+from ringi.ports.telemetry import Telemetry
 from ringi.store.connection import private_folder
 from ringi.store.events import Changed
 from ringi.store.ledger import Ledger
@@ -44,6 +45,7 @@ from ringi.wiring.models import budget_of, choose
 from ringi.wiring.permits import permits_of, run_budget
 from ringi.wiring.signers import accepted_lists, configured_proof, offered_lists, signatures_of
 from ringi.wiring.system import SystemClock, new_file_mode, new_id
+from ringi.wiring.telemetry import telemetry_of
 from ringi.workspace.places import Places, places_of
 from ringi.workspace.tree import Tree
 
@@ -163,6 +165,7 @@ def _services(
 ) -> Services:
     config = loaded.config
     tree = Tree(OsFileSystem(), places.root)
+    telemetry = telemetry_of(places.root, config, environment, clock, ledger.workspace_id)
     own = Services(
         store=ledger,
         tree=tree,
@@ -180,8 +183,9 @@ def _services(
         mask=lambda text: _masked(text, config, environment),
         commits=lambda: commits_of(places, environment, on_progress),
         repository=lambda: repository_of(places, places, environment),
-        model=cache(lambda: caching.around(_model(places, loaded, environment))),
+        model=cache(lambda: caching.around(_model(places, loaded, environment, telemetry))),
         model_budget=budget_of(config),
+        telemetry=telemetry,
         code=cache(lambda: code_of(places, tree, config, environment)),
         permits=permits_of(config),
     )
@@ -261,14 +265,16 @@ def session_services(
         store=ledger,
         clock=services.clock,
         ids=services.ids,
-        model=services.model or (lambda: _model(places, loaded, environment)),
+        model=services.model or (lambda: _model(places, loaded, environment, services.telemetry)),
         budget=budget_of(config),
         person=services.person,
         signatures=services.signatures,
         code=services.code(),
         runs=lambda name: shutil.which(name, path=environment.get("PATH")) is not None,
         mask=mask_of(config, environment),
-        detailed=config.logs.detail == "on",
+        detailed=config.logs.detailed,
+        confidential=config.logs.confidential,
+        telemetry=services.telemetry,
         working_on=working_on,
         open_calls=OpenCalls(places.state),
         sleep=time.sleep,
@@ -280,9 +286,11 @@ def session_services(
     )
 
 
-def _model(places: Places, loaded: Loaded, environment: Mapping[str, str]) -> LanguageModel:
-    config = loaded.config
-    return choose(config.model, config, environment, Path.cwd(), lambda: _reader(places, loaded))
+def _model(
+    places: Places, loaded: Loaded, environment: Mapping[str, str], telemetry: Telemetry
+) -> LanguageModel:
+    config, here = loaded.config, Path.cwd()
+    return choose(config.model, config, environment, here, lambda: _reader(places, loaded), telemetry.spans)
 
 
 def _reader(places: Places, loaded: Loaded, copy: "WorkCopy | None" = None) -> "ProjectReader":
@@ -309,9 +317,9 @@ def _roles(
     config = loaded.config
 
     def model(name: str, task: "Task | None") -> LanguageModel:
-        copy = task.copy if task else None
-        chosen = choose(name, config, environment, Path.cwd(), lambda: _reader(places, loaded, copy))
-        return caching.around(chosen, task)
+        copy, spans = task.copy if task else None, services.telemetry.spans
+        reader = partial(_reader, places, loaded, copy)
+        return caching.around(choose(name, config, environment, Path.cwd(), reader, spans), task)
 
     return ConfiguredRoles(
         RoleServices(
@@ -471,8 +479,9 @@ def planning_settings(loaded: Loaded) -> PlanningSettings:
         max_subtasks=None if unset else planning.max_subtasks,
         allowed_tools=planning.security.allowed_tools,
         forbidden_tools=planning.security.forbidden_tools,
+        detailed_log=loaded.config.logs.detailed,
+        confidential=loaded.config.logs.confidential,
         require_approval=planning.security.require_approval,
-        detailed_log=loaded.config.logs.detail == "on",
     )
 
 

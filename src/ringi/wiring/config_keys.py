@@ -282,6 +282,14 @@ class Logs(Section, frozen=True):
     """Keep prompts and answers in the logs."""
     mask: Annotated[tuple[str, ...], Rule(Guard.ADDED_ONCE_TRUSTED, form=EXPRESSION)] = ()
     """Regular expressions for more secrets; matched in a separate process that can be killed."""
+    format: Annotated[Literal["text", "json"], Rule()] = "text"
+    """Of the process log."""
+    confidential: Annotated[bool, Rule(Guard.LARGER, strictest=True)] = False
+    """Keep what people, models and tools wrote out of every log and trace."""
+
+    @property
+    def detailed(self) -> bool:
+        return self.detail == "on" and not self.confidential
 
 
 # Chapter 16: what is measured, and which values are good.
@@ -337,6 +345,8 @@ class QualityMetrics(Section, frozen=True):
 class Tracing(Section, frozen=True):
     enabled: Annotated[bool, Rule(Guard.TRUSTED)] = False
     provider: Annotated[Literal["opentelemetry"], Rule()] = "opentelemetry"
+    content: Annotated[Literal["on", "off"], Rule(Guard.LARGER)] = "off"
+    """Whether spans have what models were asked and answered, masked."""
     spans: Annotated[tuple[str, ...], Rule(form=TOOL, pairs="name")] = (
         "planning.understand_goal",
         "planning.decompose_task",

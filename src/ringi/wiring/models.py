@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from ringi.domain.prompt import Budget
 from ringi.errors import ModelOutside, UnknownModel
+from ringi.ports.telemetry import NO_SPANS, Spans
 from ringi.process.environment import WITH_VARIABLE
 from ringi.text import Text
 from ringi.workspace.places import models_folder
@@ -34,6 +35,7 @@ def choose(
     environment: Mapping[str, str],
     folder: Path,
     reader: Callable[[], ProjectReader] | None = None,
+    spans: Spans = NO_SPANS,
 ) -> LanguageModel:
     """Recordings are relative to `folder`; `reader` lets an agent look at the project.
 
@@ -51,9 +53,9 @@ def choose(
     if not rest:
         raise UnknownModel(model=name, why=_missing(kind))
     if kind in _SERVICES:
-        return _service(kind, rest, config, environment)
+        return _service(kind, rest, config, environment, spans)
     if kind == "command":
-        return _command(name, rest, environment, reader)
+        return _command(name, rest, environment, reader, spans)
     if kind == "replay":
         from ringi.llm.recording import Replay
 
@@ -61,7 +63,7 @@ def choose(
     file, inner = _recorded(name, kind, rest)
     from ringi.llm.recording import Recording
 
-    model = choose(inner, config, environment, folder, reader)
+    model = choose(inner, config, environment, folder, reader, spans)
     return Recording(folder / file, model, mask_of(config, environment))
 
 
@@ -70,6 +72,7 @@ def _command(
     template: str,
     environment: Mapping[str, str],
     reader: Callable[[], ProjectReader] | None,
+    spans: Spans,
 ) -> LanguageModel:
     if environment.get(WITH_VARIABLE):
         # An agent's words would reach a program that no sandbox of its own confines.
@@ -79,9 +82,8 @@ def _command(
 
     scrub, scratch = scrub_of(environment), models_folder(environment)
     looks = reader() if reader else None
-    return ModelClient(
-        CommandBackend(template, environment, scrub, folder=scratch, reader=looks), scrub=scrub
-    )
+    backend = CommandBackend(template, environment, scrub, folder=scratch, reader=looks)
+    return ModelClient(backend, scrub=scrub, spans=spans)
 
 
 def budget_of(config: Config) -> Budget:
@@ -89,7 +91,9 @@ def budget_of(config: Config) -> Budget:
     return Budget(config.llm.timeout_sec, tokens, _MORE_ROOM * tokens)
 
 
-def _service(kind: str, model: str, config: Config, environment: Mapping[str, str]) -> LanguageModel:
+def _service(
+    kind: str, model: str, config: Config, environment: Mapping[str, str], spans: Spans
+) -> LanguageModel:
     from ringi.llm import providers
     from ringi.llm.client import ModelClient
     from ringi.llm.http_backend import HttpBackend
@@ -103,7 +107,7 @@ def _service(kind: str, model: str, config: Config, environment: Mapping[str, st
         provider = providers.ollama(model, environment)
     scrub = scrub_of(environment)
     backend = HttpBackend(provider, environment, scrub)
-    return ModelClient(backend, schema_in_text=not provider.takes_schema, scrub=scrub)
+    return ModelClient(backend, schema_in_text=not provider.takes_schema, scrub=scrub, spans=spans)
 
 
 def _recorded(name: str, kind: str, rest: str) -> tuple[str, str]:

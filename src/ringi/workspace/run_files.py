@@ -19,6 +19,8 @@ _PATCHES: Final = "patches"
 _LOGS: Final = "logs"
 _HEAD: Final = 256 * 1024
 """Bytes of a log that are kept from its beginning; and as many from its end."""
+_END: Final = 8 * 1024
+"""And of one that is not written, for whoever has to mend what it complains of."""
 _PAUSE_SEC: Final = 0.5
 """How often the end of a long log is written: often enough for somebody who watches."""
 _KEY_BEGINS: Final = b"-----BEGIN "
@@ -36,7 +38,17 @@ def _folder_of(request_id: str, run_id: str) -> tuple[str, ...]:
 
 
 class RunFiles:
-    def __init__(self, root: Path, request_id: str, run_id: str, mask: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        request_id: str,
+        run_id: str,
+        mask: Callable[[str], str],
+        *,
+        confidential: bool = False,
+    ) -> None:
+        """A confidential log says how much was printed; its end is known to this process alone."""
+        self._unwritten: dict[str, bytes] | None = {} if confidential else None
         self._root = root
         self._names = _folder_of(request_id, run_id)
         self._mask = mask
@@ -49,9 +61,15 @@ class RunFiles:
             descriptor = open_own(folder, _name(path), os.O_RDWR)
         try:
             os.ftruncate(descriptor, 0)
-            log = _Log(descriptor, self._mask)
-            yield log.write
-            log.finish()
+            if self._unwritten is None:
+                log = _Log(descriptor, self._mask)
+                yield log.write
+                log.finish()
+            else:
+                count = _Count()
+                yield count.write
+                self._unwritten[_name(path)] = bytes(count.end)
+                os.write(descriptor, str(_not_kept(count.size)).encode() + b"\n")
         finally:
             os.close(descriptor)
 
@@ -62,6 +80,8 @@ class RunFiles:
 
     def tail(self, path: str, most: int) -> str:
         """The last bytes of a log as text, without colours; empty if it is not there."""
+        if self._unwritten is not None:
+            return without_codes(self._unwritten.get(_name(path), b"")[-most:].decode("utf-8", "replace"))
         with contextlib.suppress(OSError, InTheWay), self._folder(_LOGS, make=False) as folder:
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             descriptor = os.open(_name(path), flags, dir_fd=folder)
@@ -102,6 +122,23 @@ class RunFiles:
             if error.errno in {errno.ELOOP, errno.ENOTDIR}:
                 raise InTheWay(what=name, why=Text("it is a link or a file, not a folder")) from None
             raise
+
+
+class _Count:
+    """How much was printed, and its end."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.end = bytearray()
+
+    def write(self, data: bytes) -> None:
+        self.size += len(data)
+        self.end += data
+        del self.end[:-_END]
+
+
+def _not_kept(size: int) -> Text:
+    return Text("{count} bytes, not kept: the repository is confidential (logs.confidential)", count=size)
 
 
 class _Log:

@@ -105,7 +105,9 @@ def cut(planted: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("planted", SECRETS, ids=lambda planted: planted[:24])
-@pytest.mark.parametrize("around", ["{}", "x {}\ny", "ログ\t{}\r\n続き", "a\ud800 {}\n", "\x00{} é"])
+@pytest.mark.parametrize(
+    "around", ["{}", "x {}\ny", "ログ\t{}\r\n続き", "a\ud800 {}\n", "\x00{} é", "\x1b[1;32m{}\x1b[0m é"]
+)
 def test_a_planted_secret_of_every_shape_is_gone(planted: str, around: str):
     text, secret = cut(planted)
     found = masked(around.format(text))

@@ -72,6 +72,8 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "planning.skip_after_sec": (0.0, 60.0),
     "provenance.notes": (True, True),
     "logs.detail": ("off", "off"),
+    "logs.format": ("json", "text"),
+    "logs.confidential": (True, True),
     "context.tokens": (2000, 100),
     "context.never_send": (["legal/**", "*.pdf"], ["notes/*"]),
     "logs.mask": (["EMP-[0-9]+", "case (\\d+)"], ["x y"]),
@@ -97,6 +99,7 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "mcp_environment": (["files: A_B C", "web: D"], ["a-1: E"]),
     "planning.permissions.dangerous_operations": (["admin-team", "group:wheel"], ["admin-team"]),
     "tracing.provider": ("opentelemetry", "opentelemetry"),
+    "tracing.content": ("off", "off"),
     "tracing.spans": (["planning.understand_goal"], ["x.y"]),
 }
 MORE: dict[type, tuple[Any, Any]] = {bool: (False, True), int: (7, 8)}
@@ -263,7 +266,7 @@ def test_the_defaults_are_the_promised_ones():
         "planning": {"skip_after_sec": 300.0},
         "context": {"tokens": 3000, "never_send": []},
         "provenance": {"notes": True},
-        "logs": {"detail": "on", "mask": []},
+        "logs": {"detail": "on", "mask": [], "format": "text", "confidential": False},
         "mcp_servers": [],
         "mcp_environment": [],
     }
@@ -309,6 +312,7 @@ def test_what_guards_is_named():
         },
         "provenance.notes": Guard.LARGER,
         "logs.detail": Guard.LARGER,
+        "logs.confidential": Guard.LARGER,
         "context.tokens": Guard.SMALLER,
         "context.never_send": Guard.ADDED,
         "logs.mask": Guard.ADDED_ONCE_TRUSTED,
@@ -325,6 +329,7 @@ def test_what_guards_is_named():
         "planning.permissions.always_require_approval": Guard.ADDED,
         "planning.permissions.dangerous_operations": Guard.NARROWED,
         "tracing.enabled": Guard.TRUSTED,
+        "tracing.content": Guard.LARGER,
         "mcp_servers": Guard.TRUSTED,
         "mcp_environment": Guard.TRUSTED,
     }

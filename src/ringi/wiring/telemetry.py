@@ -1,0 +1,99 @@
+"""What is told of the work, and to whom: the process log, and spans if somebody asked for them (PP-22).
+
+Nothing is sent unless `tracing.enabled` is on and a variable of OpenTelemetry says where to.
+"""
+
+# ruff: noqa: PLC0415  # most commands trace nothing
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from ringi.ports.telemetry import NO_SPANS, Component, Level, ProcessLog, Span, Spans, Telemetry
+from ringi.store.process_log import LogSettings, ProcessLogFile
+from ringi.wiring.models import mask_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ringi.ports import Clock
+    from ringi.wiring.config_keys import Config
+
+_LEVELS: Final = {
+    "DEBUG": Level.DEBUG,
+    "INFO": Level.INFO,
+    "WARNING": Level.WARN,
+    "ERROR": Level.ERROR,
+}
+_ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+_CAPTURING: Final = frozenset(["true", "span_only", "span_and_event"])
+
+Mask = Callable[[str], str]
+
+
+def telemetry_of(
+    root: Path, config: Config, environment: Mapping[str, str], clock: Clock, namespace: Callable[[], str]
+) -> Telemetry:
+    masks = cache(lambda: mask_of(config, environment))
+
+    def mask(text: str) -> str:
+        return masks()(text)
+
+    settings = LogSettings(
+        level=_LEVELS[config.planning.logging.level],
+        as_json=config.logs.format == "json",
+        confidential=config.logs.confidential,
+    )
+    log = ProcessLogFile(root, clock, mask, settings)
+    if not (config.tracing.enabled and has_receiver(environment)):
+        return Telemetry(NO_SPANS, log)
+    return Telemetry(_OnFirstUse(lambda: _spans(config, environment, mask, namespace(), log)), log)
+
+
+def has_receiver(environment: Mapping[str, str]) -> bool:
+    """Whether the variables of OpenTelemetry name one, and do not turn it off."""
+    if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return False
+    exporter = environment.get("OTEL_TRACES_EXPORTER", "").strip()
+    return exporter != "none" and bool(exporter or any(environment.get(name) for name in _ENDPOINTS))
+
+
+def _spans(
+    config: Config, environment: Mapping[str, str], mask: Mask, namespace: str, log: ProcessLog
+) -> Spans:
+    def problem(words: str) -> None:
+        log(Component.TRACING, Level.WARN, "Spans could not be sent", words)
+
+    try:
+        from ringi.telemetry.sending import provider_of
+        from ringi.telemetry.spans import OtelSpans, Shown
+
+        provider = provider_of(environment, problem)
+    except ImportError:
+        problem("OpenTelemetry is not installed; install ringi with the extra otel")
+        return NO_SPANS
+    except (ValueError, TypeError, AttributeError, RuntimeError, OSError) as error:
+        problem(str(error))  # a variable that the SDK does not understand
+        return NO_SPANS
+    if provider is None:
+        return NO_SPANS
+    asked = config.tracing.content == "on" or environment.get(_CAPTURE, "").strip().lower() in _CAPTURING
+    shown = Shown(config.tracing.spans, asked and not config.logs.confidential, mask)
+    return OtelSpans(provider, shown, environment, namespace)
+
+
+class _OnFirstUse:
+    """Importing OpenTelemetry takes as long as a whole command."""
+
+    def __init__(self, make: Callable[[], Spans]) -> None:
+        self._make = cache(make)
+
+    def span(self, *args: Any, **how: Any) -> AbstractContextManager[Span]:
+        return self._make().span(*args, **how)
+
+    def root(self, *args: Any, **how: Any) -> AbstractContextManager[Span]:
+        return self._make().root(*args, **how)
