@@ -25,9 +25,7 @@ LARGEST: Final = 1 << 20
 """Bytes of a file that is read, searched or written."""
 LONGEST_NAME: Final = 200
 _NAMED: Final = 3
-HIDDEN: Final = (
-    "no model is shown it: its name says that it may hold credentials, or context.never_send names it"
-)
+HIDDEN: Final = "it may hold credentials, or context.never_send names it"
 
 
 class _Seen(NamedTuple):
@@ -102,7 +100,9 @@ class CopyFiles:
     def text(self, path: str) -> str | ToolResult:
         """A file's text; a failure if there is none that a model may see."""
         if not self.may_show(path):
-            return failed(_E.NOT_ALLOWED, f"{shown_name(path)} cannot be read: {HIDDEN}. Go on without it.")
+            return failed(
+                _E.NOT_ALLOWED, f"No model is shown {shown_name(path)}: {HIDDEN}. Go on without it."
+            )
         with self.tree.open_root() as root:
             entry = self.tree.entry_of(path, root)
         if entry is not None and entry.size > LARGEST:

@@ -264,7 +264,7 @@ class CopyTools:
                 return failed(_E.INVALID_ARGUMENTS, f"A path may have {_LONGEST_PATH} characters.")
             there = self._files.tree.look(path)
             if there is not None and not self._files.may_show(path):
-                why = f"{shown_name(path)} cannot be changed: {HIDDEN}. Leave it to the person."
+                why = f"No model changes {shown_name(path)}: {HIDDEN}. Leave it to the person."
                 return failed(_E.NOT_ALLOWED, why)
             if content is None:
                 continue
@@ -371,6 +371,6 @@ def _of_error(error: RingiError) -> ToolResult:
 
 
 def _said(error: RingiError) -> str:
-    what = str(Text(error.message, **error.details)).rstrip(".")
+    what = str(Text(error.message, **error.details))
     then = f" {Text(error.hint, **error.details)}" if error.hint else ""
-    return visible(f"{what}.{then}", keep="\t\n")
+    return visible(what + ("" if what.endswith(".") else ".") + then, keep="\t\n")

@@ -63,7 +63,21 @@ class ToolBox:
         """For plans: a tool that is not offered is unknown to them."""
         return self._rules._replace(known=tuple(self._held()))
 
+    def check(self, name: str, arguments: Mapping[str, Any]) -> ToolResult | None:
+        """What is wrong with a call, before anybody is asked about it; None if nothing is."""
+        found = self._found(name, arguments)
+        return found if isinstance(found, ToolResult) else None
+
     def call(self, name: str, arguments: Mapping[str, Any], timeout_sec: float) -> ToolResult:
+        found = self._found(name, arguments)
+        if isinstance(found, ToolResult):
+            return found
+        info, owner = found
+        if info.effect is ToolEffect.OUTSIDE:
+            return _failed(_E.NOT_ALLOWED, f"{info.name} waits for a person; it is not called by itself.")
+        return self._limited(owner.call(info.name, arguments, timeout_sec))
+
+    def _found(self, name: str, arguments: Mapping[str, Any]) -> _Held | ToolResult:
         held = self._held()
         rules = self._rules._replace(known=tuple(held))
         kind, tool = refusal(name, rules), tool_named(name, rules)
@@ -72,12 +86,13 @@ class ToolBox:
         if kind is not None or tool is None:
             near = get_close_matches(_shown(name).lower(), list(held), _NAMED) or list(held)[:_MOST_NAMED]
             return _failed(_E.UNKNOWN_TOOL, f"There is no tool {_shown(name)}. There are: {', '.join(near)}.")
-        info, owner = held[tool]
-        if info.effect is ToolEffect.OUTSIDE:
-            return _failed(_E.NOT_ALLOWED, f"{tool} waits for a person; it is not called by itself.")
-        if why := _unfit(arguments, info.schema):
+        found = held[tool]
+        if tool != name and found.info.effect is not ToolEffect.READS:
+            # Whoever recorded what it may change looked it up by the name.
+            return _failed(_E.UNKNOWN_TOOL, f"There is no tool {_shown(name)}. Do you mean {tool}?")
+        if why := _unfit(arguments, found.info.schema):
             return _failed(_E.INVALID_ARGUMENTS, f"The arguments of {tool} do not fit: {why}.")
-        return self._limited(owner.call(tool, arguments, timeout_sec))
+        return found
 
     def _held(self) -> dict[str, _Held]:
         found: dict[str, _Held] = {}
@@ -134,8 +149,8 @@ def tool_box(
 
 def _unfit(arguments: object, schema: Mapping[str, Any]) -> str:
     """What is wrong with the arguments; empty if nothing is."""
-    if not isinstance(arguments, dict):
-        return "they must be one object"
+    if not isinstance(arguments, dict) or "" in arguments:  # what could not be read as one
+        return "they must be one JSON object"
     waiting: list[tuple[object, int]] = [(arguments, 0)]
     size = 0
     while waiting:  # a deep one must not end in our own recursion

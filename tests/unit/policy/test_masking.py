@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ringi.integrations.pattern_matcher import spans
 from ringi.policy.findings import findings
-from ringi.policy.masking import Find, hiding, masked
+from ringi.policy.masking import Find, hiding, masked, masks_in, without_secrets
 from ringi.wiring.config_keys import DEFAULTS, Logs
 from ringi.wiring.models import mask_of
 
@@ -399,3 +399,21 @@ def test_headers_and_addresses_are_findings_too():
         f"https://h/x?access_token={value}",
     ):
         assert findings([(1, line.encode())])
+
+
+@pytest.mark.req("PP-15")
+def test_a_command_of_a_model_gets_no_variable_with_a_secret():
+    given = {
+        "PATH": "/bin",
+        "GOPATH": "/go",
+        "MY_API_KEY": "x",
+        "DB_PASSWORD": "x",
+        "https_proxy": "http://u:p@h",
+    }
+    assert without_secrets(given) == {"PATH": "/bin", "GOPATH": "/go"}
+
+
+@pytest.mark.req("PP-15")
+def test_marks_are_counted():
+    text = "a = 'ghp_" + "A1b2C3d4" * 4 + "e5F6'\n"
+    assert [masks_in(text), masks_in(masked(text)), masks_in(masked(text * 3))] == [0, 1, 3]

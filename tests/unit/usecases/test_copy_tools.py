@@ -558,6 +558,12 @@ class TestRun:
         assert use(desk.tools(sandbox="auto"), "run", argv=argv).error is kind
         assert not desk.printed
 
+    def test_a_pipe_where_git_reads_its_rules_does_not_block(self, desk: ToolDesk, tools: CopyTools):
+        result = use(
+            tools, "run", argv=["sh", "-c", "rm .gitignore; mkfifo .gitignore src/.gitattributes; echo x > x"]
+        )
+        assert (result.error, result.changed) == (None, (".gitignore", "x"))
+
     def test_without_time(self, tools: CopyTools):
         for seconds in (0.0, -5.0):
             assert tools.call("run", {"argv": ["true"]}, seconds).error is ErrorKind.TIMEOUT

@@ -51,6 +51,15 @@ class TestRules:
         assert box(server).call(" FS_Read ", {}, 1.0).text == "did fs_read"
         assert server.called == [("fs_read", {})]
 
+    def test_what_changes_something_is_called_by_its_exact_name(self):
+        """Its effect is recorded by the name before it is called."""
+        server = ToldTools(info("fs_write", ToolEffect.COPY))
+        found = ToolBox([server], [], ToolRules(()), mask)
+        result = found.call("FS_write", {}, 1.0)
+        assert (result.error, "fs_write" in result.message) == (ErrorKind.UNKNOWN_TOOL, True)
+        assert server.called == []
+        assert found.call("fs_write", {}, 1.0).error is None
+
     def test_the_second_of_a_name_is_refused(self):
         first, second = (
             ToldTools(info("fs_read")),
@@ -160,7 +169,7 @@ class TestArguments:
         [
             {}, {"path": 1}, {"path": None}, {"path": ["x"]}, {"path": "x", "depth": "1"}, {"Path": "x"},
             {"path": "x", "depth": True}, {"path": "x", "all": 1}, {"path": "x", "more": 1}, [], "path", None,
-            7, {"path": {"x": "y"}},
+            7, {"path": {"x": "y"}}, {"": "x"},
         ],
     )  # fmt: skip
     def test_those_that_do_not_fit_are_not_passed_on(self, server: ToldTools, arguments: object):
@@ -177,6 +186,15 @@ class TestArguments:
             assert box(server).call("fs_any", arguments, 1.0).error is ErrorKind.INVALID_ARGUMENTS
         assert server.called == []
         assert box(server).call("fs_any", {"a": [[[["x"]]]]}, 1.0).error is None
+
+    def test_before_a_person_is_asked(self):
+        server = ToldTools(info("fs_put", ToolEffect.OUTSIDE, properties={"path": STRING}))
+        found = box(server)
+        assert found.check("fs_put", {"path": "x"}) is None
+        assert found.call("fs_put", {"path": "x"}, 1.0).error is ErrorKind.NOT_ALLOWED
+        for name, arguments in (("fs_put", {"path": 1}), ("fs_put", {"": "x"}), ("FS_put", {}), ("x", {})):
+            assert found.check(name, arguments) == found.call(name, arguments, 1.0)
+        assert server.called == []
 
     def test_those_that_fit_arrive_as_they_are(self, server: ToldTools):
         given_ = {"path": "x", "depth": 3, "all": False}
