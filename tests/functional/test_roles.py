@@ -10,7 +10,7 @@ import pytest
 
 from ringi.domain.run import RoleHow, Severity, StepState, StopCode
 from ringi.domain.run_plan import RunRole
-from tests.fakes.model_server import Huge, ModelServer, Request, Say
+from tests.fakes.model_server import Huge, ModelServer, Say
 from tests.functional.beside_desk import walled
 from tests.functional.role_desk import RoleDesk, plan, role_desk, spent
 from tests.helpers import untouched
@@ -190,6 +190,7 @@ def model(
 
 
 def test_a_models_patch_is_applied_in_the_copy(desk: RoleDesk) -> None:
+    desk.plan = plan(scope={"target_paths": ["app/"], "max_diff_lines": 40})
     new = {"path": "app/more/new.py", "content": "x = 1\n"}
     with ModelServer([Say({"patch": PATCH.replace("@@ -1,2", "@@ -7,2"), "files": [new]})]) as server:
         model(desk, server)
@@ -225,20 +226,20 @@ def test_a_patch_that_does_not_fit_is_asked_for_again_with_the_reason(desk: Role
         ("link/x.py", "symbolic link"),
     ],
 )
-def test_a_path_that_leads_outside_is_refused_twice_and_then_told(
+def test_a_path_that_leads_outside_is_refused_and_then_a_person_is_asked(
     desk: RoleDesk, path: str, why: str
 ) -> None:
+    desk.plan = plan(scope={"target_paths": ["app/"], "max_diff_lines": 40})
     (desk.copy.tree / "link").symlink_to(desk.root)
     new = [{"path": "app/first.py", "content": "1\n"}, {"path": path, "content": "x = 1\n"}]
     with ModelServer([Say({"files": new})]) as server:
         model(desk, server)
         with untouched(desk.root):
             done = desk.work()
-        assert len(server.requests) == 2
         assert why in server.requests[1].text
-    assert done.exit_code == 1
+    assert (done.exit_code, done.code) == (1, StopCode.HELP_NEEDED)
     assert why in str(done.problem)
-    assert not (desk.copy.tree / "app" / "first.py").exists()
+    assert "ringi feedback" in done.waits
 
 
 def test_other_paths_are_applied_and_left_to_the_measure_of_the_scope(desk: RoleDesk) -> None:
@@ -300,17 +301,13 @@ def test_dollars_count_by_the_configured_price(desk: RoleDesk) -> None:
         )
 
 
-def test_a_second_try_is_not_made_if_the_budget_does_not_allow_it(desk: RoleDesk) -> None:
+def test_a_second_turn_is_not_taken_if_the_budget_does_not_allow_it(desk: RoleDesk) -> None:
     wrong = PATCH.replace('-    return "hello"', '-    return "good day"')
-
-    def answer(request: Request) -> object:
-        return Say({"patch": wrong})
-
-    with ModelServer(answer) as server:
+    with ModelServer([Say({})]) as server:
         model(desk, server)
-        tried_twice = desk.work().spent
-        server.requests.clear()
-        model(desk, server, max_tokens=(tried_twice.input_tokens + tried_twice.output_tokens) * 2 // 3)
+        once = desk.work().spent
+    with ModelServer([Say({"patch": wrong})]) as server:
+        model(desk, server, max_tokens=(once.input_tokens + once.output_tokens) * 3 // 2)
         done = desk.work()
         assert len(server.requests) == 1
     assert done.code is StopCode.BUDGET_EXCEEDED

@@ -82,6 +82,16 @@ class ErrorKind(StrEnum):
     """The model gave none that can be used."""
 
 
+class Recovery(Document, frozen=True, kw_only=True):
+    """What was tried after a kind of error, and how often it helped (PP-24)."""
+
+    kind: ErrorKind
+    tool: str
+    strategy: str
+    helped: int
+    failed: int
+
+
 class ActionState(StrEnum):
     STARTED = "started"
     """The intent: it has no outcome yet."""
@@ -122,6 +132,8 @@ class ActionRecord(Document, frozen=True, kw_only=True, omit_defaults=True):
     """Of the copy after it, if it may have changed."""
     group: int = 0
     """Those of one group ran at once."""
+    revised: int = 0
+    """How often the plan was revised before it."""
     plan_id: str = ""
     """The plan with the call that waits for a person."""
     started_at: str = ""
@@ -184,6 +196,20 @@ class Process(OpenDocument, frozen=True, kw_only=True, omit_defaults=True):
     """How many were begun."""
     failures: int = 0
     """In a row."""
+    turns: int = 0
+    """Of the model."""
+    notes: tuple[str, ...] = ()
+    """What the model decided, turn by turn; never shortened."""
+    ending: bool = False
+    """The tasks at hand are done once the actions that were begun have succeeded."""
+    finishing: bool = False
+    """And then nothing else is left to do."""
+    since: int = 0
+    """Actions since the last reflection."""
+    hint: str = ""
+    """What the last reflection says to the model's next turn."""
+    trying: Recovery | None = None
+    """What the last revision tries; the next action shows whether it helps."""
     revisions: tuple[RevisionRecord, ...] = ()
     """The newest; older ones are summarised in `history`."""
     revised: int = 0
@@ -202,8 +228,6 @@ class Process(OpenDocument, frozen=True, kw_only=True, omit_defaults=True):
     planning: Spent = Spent()
     execution: Spent = Spent()
     reflection: Spent = Spent()
-    calls: dict[str, int] = field(default_factory=dict)
-    """Of a model, by phase."""
     elapsed_sec: float = 0.0
     completion: CompletionDocument | None = None
     created_at: str = ""
@@ -215,13 +239,3 @@ class StoredProcess(NamedTuple):
     records: tuple[ActionRecord, ...]
     revision: int
     """Counts saves."""
-
-
-class Recovery(Document, frozen=True, kw_only=True):
-    """What was tried after a kind of error, and how often it helped (PP-24)."""
-
-    kind: ErrorKind
-    tool: str
-    strategy: str
-    helped: int
-    failed: int

@@ -296,6 +296,34 @@ class NewChange(Document, frozen=True):
     """Whole files, for those that are new or change almost everywhere."""
 
 
+_Command = Annotated[str, Meta(max_length=1_000)]
+
+
+class NewTurn(NewChange, frozen=True, kw_only=True):
+    """What a model does next in the copy of a step: it looks first, then changes, then runs."""
+
+    read: Annotated[tuple[_Path, ...], Meta(max_length=MOST_FILES)] = ()
+    """Files, folders, or lines of a file: app.py:10-40."""
+    search: Annotated[tuple[_Phrase, ...], Meta(max_length=4)] = ()
+    run: Annotated[tuple[_Command, ...], Meta(max_length=3)] = ()
+    note: Annotated[str, Meta(max_length=_TOLERANCE * LINE_AIM)] = ""
+    """What it decided, or why it cannot go on."""
+    done: bool = True
+    """The step is complete with this."""
+
+
+class NewCall(Document, frozen=True):
+    """Of a tool of a server."""
+
+    tool: _Phrase
+    arguments: Annotated[str, Meta(max_length=20_000)] = "{}"
+    """A JSON object, as text: services that enforce a schema know no free one."""
+
+
+class NewTurnWithCalls(NewTurn, frozen=True, kw_only=True):
+    call: Annotated[tuple[NewCall, ...], Meta(max_length=8)] = ()
+
+
 class NewFinding(Document, frozen=True):
     severity: Severity
     message: _Line

@@ -86,6 +86,9 @@ class StopCode(StrEnum):
     NO_ROLE = "NO_ROLE"
     # What a role did.
     PERSON_NEEDED = "PERSON_NEEDED"
+    CALL_WAITS = "CALL_WAITS"
+    REVISION_WAITS = "REVISION_WAITS"
+    HELP_NEEDED = "HELP_NEEDED"
     ROLE_FAILED = "ROLE_FAILED"
     ROLE_TIMEOUT = "ROLE_TIMEOUT"
     NO_CHANGES = "NO_CHANGES"
@@ -155,6 +158,15 @@ def total(spent: Iterable[Spent]) -> Spent:
     return Spent(
         **{name: sum(getattr(one, name) for one in found) for name in numbers},
         reused_from=min((one.reused_from for one in found if one.reused_from), default=""),
+    )
+
+
+def since(now: Spent, before: Spent) -> Spent:
+    """What was spent in between."""
+    numbers = [name for name in Spent.__struct_fields__ if name != "reused_from"]
+    return Spent(
+        **{name: round(getattr(now, name) - getattr(before, name), 6) for name in numbers},
+        reused_from=now.reused_from if now.reused > before.reused else "",
     )
 
 

@@ -78,6 +78,8 @@ class EngineServices(NamedTuple):
     code: CodeContext | None = None
     """Without it no path is compared with the project."""
     on_progress: OnProgress = lambda _: None
+    tools: tuple[str, ...] = TOOLS
+    """What a plan can name."""
     telemetry: Telemetry = SILENT
 
 
@@ -134,22 +136,24 @@ class PlanningEngine:
     def understand_goal(
         self, task_prompt: str, context: Gathered | None = None
     ) -> GoalUnderstanding | UnclearGoal:
-        brief = _brief(task_prompt, context)
+        brief = _brief(self._services, task_prompt, context)
         found = self._understood(brief, self._measure(task_prompt), context)
         return _unclear(found, brief.language) if found.clarification_needed else _goal(found)
 
     def decompose_task(
         self,
         goal: GoalUnderstanding,
-        available_tools: Sequence[str] = TOOLS,
+        available_tools: Sequence[str] = (),
         *,
         task_prompt: str = "",
         context: Gathered | None = None,
     ) -> TaskDecomposition | DecompositionFailed:
         task = task_prompt or goal.main_objective
-        brief = _brief(task, context, PlanningDocument(goal_understanding=goal))
+        brief = _brief(self._services, task, context, PlanningDocument(goal_understanding=goal))
         measure = self._measure(task)
-        found, draft = self._decomposed(brief._replace(tools=tuple(available_tools)), measure, context)
+        if available_tools:
+            brief = brief._replace(tools=tuple(available_tools))
+        found, draft = self._decomposed(brief, measure, context)
         if isinstance(draft, DecompositionFailed):
             return draft
         return decomposition(settled(draft.subtasks, self._has)[0], found.reasoning)
@@ -158,14 +162,16 @@ class PlanningEngine:
         self, subtasks: Sequence[Subtask], context: Gathered | None = None, *, task_prompt: str = ""
     ) -> ActionPlan | DecompositionFailed:
         order = ordered(subtasks)
-        brief = _brief(task_prompt or subtasks[0].description if subtasks else task_prompt, context)
+        brief = _brief(
+            self._services, task_prompt or subtasks[0].description if subtasks else task_prompt, context
+        )
         if isinstance(order, Unordered):
             return _failed(subtasks, order, 0, NewDecomposition(()), brief.language)
         plan = PlanningDocument(task_decomposition=decomposition(subtasks, ""))
         measure = self._measure(brief.task)
         with self._phases.of(Phase.GENERATE_ACTION_PLAN) as span:
             found = self._ask(Purpose.ACTIONS, NewActionPlan, brief._replace(plan=plan), measure, context)
-            made = action_plan(subtasks, order, found.actions, _tools(self._settings), found.reasoning)
+            made = action_plan(subtasks, order, found.actions, _tools(self._services), found.reasoning)
             self._phases.generated(span, made)
         return made
 
@@ -175,7 +181,7 @@ class PlanningEngine:
         """Changes as little as possible; the revision says what."""
         goal = current_plan.goal_understanding
         task = goal.main_objective if goal else feedback
-        brief = _brief(task, context, current_plan)._replace(feedback=feedback)
+        brief = _brief(self._services, task, context, current_plan)._replace(feedback=feedback)
         measure = self._measure(task)
         with self._phases.of(Phase.REVISE_PLAN):
             found = self._ask(Purpose.REPLAN, NewReplan, brief, measure, context)
@@ -193,14 +199,14 @@ class PlanningEngine:
     def plan(self, task_prompt: str, context: Gathered | None = None) -> Outcome:
         """One call for a small task, otherwise one for each document."""
         if not self._settings.enabled:
-            return _one_step(task_prompt)
+            return one_step(task_prompt)
         outcome = self._planned(task_prompt, context)
         while self._unsettled:
             self._unsettled.pop()(isinstance(outcome, Planned))
         return outcome
 
     def _planned(self, task_prompt: str, context: Gathered | None) -> Outcome:
-        brief, measure = _brief(task_prompt, context), self._measure(task_prompt)
+        brief, measure = _brief(self._services, task_prompt, context), self._measure(task_prompt)
         if measure.at_once:
             return self._plan_at_once(brief, measure, context)
         goal = self._understood(brief, measure, context)
@@ -260,7 +266,7 @@ class PlanningEngine:
         measure: Measure,
     ) -> tuple[NewDecomposition, Drafted | DecompositionFailed]:
         """Twice at most: the second time for a coarser plan, with the problems of the first (PP-10)."""
-        tools, failed = _tools(self._settings, brief.tools), None
+        tools, failed = _tools(self._services, brief.tools), None
         with self._phases.of(Phase.DECOMPOSE_TASK) as span:
             found = first or ask(())
             draft = drafted(found, measure.most, tools, self._has)
@@ -288,7 +294,7 @@ class PlanningEngine:
         if isinstance(order, Unordered):  # a reader that came to nothing cannot make one
             failed = _failed(subtasks, order, 0, NewDecomposition(()), language)
             return Undecomposed(replace(known, error=failed), failed)
-        plan = action_plan(subtasks, order, actions.actions, _tools(self._settings), actions.reasoning)
+        plan = action_plan(subtasks, order, actions.actions, _tools(self._services), actions.reasoning)
         document = replace(known, action_plan=plan)
         outcome = self._checked(document, order, measure, notes)
         wrong = outcome.findings if isinstance(outcome, Refused) else ()
@@ -302,7 +308,7 @@ class PlanningEngine:
         self, document: PlanningDocument, order: Order, measure: Measure, notes: tuple[Text, ...]
     ) -> Outcome:
         most = max(measure.most, self._settings.max_subtasks or 0)
-        found = findings(document, PlanRules(_tools(self._settings), most))
+        found = findings(document, PlanRules(_tools(self._services), most))
         return Refused(document, found) if found else Planned(document, order, notes)
 
     # --- asking --------------------------------------------------------------------------------------------
@@ -334,23 +340,26 @@ class PlanningEngine:
         return measure_of(self._services.count(task), self._settings)
 
 
-def _tools(settings: PlanningSettings, known: Sequence[str] = TOOLS) -> ToolRules:
-    return ToolRules(tuple(known), settings.allowed_tools, settings.forbidden_tools)
+def _tools(services: EngineServices, known: Sequence[str] = ()) -> ToolRules:
+    settings = services.settings
+    return ToolRules(tuple(known) or services.tools, settings.allowed_tools, settings.forbidden_tools)
+
+
+def _brief(
+    services: EngineServices, task: str, context: Gathered | None, plan: PlanningDocument | None = None
+) -> PlanningBrief:
+    return PlanningBrief(
+        task=task,
+        language=language_of(task),
+        project=context.project if context else ProjectFacts(),
+        tools=services.tools,
+        plan=plan or PlanningDocument(),
+    )
 
 
 def _everything(_path: str) -> bool:
     """Nothing is compared with the project."""
     return True
-
-
-def _brief(task: str, context: Gathered | None, plan: PlanningDocument | None = None) -> PlanningBrief:
-    return PlanningBrief(
-        task=task,
-        language=language_of(task),
-        project=context.project if context else ProjectFacts(),
-        tools=TOOLS,
-        plan=plan or PlanningDocument(),
-    )
 
 
 def _goal(found: NewGoal) -> GoalUnderstanding:
@@ -414,8 +423,8 @@ def _failed(
     )
 
 
-def _one_step(task: str) -> Planned:
-    """Planning is switched off: the request is the only step."""
+def one_step(task: str) -> Planned:
+    """Without planning: the request is the only task, and its actions are found when it is carried out."""
     words = task.strip()
     subtask = Subtask(id="task_1", description=words, dependencies=())
     document = PlanningDocument(

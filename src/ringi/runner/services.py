@@ -56,6 +56,8 @@ class RoleWork(NamedTuple):
     """If the problem has one of its own."""
     spent: Spent = Spent()
     findings: tuple[Finding, ...] = ()
+    waits: str = ""
+    """The turn is not over, and goes on once somebody has done this: the next action."""
 
 
 class Roles(Protocol):

@@ -58,7 +58,10 @@ def work(carrier: Carrier, index: int) -> None:
 def _take_turn(carrier: Carrier, index: int) -> None:
     before = carrier.run.steps[index].attempts
     attempt, done = carrier.turn(index, RunRole.IMPLEMENTER)
-    if done.how is RoleHow.PERSON and done.exit_code is None:
+    if done.waits:
+        code, why = done.code or StopCode.HELP_NEEDED, done.problem or Text("")
+        carrier.halt(stop_of(code, why, done.waits, carrier.plan.steps[index]))
+    elif done.how is RoleHow.PERSON and done.exit_code is None:
         _for_person(carrier, index, replace(attempt, ended_at=""), before)
     elif done.exit_code or done.problem is not None:
         role_failed(carrier, index, done, attempt, before)

@@ -33,9 +33,9 @@ from ringi.usecases.role_model import (
     Caller,
     Limits,
     files_shown,
-    make_change,
 )
 from ringi.usecases.role_planner import Planner, PlannerTools
+from ringi.usecases.role_process import ProcessParts, StepOrder, process_of, spent_by, work_with_tools
 from ringi.usecases.settings import RoleSettings, RunSettings
 from ringi.workspace.copy_steps import changed_between
 
@@ -63,6 +63,8 @@ class RoleServices(NamedTuple):
     mask: Callable[[str], str]
     written: Callable[[Prompt, type], str]
     """A prompt as one text, with the form of the answer, for a command."""
+    process: ProcessParts
+    """What a model works at a step with."""
 
     @property
     def settings(self) -> RunSettings:
@@ -355,23 +357,33 @@ class _Turn:
 
     # ------------------------------------------------------------------ by a model
 
+    @cached_property
+    def _process_id(self) -> str:
+        return process_of(self._services.process.store, self._task)
+
     def _caller(self) -> Caller:
         services, settings, task = self._services, self._settings, self._task
+        now = spent_by(services.process.store, self._process_id)
         mine = total(one.spent for step in task.run.steps for one in step.attempts if one.role == task.role)
+        mine, whole = total([mine, now]), total([task.run.spent, now])
         left = (
-            *run_left(services.settings.budget, task.run.spent),
+            *run_left(services.settings.budget, whole),
             *role_left(task.role, settings, mine),
         )
         model = services.model(settings.model, task)
         return Caller(model, Limits(left, self._price), services.budget._replace(seconds=self._time))
 
     def _changed_by_model(self) -> RoleWork:
-        task, caller = self._task, self._caller()
+        task, caller, process = self._task, self._caller(), self._services.process
+        brief, *shown = self._material()
+        order = StepOrder(self._process_id, task, brief.text, tuple(shown))
         try:
-            make_change(caller, self._material(), task.copy, task.run.run_id)
+            worked = work_with_tools(process, order, caller, self._services.mask)
         finally:
-            self._spent = caller.spent
-        return self._result(0)
+            self._spent = spent_by(process.store, self._process_id)
+        if worked.waits is None:
+            return self._result(0)
+        return self._result(1, problem=worked.why, code=worked.waits, waits=worked.then)
 
     def _judged_by_model(self) -> RoleWork:
         caller = self._caller()

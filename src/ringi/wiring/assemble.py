@@ -301,7 +301,7 @@ def _reader(places: Places, loaded: Loaded, copy: "WorkCopy | None" = None) -> "
 
 
 def _roles(
-    ledger: SessionStore,
+    ledger: Ledger,
     services: Services,
     loaded: Loaded,
     places: Places,
@@ -313,8 +313,9 @@ def _roles(
     from ringi.usecases.project_reader import Project
     from ringi.usecases.roles import ConfiguredRoles, RoleServices
     from ringi.wiring.models import mask_of
+    from ringi.wiring.process import process_parts
 
-    config = loaded.config
+    config, project = loaded.config, Project(places, settings_of(loaded))
 
     def model(name: str, task: "Task | None") -> LanguageModel:
         copy, spans = task.copy if task else None, services.telemetry.spans
@@ -323,7 +324,7 @@ def _roles(
 
     return ConfiguredRoles(
         RoleServices(
-            workspace=Project(places, settings_of(loaded)),
+            workspace=project,
             environment=environment,
             sessions=ledger,
             code=services.code,
@@ -331,6 +332,7 @@ def _roles(
             budget=budget_of(config),
             mask=mask_of(config, environment, keep_lines=True),
             written=lambda prompt, kind: written(turns(prompt, compact_schema(kind))),
+            process=process_parts(ledger, services, loaded, project, environment),
         ),
         commands,
     )

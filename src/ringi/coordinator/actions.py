@@ -1,0 +1,180 @@
+"""Carries out the actions of a process: what reads at once, what changes the copy one by one."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from ringi.coordinator.book import Book
+from ringi.coordinator.due import actions_of
+from ringi.coordinator.services import CoordinatorServices
+from ringi.domain.planning import PlannedAction
+from ringi.domain.process import ActionRecord, ActionState, ErrorKind, ToolEffect, Wait
+from ringi.ports.process import ToolInfo, ToolResult
+from ringi.ports.telemetry import ACTION_ID, OUTCOME, RUN_ID, STEP_ID, Component, Level, Phase, tool_call
+from ringi.text import Text
+
+_S = ActionState
+RUN: Final = "run"
+_NOT_DONE: Final = "not done: an action before it failed"
+
+
+class Meant(NamedTuple):
+    """What is to be done."""
+
+    action_id: str
+    action: PlannedAction
+    tool: str
+    arguments: dict[str, Any]
+
+
+class Actions:
+    def __init__(self, services: CoordinatorServices, book: Book) -> None:
+        self._services = services
+        self._book = book
+        self._limits = services.settings.execution
+
+    def begin(self, meant: Sequence[Meant], group: int) -> None:
+        """Records the intent of each, before any of it is done."""
+        book, known, now = self._book, self._known(), self._services.clock.now()
+        for one in meant:
+            info = known.get(one.tool)
+            book.put(
+                ActionRecord(
+                    number=len(book.records) + 1,
+                    action_id=one.action_id,
+                    task_id=one.action.task_id or "",
+                    tool=one.tool,
+                    arguments=one.arguments,
+                    purpose=one.action.purpose or "",
+                    expect=str(one.action.extra.get("expect", "")),
+                    effect=info.effect if info else ToolEffect.READS,
+                    group=group,
+                    # Known before it is proposed: whoever is killed in between makes no second one.
+                    plan_id=self._services.ids() if info and info.effect is ToolEffect.OUTSIDE else "",
+                    revised=book.process.revised,
+                    started_at=now,
+                )
+            )
+        book.set(actions=len(book.records))
+        book.save()
+
+    def carry_out(self, begun: Sequence[ActionRecord]) -> tuple[ActionRecord, ...]:
+        """The next of these, with their outcomes; none if it waits for a person. Nothing is saved yet."""
+        known = self._known()
+        reading = [*_reading(begun, known)]
+        if reading:
+            return self._run_at_once(reading)
+        record = begun[0]
+        if record.effect is ToolEffect.OUTSIDE:
+            self._services.outside.propose(record)
+            self._book.put(replace(record, state=_S.WAITING))
+            return ()
+        began = self._services.seconds()
+        result = self._unmet(record) or self._call(record)
+        ended = self._end(record, result, self._services.seconds() - began)
+        if ended.error is not None:
+            for later in begun[1:]:
+                self._book.put(replace(later, state=_S.SKIPPED, message=_NOT_DONE))
+        return (ended,)
+
+    def look_outside(self, record: ActionRecord) -> tuple[ActionRecord, ...]:
+        """What became of the call that a person decides about; none if it still waits."""
+        result = self._services.outside.result(record.plan_id)
+        if result is None:
+            since = self._book.process.waiting_since or self._services.clock.now()
+            self._book.set(waits=Wait.CALL, waiting_since=since)
+            return ()
+        self._book.set(waits=None, waiting_since="")
+        return (self._end(record, result),)
+
+    def planned(self, record: ActionRecord) -> PlannedAction | None:
+        """As the plan has it; None if a turn of the model wanted it."""
+        return dict(actions_of(self._book.process.plan, record.task_id)).get(record.action_id)
+
+    def _known(self) -> Mapping[str, ToolInfo]:
+        return {one.name: one for one in self._services.tools.offered()}
+
+    def _run_at_once(self, records: Sequence[ActionRecord]) -> tuple[ActionRecord, ...]:
+        """The results are taken in the order of the plan, whichever came first."""
+        began = self._services.seconds()
+        if len(records) == 1:
+            results = [self._unmet(records[0]) or self._call(records[0])]
+        else:
+            pool = ThreadPoolExecutor(max(1, min(self._limits.width, len(records))))
+            try:
+                results = [*pool.map(lambda record: self._unmet(record) or self._call(record), records)]
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+        took = self._services.seconds() - began
+        return tuple(self._end(*one, took) for one in zip(records, results, strict=True))
+
+    def _call(self, record: ActionRecord) -> ToolResult:
+        spans, process = self._services.telemetry.spans, self._book.process
+        about = {ACTION_ID: record.action_id, RUN_ID: process.run_id, STEP_ID: process.step_id}
+        seconds = max(1.0, min(self._limits.action_timeout, self._book.left()))
+        with spans.span(Phase.EXECUTE_ACTION, about) as span, tool_call(spans, record.tool):
+            result = self._services.tools.call(record.tool, record.arguments, seconds)
+            span.note({OUTCOME: str(result.error or "success")})
+        return result
+
+    def _unmet(self, record: ActionRecord) -> ToolResult | None:
+        """What a planned action needs must be there."""
+        action = self.planned(record)
+        needed = action.extra.get("requires", ()) if action else ()
+        missing = [str(path) for path in needed if not self._services.place.has(str(path))]
+        if not missing:
+            return None
+        return ToolResult("", ErrorKind.PRECONDITION, f"not there: {', '.join(missing)}")
+
+    def _end(self, record: ActionRecord, result: ToolResult, seconds: float = 0.0) -> ActionRecord:
+        error, message = result.error, result.message
+        state = _S.FAILURE if error else _S.PARTIAL if result.partial else _S.SUCCESS
+        if error is None and record.expect and record.expect not in result.text:
+            error, state = ErrorKind.UNEXPECTED, _S.PARTIAL
+            message = f"the result does not contain: {record.expect}"
+        elif error is None and (beyond := self._services.place.beyond(result.changed)):
+            named = ", ".join(beyond)
+            if record.tool == RUN and beyond == result.changed and self._book.process.tree:
+                # What tests leave behind is not part of the change.
+                self._services.place.stand_at(self._book.process.tree)
+                result = result._replace(changed=(), tree=self._book.process.tree)
+                message = f"what it left behind was removed again: {named}"
+            else:
+                error, state = ErrorKind.SIDE_EFFECT, _S.PARTIAL
+                message = f"it also changed what the task must not change: {named}"
+        ended = replace(
+            record,
+            state=state,
+            result=result.text,
+            cut=result.cut,
+            error=error,
+            message=message,
+            changed=result.changed,
+            tree=result.tree,
+            duration_sec=round(seconds, 3),
+        )
+        self._book.put(ended)
+        if result.tree:
+            self._book.set(tree=result.tree)
+        self._tell(ended)
+        return ended
+
+    def _tell(self, record: ActionRecord) -> None:
+        level = Level.WARN if record.error else Level.INFO
+        words = f"Action {record.state}: {record.tool}"
+        self._book.say(Component.EXECUTION, words, record.message, level)
+        text = Text("{tool}: {state}", tool=record.tool, state=str(record.error or record.state))
+        self._services.on_event(text)
+
+
+def _reading(records: Sequence[ActionRecord], known: Mapping[str, ToolInfo]) -> Sequence[ActionRecord]:
+    """Those at the beginning that can run beside each other."""
+    found: list[ActionRecord] = []
+    for record in records:
+        info = known.get(record.tool)
+        if record.effect is not ToolEffect.READS or (info is not None and not info.parallel):
+            break
+        found.append(record)
+    return found

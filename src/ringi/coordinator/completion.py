@@ -1,0 +1,57 @@
+"""How a process ends: complete, or with a pause until a person says how to go on (PP-9)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from ringi.coordinator.book import Book
+from ringi.coordinator.due import subtasks_of
+from ringi.domain.planning import NEEDS_PERSON, CompletionDocument, CompletionSummary
+from ringi.domain.process import ActionState, ProcessPhase, Wait
+from ringi.ports.telemetry import Component, Level
+from ringi.text import Text
+
+_LATEST: Final = 3
+
+
+def complete(book: Book, now: str) -> None:
+    book.say(Component.EXECUTION, "Task completed")
+    _finish(book, CompletionDocument(summary=_summary(book, achieved=True), done=True), None, now)
+
+
+def needs_person(
+    book: Book, now: str, reason: Text, recommendations: Sequence[str], mask: Callable[[str], str]
+) -> None:
+    """It goes on when somebody says so."""
+    words = str(reason)
+    book.say(Component.EXECUTION, "A person is needed", words, Level.WARN)
+    told = tuple(mask(one) for one in dict.fromkeys(recommendations) if one)
+    summary = _summary(book, achieved=False, reason=words, recommendations=told, current_state=_state(book))
+    _finish(book, CompletionDocument(status=NEEDS_PERSON, summary=summary, comment=words), Wait.PERSON, now)
+
+
+def _finish(book: Book, completion: CompletionDocument, waits: Wait | None, now: str) -> None:
+    book.enter(ProcessPhase.COMPLETION)
+    book.set(completion=completion, waits=waits, waiting_since=now if waits else "", ending=False)
+
+
+def _summary(book: Book, *, achieved: bool, **more: Any) -> CompletionSummary:
+    process = book.process
+    failed = {record.task_id for record in book.records if record.state is ActionState.FAILURE}
+    lessons = (one.reflection.root_cause_analysis for one in process.revisions)
+    return CompletionSummary(
+        goal_achieved=achieved,
+        tasks_completed=len(process.done),
+        tasks_failed=len(failed - {*process.done}),
+        key_outcomes=process.notes[-_LATEST:],
+        lessons_learned=tuple(lesson for lesson in lessons if lesson),
+        revision_attempts=process.revised,
+        **more,
+    )
+
+
+def _state(book: Book) -> str:
+    left = [task.id for task in subtasks_of(book.process.plan) if task.id not in book.process.done]
+    changed = dict.fromkeys(path for record in book.records for path in record.changed)
+    return "; ".join(
+        f"{name}: {', '.join(found)}" for name, found in (("left", left), ("changed", changed)) if found
+    )

@@ -1,0 +1,209 @@
+"""Plans a task, executes the plan, looks at what came of it, and revises it (PP-4, PP-7).
+
+Each outcome is saved before the next action begins. Whoever is killed loses at most the action in flight: one
+that reads or works in the copy is done again from the files it began with; one that changes something outside
+is a plan of its own, which the plan tool carries out once.
+"""
+
+from functools import reduce
+from typing import Final
+
+from ringi.coordinator.actions import Actions, Meant
+from ringi.coordinator.book import Book
+from ringi.coordinator.completion import complete
+from ringi.coordinator.due import Begun, Direct, Turn, Waiting, arguments_of, carried_out, current, due
+from ringi.coordinator.judgement import Judgement
+from ringi.coordinator.services import CoordinatorServices, ProcessTask
+from ringi.coordinator.turns import kind_for, prompt_for, wanted
+from ringi.domain.budget import SpentOn, spent_of
+from ringi.domain.planning import NEEDS_PERSON, PlannedAction
+from ringi.domain.process import PROCESS_MACHINE, ActionRecord, Process, ProcessPhase, Wait
+from ringi.domain.prompt import NewTurn
+from ringi.domain.session import TokenUsage
+from ringi.errors import BudgetUsed, ModelFailed
+from ringi.planning.engine import Planned, Refused, Unclear, Undecomposed
+from ringi.text import Text
+
+_P = ProcessPhase
+_UNPLANNED: Final = frozenset([_P.INITIAL, _P.GOAL_UNDERSTANDING, _P.WAITING_FOR_CLARIFICATION])
+_MOST_NOTES: Final = 60
+_EMPTY: Final = "Your last answer neither looked at anything, nor changed anything, nor said that it is done."
+
+
+class ExecutionCoordinator:
+    """For one task: the same task again goes on where it was."""
+
+    def __init__(self, services: CoordinatorServices, task: ProcessTask) -> None:
+        self._services = services
+        self._task = task
+        self._limits = services.settings.execution
+        self._book = Book(services, task)
+        self._actions = Actions(services, self._book)
+        self._judgement = Judgement(services, self._book, self._actions)
+
+    # --- the three operations of the specification ---------------------------------------------------------
+
+    def execute_with_planning(self) -> Process:
+        """Until it is complete, or somebody is needed.
+
+        Raises ModelFailed and BudgetUsed; what was done until then is saved.
+        """
+        self._resume()
+        try:
+            if self._book.process.phase in _UNPLANNED:
+                self._plan()
+            while self._book.process.waits is None and self._book.process.completion is None:
+                self._judgement.hear()
+                if self._book.process.waits is None:
+                    self._advance()
+        except (ModelFailed, BudgetUsed):
+            self._book.save()  # what it took counts
+            raise
+        return self._book.process
+
+    def get_current_phase(self) -> ProcessPhase:
+        return self._book.process.phase
+
+    def transition_phase(self, from_phase: ProcessPhase, to_phase: ProcessPhase) -> bool:
+        """Whether it was in that phase, and the table allows it; then it is in the other."""
+        if self._book.process.phase is not from_phase or not PROCESS_MACHINE.allows(from_phase, to_phase):
+            return False
+        self._book.enter(to_phase)
+        self._book.save()
+        return True
+
+    # --- planning ------------------------------------------------------------------------------------------
+
+    def _resume(self) -> None:
+        book = self._book
+        if book.process.tree and not book.is_new:
+            # Whatever was in flight is done again from here.
+            self._services.place.stand_at(book.process.tree)
+        self._judgement.decide()
+        completion = book.process.completion
+        if completion is not None and completion.status == NEEDS_PERSON:
+            book.enter(_P.REFLECTION)
+            book.set(completion=None, waits=None, waiting_since="", failures=0, turns=0, since=0)
+            book.enter(_P.EXECUTION)
+        elif book.process.waits is Wait.CALL:
+            book.set(waits=None)
+
+    def _plan(self) -> None:
+        """A plan that is given goes through the same phases, without a call."""
+        book, plan = self._book, self._task.plan
+        if book.process.phase is _P.WAITING_FOR_CLARIFICATION and not self._unheard():
+            return
+        book.enter(_P.GOAL_UNDERSTANDING)
+        if plan is None:
+            outcome = self._planned()
+            if not isinstance(outcome, Planned):
+                self._ask_person(outcome)
+                return
+            plan = outcome.document
+        book.set(plan=plan, waits=None, waiting_since="")
+        for phase in (_P.TASK_DECOMPOSITION, _P.ACTION_PLAN, _P.EXECUTION):
+            book.enter(phase)
+        book.save()
+
+    def _planned(self) -> Planned | Unclear | Undecomposed | Refused:
+        if self._services.engine is None:
+            raise ValueError("a task without a plan needs an engine")
+        engine, said = self._services.engine(), self._unheard()
+        try:
+            return engine.plan("\n\n".join([self._task.words, *said.values()]))
+        finally:
+            usage = reduce(TokenUsage.plus, engine.spent.values(), TokenUsage())
+            self._book.add("planning", spent_of({SpentOn.PLANNING: usage}, usage.cost_usd or 0.0))
+            self._book.set(heard=(*self._book.process.heard, *said))
+
+    def _unheard(self) -> dict[str, str]:
+        process = self._book.process
+        found = self._services.store.feedback(process.run_id) if process.run_id else ()
+        return {one.feedback_id: one.text for one in found if one.feedback_id not in process.heard}
+
+    def _ask_person(self, outcome: Unclear | Undecomposed | Refused) -> None:
+        book = self._book
+        hint = ""
+        if isinstance(outcome, Refused):
+            hint = "\n".join(f"{one.kind}: {one.subject}" for one in outcome.findings)
+        book.enter(_P.WAITING_FOR_CLARIFICATION)
+        now = self._services.clock.now()
+        book.set(plan=outcome.document, waits=Wait.CLARIFICATION, waiting_since=now, hint=hint)
+        book.save()
+
+    # --- execution -----------------------------------------------------------------------------------------
+
+    def _advance(self) -> None:
+        book = self._book
+        if book.left() <= 0:
+            seconds = f"{self._limits.total_timeout:g}"
+            hint = "Raise planning.execution.total_timeout, or make the task smaller."
+            self._judgement.stop(Text("it took longer than {seconds} s", seconds=seconds), (hint,))
+            book.save()
+            return
+        match due(book.process, book.records):
+            case Waiting(record):
+                self._ended(self._actions.look_outside(record))
+            case Begun(records):
+                self._ended(self._actions.carry_out(records))
+            case Direct(actions, group):
+                meant = [Meant(id_, one, one.tool or "", arguments_of(one)) for id_, one in actions]
+                self._actions.begin(meant, group)
+            case Turn() as turn:
+                self._take_turn(turn)
+            case None:
+                complete(book, self._services.clock.now())
+                book.save()
+
+    def _ended(self, records: tuple[ActionRecord, ...]) -> None:
+        book = self._book
+        if records:
+            if any(record.error for record in records) or not book.has_begun():
+                self._services.model.settle(usable=not any(record.error for record in records))
+            self._judgement.after(records)
+            book.set(done=(*book.process.done, *carried_out(book.process, book.records)))
+            if book.process.ending and not book.has_begun():
+                self._end_tasks()
+        book.save()
+
+    def _take_turn(self, turn: Turn) -> None:
+        book = self._book
+        if book.process.turns >= self._limits.most_turns:
+            reason = Text("the model took {turns} turns", turns=book.process.turns)
+            self._judgement.stop(reason, ("Make the step smaller, or say what is missing.",))
+            book.save()
+            return
+        tools = self._services.tools.offered()
+        prompt = prompt_for(self._task, book.process, turn, book.records, tools, self._limits.context_tokens)
+        self._services.on_event(Text("the model works, turn {turn}", turn=book.process.turns + 1))
+        try:
+            answer = self._services.model.ask(prompt, kind_for(tools))
+        finally:
+            book.charge("execution")
+        self._note(answer)
+        first = turn.tasks[0].id
+        meant = [
+            Meant(f"{first}_turn_{book.process.turns}_{at}", PlannedAction(task_id=first), *one)
+            for at, one in enumerate(wanted(answer), 1)
+        ]
+        if meant:
+            self._actions.begin(meant, book.process.turns)
+            return
+        self._services.model.settle(usable=answer.done)
+        if answer.done:
+            self._end_tasks()
+        else:
+            book.set(failures=book.process.failures + 1, hint=_EMPTY)
+            self._judgement.has_given_up(Text("the model does nothing"))
+        book.save()
+
+    def _note(self, answer: NewTurn) -> None:
+        process, note = self._book.process, self._services.mask(answer.note.strip())
+        notes = (*process.notes, note)[-_MOST_NOTES:] if note else process.notes
+        self._book.set(turns=process.turns + 1, notes=notes, hint="", ending=answer.done)
+        if note:
+            self._services.on_event(Text("{line}", line=note))
+
+    def _end_tasks(self) -> None:
+        ids = (task.id for task in current(self._book.process))
+        self._book.set(done=(*self._book.process.done, *ids), ending=False)

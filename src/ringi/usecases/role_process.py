@@ -1,0 +1,191 @@
+"""The `model` role works at a step with tools: a process in the copy, with the step's limits and gates."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Final, NamedTuple
+
+from ringi.context.tokens import tokens
+from ringi.coordinator.coordinator import ExecutionCoordinator
+from ringi.coordinator.reflection import ReflectionEngine, ReflectionServices
+from ringi.coordinator.services import CoordinatorServices, Outside, ProcessTask
+from ringi.coordinator.settings import ProcessSettings
+from ringi.domain.planning import NEEDS_PERSON
+from ringi.domain.process import Process, Wait
+from ringi.domain.prompt import Material
+from ringi.domain.run import Spent, StopCode, total
+from ringi.domain.run_plan import inside
+from ringi.errors import RingiError
+from ringi.fs import OsFileSystem
+from ringi.planning.engine import one_step
+from ringi.planning.levels import PlanningSettings, measure_of
+from ringi.planning.plan_checks import PlanRules
+from ringi.ports import Clock
+from ringi.ports.process import ProcessStore
+from ringi.ports.telemetry import SILENT, Telemetry
+from ringi.runner.services import Task
+from ringi.text import Text
+from ringi.usecases.role_model import Caller
+from ringi.usecases.tool_box import ToolBox
+from ringi.workspace.copy import WorkCopy
+from ringi.workspace.copy_steps import stand_at
+from ringi.workspace.tree import Tree
+
+_MOST_SUBTASKS: Final = 15
+
+
+class ProcessParts(NamedTuple):
+    """What a process needs beside the role."""
+
+    store: ProcessStore
+    clock: Clock
+    ids: Callable[[], str]
+    settings: ProcessSettings
+    planning: PlanningSettings
+    tools: Callable[[WorkCopy, Callable[[bytes], None]], AbstractContextManager[ToolBox]]
+    """Those that work in this copy, and those of servers; closed when the turn ends."""
+    outside: Callable[[str], Outside]
+    """For the calls of a run."""
+    telemetry: Telemetry = SILENT
+
+
+class StepOrder(NamedTuple):
+    """What a model is to do at a step."""
+
+    process_id: str
+    task: Task
+    brief: str
+    material: tuple[Material, ...]
+
+
+class Worked(NamedTuple):
+    """How a turn of the role ended."""
+
+    waits: StopCode | None = None
+    """Somebody is needed; the same turn goes on afterwards."""
+    why: Text | None = None
+    then: str = ""
+
+
+class StepPlace:
+    """The copy of a step, and what the step may change in it."""
+
+    def __init__(self, task: Task) -> None:
+        self._copy = task.copy
+        scope = task.step.scope
+        self._targets = (*scope.target_paths, *task.run.allowed) if scope.target_paths else ()
+        self._forbidden = scope.forbidden_paths or ()
+        self._tree = Tree(OsFileSystem(), task.copy.tree)
+
+    def stand_at(self, tree: str) -> None:
+        stand_at(self._copy, tree)
+
+    def has(self, path: str) -> bool:
+        try:
+            return self._tree.look(path) is not None
+        except (RingiError, OSError):
+            return False
+
+    def beyond(self, changed: Sequence[str]) -> tuple[str, ...]:
+        return tuple(
+            path
+            for path in changed
+            if inside(path, self._forbidden) or (self._targets and not inside(path, self._targets))
+        )
+
+
+def work_with_tools(
+    parts: ProcessParts, order: StepOrder, caller: Caller, mask: Callable[[str], str]
+) -> Worked:
+    """Raises ModelFailed and BudgetUsed."""
+    task = order.task
+
+    def heard(text: Text) -> None:
+        task.log(f"{mask(str(text))}\n".encode("utf-8", "backslashreplace"))
+
+    with parts.tools(task.copy, task.log) as tools:
+        rules = PlanRules(tools.rules(), _MOST_SUBTASKS)
+        measure = measure_of(tokens(order.brief), parts.planning)
+        reflection = ReflectionEngine(
+            ReflectionServices(
+                ask=caller.ask,
+                settings=parts.settings.reflection,
+                tools=tools.offered(),
+                rules=rules,
+                recoveries=parts.store.recoveries,
+                mask=mask,
+                complexity=measure.level,
+                model=caller.name,
+            )
+        )
+        services = CoordinatorServices(
+            store=parts.store,
+            clock=parts.clock,
+            ids=parts.ids,
+            seconds=time.monotonic,
+            model=caller,
+            tools=tools,
+            place=StepPlace(task),
+            outside=parts.outside(task.run.run_id),
+            reflection=reflection,
+            rules=rules,
+            settings=parts.settings,
+            mask=mask,
+            telemetry=parts.telemetry,
+            on_event=heard,
+        )
+        whole = ProcessTask(
+            process_id=order.process_id,
+            words=order.brief,
+            material=order.material,
+            plan=one_step(task.step.title).document,
+            run_id=task.run.run_id,
+            step_id=task.step.step_id,
+            session=_session(task),
+            tree=task.state.tree or task.state.base_tree,
+        )
+        return _worked(ExecutionCoordinator(services, whole).execute_with_planning(), task)
+
+
+def _session(task: Task) -> str:
+    """The same for the same step of the same plan, so that the same prompt is the same bytes."""
+    return f"{task.plan.context.summary}\n{task.step.step_id}"
+
+
+def process_of(store: ProcessStore, task: Task) -> str:
+    """The id of the turn that is open, or of the next: one for each cycle, and each time it was sent back."""
+    base = "/".join([task.run.run_id, task.step.step_id, task.state.plan_id[:8], str(task.state.cycle)])
+    known = {one.process_id: one for one in store.processes(task.run.run_id)}
+    number = 1
+    while (found := known.get(f"{base}.{number}")) is not None and _is_over(found):
+        number += 1
+    return f"{base}.{number}"
+
+
+def spent_by(store: ProcessStore, process_id: str) -> Spent:
+    """What it took, also before this program began."""
+    stored = store.stored_process(process_id)
+    if stored is None:
+        return Spent()
+    return total([stored.process.planning, stored.process.execution, stored.process.reflection])
+
+
+def _is_over(process: Process) -> bool:
+    return process.completion is not None and process.completion.status != NEEDS_PERSON
+
+
+def _worked(process: Process, task: Task) -> Worked:
+    run = task.run.run_id
+    if process.waits is None:
+        return Worked()
+    if process.waits is Wait.CALL:
+        why = Text("a call of an outside tool waits for your approval")
+        return Worked(StopCode.CALL_WAITS, why, f"ringi review, then: ringi continue {run}")
+    if process.waits is Wait.REVISION:
+        why = Text("a revision of the plan waits for your approval")
+        return Worked(StopCode.REVISION_WAITS, why, f"ringi continue {run}")
+    summary = process.completion.summary if process.completion else None
+    told = [summary.reason or "", *(summary.recommendations or ())] if summary else []
+    why = Text("{why}", why=" ".join(filter(None, told)) or process.hint)
+    then = f'ringi feedback {run} "…", then: ringi continue {run}'
+    return Worked(StopCode.HELP_NEEDED, why, then)

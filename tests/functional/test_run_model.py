@@ -1,0 +1,136 @@
+"""A whole run whose implementer is a model with tools: real copy, real tests, real commits."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringi.domain.process import ActionState, Feedback, Wait
+from ringi.domain.run import Run, RunPhase, StopCode
+from tests.fakes.model_server import ModelServer, Request, Say
+from tests.functional.run_desk import CALC, RunDesk, a_plan, a_step, at_home, project
+
+pytestmark = [pytest.mark.req("PP-4", "PP-7", "RN-9"), pytest.mark.usefixtures("root")]
+MCP = Path(__file__).parents[1] / "fakes" / "mcp_server.py"
+FIXED = CALC.replace("a - b", "a + b")
+PATCH = (
+    "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n"
+)
+WRONG = PATCH.replace("-    return a - b", "-    return b")
+
+
+@pytest.fixture
+def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with at_home(monkeypatch) as base:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+        yield project(base / "project")
+
+
+Answers = list[Say] | Callable[[Request], Any]
+
+
+def desk_with(root: Path, server: ModelServer, **more: Any) -> RunDesk:
+    desk = RunDesk(root)
+    config = {
+        "llm": {"base_url": f"{server.url}/v1"},
+        "roles": {"implementer": {"model": "openai:gpt-5"}},
+        **more,
+    }
+    desk.configure(json.dumps(config))
+    return desk
+
+
+def stopped(run: Run) -> StopCode:
+    assert run.phase is RunPhase.NEEDS_INPUT
+    assert run.stop
+    return run.stop.reason_code
+
+
+def test_a_model_looks_mends_and_runs_the_tests_of_its_step(root: Path) -> None:
+    answers = [
+        Say({"read": ["test_calc.py"], "done": False}),
+        Say({"patch": PATCH, "run": ["python3 test_calc.py"], "note": "It subtracted."}),
+    ]
+    with ModelServer(answers) as server:
+        desk = desk_with(root, server)
+        desk.start(a_plan(a_step(1)))
+        desk.go()
+        run = desk.decide("S01")
+        assert "assert add(2, 3) == 5" in server.requests[1].text
+    assert run.phase is RunPhase.COMPLETED
+    assert desk.file("calc.py") == FIXED.strip()
+    assert (root / "calc.py").read_text() == CALC
+    with desk.open() as workspace:
+        (process,) = workspace.sessions.processes(desk.run_id)
+        records = workspace.sessions.stored_process(process.process_id)
+    assert records
+    assert [one.tool for one in records.records] == ["read", "patch", "run"]
+    assert {one.state for one in records.records} == {ActionState.SUCCESS}
+    assert run.steps[0].attempts[0].spent.calls == 2
+
+
+@pytest.mark.req("PP-9", "PP-20")
+def test_a_model_that_cannot_go_on_waits_for_somebodys_words(root: Path) -> None:
+    def answer(request: Request) -> Say:
+        return Say({"patch": PATCH if "add, not subtract" in request.text else WRONG})
+
+    with ModelServer(answer) as server:
+        desk = desk_with(root, server, planning={"reflection": {"depth": "shallow"}})
+        desk.start(a_plan(a_step(1)))
+        run = desk.go()
+        assert stopped(run) is StopCode.HELP_NEEDED
+        assert run.stop
+        assert "ringi feedback" in run.stop.next_action
+        assert run.steps[0].attempts == ()
+        with desk.open() as workspace:
+            said = Feedback(feedback_id="f1", run_id=desk.run_id, at="", who="ann", text="add, not subtract")
+            with workspace.sessions.transaction() as transaction:
+                transaction.add_feedback(said)
+        desk.go()
+        run = desk.decide("S01")
+    assert run.phase is RunPhase.COMPLETED
+    assert len(run.steps[0].attempts) == 1
+    assert desk.file("calc.py") == FIXED.strip()
+
+
+@pytest.mark.req("PP-15")
+def test_a_call_that_changes_something_outside_waits_in_the_plan_tool(root: Path) -> None:
+    answers = [
+        Say({"patch": PATCH, "call": [{"tool": "tracker_create", "arguments": '{"title": "fixed"}'}]}),
+        Say({"note": "told the tracker"}),
+    ]
+    with ModelServer(answers) as server:
+        desk = desk_with(root, server, mcp_servers={"tracker": f"{sys.executable} {MCP} honest"})
+        desk.start(a_plan(a_step(1)))
+        run = desk.go()
+        assert stopped(run) is StopCode.CALL_WAITS
+        with desk.open() as workspace:
+            (process,) = workspace.sessions.processes(desk.run_id)
+            assert process.waits is Wait.CALL
+            (waiting,) = workspace.plan.list(waiting=True)
+            spec = workspace.plan.get(waiting.id).state.action_specs[0].base
+            assert (spec.tool, spec.arguments) == ("tracker_create", {"title": "fixed"})
+            assert stopped(desk.go()) is StopCode.CALL_WAITS
+            workspace.plan.reject(waiting.id, "no tracker, please")
+        desk.go()
+        run = desk.decide("S01")
+        assert "no tracker, please" in server.requests[1].text
+    assert run.phase is RunPhase.COMPLETED
+    assert desk.file("calc.py") == FIXED.strip()
+
+
+@pytest.mark.req("PP-9", "PP-20")
+def test_a_revision_waits_if_a_person_wants_to_approve_it(root: Path) -> None:
+    planning = {"reflection": {"depth": "shallow"}, "revision": {"require_human_approval": True}}
+    with ModelServer([Say({"patch": WRONG})]) as server:
+        desk = desk_with(root, server, planning=planning)
+        desk.start(a_plan(a_step(1)))
+        assert stopped(desk.go()) is StopCode.REVISION_WAITS
+        assert stopped(desk.go()) is StopCode.REVISION_WAITS
+    with desk.open() as workspace:
+        (process,) = workspace.sessions.processes(desk.run_id)
+    assert process.proposed
+    assert process.revised == 0
