@@ -14,6 +14,7 @@ from ringi.cli.arguments import require_long
 from ringi.domain import codec
 from ringi.domain.budget import by_phase
 from ringi.domain.grant import GrantSubject
+from ringi.domain.process import Process
 from ringi.domain.run import OVER, Run, RunPhase, errors_of, stage_of
 from ringi.domain.run_plan import RunPlan
 from ringi.errors import NoRun
@@ -46,6 +47,8 @@ class Looked(NamedTuple):
     """By step: the short name of its plan, such as p7."""
     standing: tuple[tuple[str, str], ...] = ()
     """Standing approvals for its steps that nobody revoked: id, and until when."""
+    processes: tuple[Process, ...] = ()
+    """How its steps were worked on by a model."""
 
     def lines(self, most: int = 99) -> Iterator[Line]:
         return run_lines(
@@ -56,6 +59,7 @@ class Looked(NamedTuple):
             working=self.working,
             most=most,
             standing=self.standing,
+            processes=self.processes,
         )
 
 
@@ -82,7 +86,9 @@ class RunReader:
             run, plan = self.ledger.run(run_id), self.ledger.run_plan(run_id)
             plans = plan_names(self.ledger, run)
             standing = tuple(self._standing(run)) if run.phase not in OVER else ()
-        return Looked(run, plan, working, self._printed(run) if working else (), plans, standing)
+            processes = tuple(self.ledger.processes(run_id))
+        printed = self._printed(run) if working else ()
+        return Looked(run, plan, working, printed, plans, standing, processes)
 
     def _standing(self, run: Run) -> Iterator[tuple[str, str]]:
         for grant, revoked_at in self.ledger.grants():

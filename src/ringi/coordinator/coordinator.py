@@ -79,8 +79,8 @@ class ExecutionCoordinator:
         if book.process.tree and not book.is_new:
             # Whatever was in flight is done again from here.
             self._services.place.stand_at(book.process.tree)
-        self._judgement.decide()
         completion = book.process.completion
+        self._judgement.decide()
         if completion is not None and completion.status == NEEDS_PERSON:
             book.enter(_P.REFLECTION)
             book.set(completion=None, waits=None, waiting_since="", failures=0, turns=0, since=0)

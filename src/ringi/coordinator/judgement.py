@@ -7,12 +7,19 @@ from msgspec.structs import replace
 from ringi.coordinator.actions import Actions
 from ringi.coordinator.book import Book
 from ringi.coordinator.completion import needs_person
-from ringi.coordinator.reflection import Suggestion, Trigger
-from ringi.coordinator.revisions import Revised, Stuck, revise
+from ringi.coordinator.reflection import Suggestion, Trigger, advice
+from ringi.coordinator.revisions import Revised, Stuck, accepted, declined, revise
 from ringi.coordinator.services import CoordinatorServices
-from ringi.coordinator.settings import Depth
 from ringi.domain.planning import PlannedAction
-from ringi.domain.process import ActionRecord, ProcessPhase, Recovery, RevisionRecord, ToolEffect, Wait
+from ringi.domain.process import (
+    ActionRecord,
+    ErrorKind,
+    ProcessPhase,
+    Recovery,
+    RevisionRecord,
+    ToolEffect,
+    Wait,
+)
 from ringi.ports.telemetry import ACTION_ID, OUTCOME, RUN_ID, Component, Level, Phase
 from ringi.text import Text
 
@@ -57,7 +64,8 @@ class Judgement:
         if not limits.ends_early or failures < limits.most_failures:
             return False
         reason = Text("{count} failures in a row: {what}", count=failures, what=what)
-        self.stop(reason, [record.message for record in failed])
+        told = [record.message for record in failed]
+        self.stop(reason, [*told, *(advice(kind, self._book.process) for kind in _kinds(failed))])
         return True
 
     def stop(self, reason: Text, recommendations: Sequence[str] = ()) -> None:
@@ -95,13 +103,13 @@ class Judgement:
             book.set(proposed=None, waits=None)
             self.stop(Text("nobody approved the revision of the plan in time"), ())
         elif proposed.approved:
-            suggestion = Suggestion(proposed.reflection, proposed.revision, proposed.strategy, proposed.by)
-            now = self._services.clock.now()
-            made = revise(book.process, suggestion, settings, self._services.rules, now)
+            found = accepted(book.process, settings)
             book.set(proposed=None, waits=None, waiting_since="")
-            self._taken(made, None, approved=True)
+            about = [one for one in book.records if one.action_id == proposed.reflection.action]
+            made = found if isinstance(found, Stuck) else Revised(found, proposed)
+            self._taken(made, about[-1] if about else None)
         else:
-            book.set(proposed=None, waits=None, waiting_since="")
+            book.process = declined(book.process, settings)
             book.enter(_P.EXECUTION)
         book.save()
 
@@ -127,15 +135,14 @@ class Judgement:
         for issue in reflection.identify_issues(evaluation):
             book.say(Component.REFLECTION, "Issue identified", issue)
         book.set(since=0)
-        # The model sees the first failure of a turn anyway, and says itself what to do next. What went well
-        # is looked at once more only if somebody wants to be sure.
+        # The model sees the first failure of a turn anyway, and says itself what to do next.
         turns = (
             planned is None and trigger in {Trigger.ERROR, Trigger.UNEXPECTED} and book.process.failures <= 1
         )
-        deep = self._services.settings.reflection.depth is Depth.DEEP
-        asks = not turns and (trigger is not Trigger.IMPORTANT or deep)
         try:
-            suggestion = reflection.suggest_revision(book.process, book.records, evaluation, ask=asks)
+            suggestion = reflection.suggest_revision(
+                book.process, book.records, evaluation, ask=not turns, trigger=trigger
+            )
         finally:
             book.charge("reflection")
         if turns and not self._has_helped(record, suggestion.strategy):
@@ -172,9 +179,7 @@ class Judgement:
         else:
             self._taken(made, record)
 
-    def _taken(
-        self, made: Revised | Stuck, record: ActionRecord | None, *, approved: bool | None = None
-    ) -> None:
+    def _taken(self, made: Revised | Stuck, record: ActionRecord | None) -> None:
         book = self._book
         if isinstance(made, Stuck):
             self.stop(made.reason, made.recommendations)
@@ -182,10 +187,12 @@ class Judgement:
         trying = None
         if record is not None and record.error is not None and made.record.strategy:
             trying = _recovery(record, made.record)
-        *earlier, newest = made.process.revisions
-        revisions = (*earlier, replace(newest, approved=approved))
-        book.process = replace(made.process, trying=trying, ending=False, revisions=revisions)
+        book.process = replace(made.process, trying=trying, ending=False)
         book.enter(_P.EXECUTION)
+
+
+def _kinds(failed: Sequence[ActionRecord]) -> list[ErrorKind]:
+    return list(dict.fromkeys(record.error for record in failed if record.error is not None))
 
 
 def _recovery(record: ActionRecord, made: RevisionRecord) -> Recovery | None:

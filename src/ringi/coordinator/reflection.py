@@ -177,7 +177,7 @@ class ReflectionEngine:
             return Suggestion(evaluation, None)
         for attempt in attempts(case, remembered):
             return _attempted(case, evaluation, attempt)
-        return Suggestion(evaluation, None, recommendations=advice(case.kind, process, case.say))
+        return Suggestion(evaluation, None, recommendations=(advice(case.kind, process),))
 
     def _asks(self, trigger: Trigger | None, *, needed: bool) -> bool:
         depth = self._settings.depth
@@ -295,13 +295,9 @@ class ReflectionEngine:
         return found
 
 
-def advice(kind: ErrorKind, process: Process, say: Callable[[Text], str]) -> tuple[str, ...]:
-    """What a person can do, and how they go on."""
-    found = [say(one) for one in ADVICE[kind]]
-    if process.run_id:
-        then = Text('Then say so with ringi feedback {run} "…", and go on with ringi continue {run}.')
-        found.append(say(Text(then.template, run=process.run_id)))
-    return tuple(found)
+def advice(kind: ErrorKind, process: Process) -> str:
+    """What a person can do."""
+    return in_language(language_of(process.task))(ADVICE[kind])
 
 
 def _evaluated(records: Sequence[ActionRecord], evaluation: Reflection) -> ActionRecord | None:

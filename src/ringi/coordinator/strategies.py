@@ -76,23 +76,23 @@ _NOTES: Final[Mapping[Strategy, Text]] = {
     _S.KEEP_TO_SCOPE: Text("The last try changed more than it should: keep to the files named here."),
     _S.SMALLER: Text("The last answer could not be used: do one small thing at a time."),
 }
-ADVICE: Final[Mapping[ErrorKind, tuple[Text, ...]]] = {
-    _E.NOT_FOUND: (Text("Check the path by hand, and say which file is meant."),),
-    _E.MISMATCH: (Text("Look at the file: it is not as the change expects it."),),
-    _E.INVALID_ARGUMENTS: (Text("Say what the tool has to be called with."),),
-    _E.NOT_ALLOWED: (Text("Check whether the rules for tools forbid something that the task needs."),),
-    _E.UNKNOWN_TOOL: (Text("Check whether the server with that tool is configured."),),
-    _E.TIMEOUT: (Text("Give it more time (planning.execution.action_timeout), or ask for less."),),
-    _E.DIED: (Text("Check whether the server of the tool starts: ringi doctor."),),
-    _E.FLOODED: (Text("Ask for less, or check what the server of the tool sends."),),
-    _E.TOOL_ERROR: (Text("Look at the tool's error message, and say what to do instead."),),
-    _E.COMMAND_FAILED: (Text("Run the command by hand, and say what it needs."),),
-    _E.UNEXPECTED: (Text("Look at the result, and say whether it is the right one."),),
-    _E.SIDE_EFFECT: (Text("Look at the other files that it changed, and say whether that is right."),),
-    _E.PRECONDITION: (Text("Provide what the task relies on, or say what to do without it."),),
-    _E.DECLINED: (Text("You said no to a call that the task needs: say what to do instead."),),
-    _E.UNKNOWN_OUTCOME: (Text("Check what the interrupted call has done: nobody knows how it ended."),),
-    _E.NO_ANSWER: (Text("Ask for a smaller part of the task, or use another model."),),
+ADVICE: Final[Mapping[ErrorKind, Text]] = {
+    _E.NOT_FOUND: Text("Check the path by hand, and say which file is meant."),
+    _E.MISMATCH: Text("Look at the file: it is not as the change expects it."),
+    _E.INVALID_ARGUMENTS: Text("Say what the tool has to be called with."),
+    _E.NOT_ALLOWED: Text("Check whether the rules for tools forbid something that the task needs."),
+    _E.UNKNOWN_TOOL: Text("Check whether the server with that tool is configured."),
+    _E.TIMEOUT: Text("Give it more time (planning.execution.action_timeout), or ask for less."),
+    _E.DIED: Text("Check whether the server of the tool starts: ringi doctor."),
+    _E.FLOODED: Text("Ask for less, or check what the server of the tool sends."),
+    _E.TOOL_ERROR: Text("Look at the tool's error message, and say what to do instead."),
+    _E.COMMAND_FAILED: Text("Run the command by hand, and say what it needs."),
+    _E.UNEXPECTED: Text("Look at the result, and say whether it is the right one."),
+    _E.SIDE_EFFECT: Text("Look at the other files that it changed, and say whether that is right."),
+    _E.PRECONDITION: Text("Provide what the task relies on, or say what to do without it."),
+    _E.DECLINED: Text("You said no to a call that the task needs: say what to do instead."),
+    _E.UNKNOWN_OUTCOME: Text("Check what the interrupted call has done: nobody knows how it ended."),
+    _E.NO_ANSWER: Text("Ask for a smaller part of the task, or use another model."),
 }
 
 _FIND_WORDS: Final = ("search", "find", "grep", "query", "glob", "list", "ls", "tree", "directory")
@@ -434,7 +434,7 @@ def filled(info: ToolInfo, record: ActionRecord) -> dict[str, Any] | None:
     found |= {
         name: record.arguments[name] for name in required if name in record.arguments.keys() - wanted.keys()
     }
-    return found if required <= found.keys() else None
+    return found if found and required <= found.keys() else None
 
 
 def _parts(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], set[str]]:

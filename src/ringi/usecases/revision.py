@@ -32,7 +32,7 @@ class ReviewedRevision:
         self._timeout_sec = timeout_sec
         self.run_id = run_id
         self.command = f"ringi continue {run_id}"
-        self.signing = f"{self.command} --sign KEY"
+        self.signing = f"ringi run {run_id} --sign KEY"
         self.look()
 
     def look(self) -> None:

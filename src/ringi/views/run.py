@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ringi.domain.instruction import Instruction
+from ringi.domain.process import Process
 from ringi.domain.run import OVER, Evidence, Finding, Run, RunPhase, StepState, StepStatus
 from ringi.domain.run_plan import RunPlan
 from ringi.runner import machine
@@ -21,6 +22,7 @@ from ringi.runner.report import (
 )
 from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text, stored
 from ringi.views.lines import Line, Span, Style, line, prose, step
+from ringi.views.revision import revision_lines
 from ringi.views.words import age, moment, reused
 
 MARKS: Final = {
@@ -215,6 +217,7 @@ def run_lines(
     working: bool = False,
     most: int = 99,
     standing: Sequence[tuple[str, str]] = (),
+    processes: Sequence[Process] = (),
 ) -> Iterator[Line]:
     """`plans`: by step, the short name of its plan. `standing`: approvals for its steps, each until when."""
     yield from head_lines(run, working=working)
@@ -223,6 +226,8 @@ def run_lines(
                      when=moment(until), grant=grant[:GRANT_SHOWN])  # fmt: skip
         yield line(words, Style.FAINT, indent=2)
     yield from step_lines(run, plan, printed, plans, most)
+    if not working:
+        yield from revision_lines(processes)
     if (spent := spent_line(run)) is not None:
         yield spent
     if (by_phase := phases(run)) is not None:

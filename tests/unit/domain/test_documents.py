@@ -280,8 +280,8 @@ FIELDS: dict[type[Document], str] = {
     process.RevisionRecord: "number at reflection revision digest before by strategy approved",
     process.Feedback: "feedback_id run_id at who agent source text",
     process.Process: "process_id run_id step_id task phase plan done actions failures turns notes ending"
-    " finishing since hint trying revisions revised attempts history heard tree waits waiting_since proposed planning execution reflection"
-    " elapsed_sec completion created_at updated_at",
+    " finishing since hint trying revisions revised attempts history heard tree waits waiting_since"
+    " proposed planning execution reflection elapsed_sec completion created_at updated_at",
     process.Recovery: "kind tool strategy helped failed",
     planning.Outline: "request outcome model context context_tokens plan planning_json findings notes calls"
     " usage",

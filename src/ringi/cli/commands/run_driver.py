@@ -15,6 +15,7 @@ from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
 from ringi.cli.ask import LinePrompter, signed
 from ringi.cli.commands.grant import unattended
 from ringi.cli.commands.review import can_be_full, decide
+from ringi.cli.commands.run_revision import Revisions
 from ringi.cli.progress import Line, Pace
 from ringi.cli.runs import Looked, document, lock_of, reading, show
 from ringi.cli.ui import help_lines, translated, width
@@ -48,6 +49,7 @@ _REFUSED: Final = frozenset(
         *(StopCode.TEST_TIMEOUT, StopCode.COMMIT_REWRITTEN, StopCode.MAIN_BRANCH),
     ]
 )
+_ASKED: Final = frozenset([StopCode.APPROVAL_NEEDED, StopCode.REVISION_WAITS])
 _CHOICES: Final = Text("[a]pprove all  [1] look into one  [r]eject one  [s]how again  [?]  [q]uit")
 _HELP: Final = (
     Text("a  approve every step that is listed: each becomes a commit"),
@@ -88,6 +90,7 @@ class RunDriver:
         self._options = options
         self._key = key
         self._unattended = unattended
+        self._revisions = Revisions(self._app, run_id, key)
 
     def go(self) -> int:
         """The exit code."""
@@ -99,7 +102,12 @@ class RunDriver:
                 if not self._is_asked(run):
                     return self._told(run)
                 self._tell_why(run)
-                decided = self._plan_approved() if run.stopped_in is RunPhase.PLANNING else self._decided(run)
+                if run.stop and run.stop.reason_code is StopCode.REVISION_WAITS:
+                    decided = self._revisions.decide()
+                elif run.stopped_in is RunPhase.PLANNING:
+                    decided = self._plan_approved()
+                else:
+                    decided = self._decided(run)
                 if not decided:
                     return self._told(run)
         except (KeyboardInterrupt, Interrupted):
@@ -130,13 +138,15 @@ class RunDriver:
 
     def _is_asked(self, run: Run) -> bool:
         """Whether a person can decide now."""
-        needed = run.stop is not None and run.stop.reason_code is StopCode.APPROVAL_NEEDED
-        if needed and self._key and run.stopped_in is RunPhase.PLANNING:
+        needed = run.stop is not None and run.stop.reason_code in _ASKED
+        if needed and self._key and (run.stopped_in is RunPhase.PLANNING or self._revisions.signs()):
             return True
         return needed and not self._ui.as_json and self._app.workspace.person.refusal() is None
 
     def _tell_why(self, run: Run) -> None:
         """Why no standing approval covers it, if there is one."""
+        if run.stop and run.stop.reason_code is StopCode.REVISION_WAITS:
+            return
         if run.stop and run.stop.message != str(RESULT_WAITS) and run.stop.step_id:
             why = Text("{step}: {why}", step=run.stop.step_id, why=stored(run.stop.message))
             self._ui.line(why, style="yellow")

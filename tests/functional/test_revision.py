@@ -1,0 +1,134 @@
+"""A person at a terminal decides about a revision of the plan while a model works on a step."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ringi.domain.process import Process, Wait
+from tests.fakes.model_server import ModelServer, Say
+from tests.functional.run_desk import RunDesk, a_plan, a_step, at_home, project
+from tests.functional.screens import Screen
+from tests.helpers import SetClock
+
+LOST = Say({"read": ["sum.py"], "done": False})
+FIXED = Say({"files": [{"path": "calc.py", "content": "def add(a, b):\n    return a + b\n"}], "done": True})
+CONFIGURATION = """\
+model: playbook
+llm: {{base_url: "{url}/v1"}}
+roles: {{implementer: {{model: "openai:gpt-5"}}}}
+with: {{sandbox: "off"}}
+planning:
+  reflection: {{depth: shallow}}
+  revision: {{require_human_approval: true, approval_timeout: 3600}}
+"""
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with at_home(monkeypatch) as base:
+        yield base
+
+
+def waiting(
+    home: Path, monkeypatch: pytest.MonkeyPatch, server: ModelServer, clock: SetClock | None = None
+) -> RunDesk:
+    """A run whose step waits with a revision."""
+    for name, value in server.environment().items():
+        monkeypatch.setenv(name, value)
+    desk = RunDesk(project(home / "project"))
+    desk.configure(CONFIGURATION.format(url=server.url))
+    desk.clock = clock
+    desk.start(a_plan(a_step(1, title="Fix the sum")))
+    run = desk.go()
+    assert run.stop
+    assert run.stop.reason_code == "REVISION_WAITS"
+    return desk
+
+
+def process_of(desk: RunDesk) -> Process:
+    with desk.open() as workspace:
+        return workspace.sessions.processes(desk.run_id)[-1]
+
+
+@pytest.mark.req("PP-20")
+def test_shown_as_a_difference_and_approved(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ModelServer([LOST, LOST, FIXED]) as server:
+        desk = waiting(home, monkeypatch, server)
+        with Screen.ringi(desk.root, "continue", desk.run_id, columns=100, rows=40) as screen:
+            screen.wait(r"Approve\? \[y/n\]")
+            shown = screen.text
+            screen.type("y", enter=True)
+            screen.wait(r"\[a\]pply")
+            screen.type("q")
+            assert screen.exit_code in {0, 3}
+    assert "S01: the plan is to be revised" in shown
+    assert "There is no sum.py" in shown
+    assert "suggested by rules" in shown
+    assert "+ task_0 search" in shown
+    assert "What you approve is sha256" in shown
+    process = process_of(desk)
+    assert process.revisions[0].approved is True
+    assert process.completion
+    assert process.completion.summary.goal_achieved
+    with desk.open() as workspace:
+        assert [one.proof.kind for one in workspace.sessions.approvals(desk.run_id)] == ["typed", "typed"]
+
+
+@pytest.mark.req("PP-20")
+def test_declined_with_words_that_reach_the_model(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ModelServer([LOST, LOST, FIXED]) as server:
+        desk = waiting(home, monkeypatch, server)
+        with Screen.ringi(desk.root, "continue", desk.run_id, columns=100, rows=40) as screen:
+            screen.wait(r"Approve\? \[y/n\]")
+            screen.type("n", enter=True)
+            screen.wait("What should be different")
+            screen.type("The file is calc.py", enter=True)
+            # What was said is a revision too.
+            screen.wait(r"says: The file is calc\.py[^$]*Approve\? \[y/n\]")
+            screen.type("y", enter=True)
+            screen.wait(r"\[a\]pply")
+            screen.type("q")
+            assert screen.exit_code in {0, 3}
+        assert "The file is calc.py" in server.requests[2].text
+    assert [one.approved for one in process_of(desk).revisions] == [False, True]
+
+
+@pytest.mark.req("PP-20")
+def test_without_a_person_it_waits_and_time_does_not_approve(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SetClock()
+    with ModelServer([LOST, LOST, FIXED]) as server:
+        desk = waiting(home, monkeypatch, server, clock)
+        again = desk.go()
+        assert again.stop
+        assert again.stop.reason_code == "REVISION_WAITS"
+        assert process_of(desk).waits is Wait.REVISION
+        assert len(server.requests) == 2
+        clock.pass_by(3_601)
+        run = desk.go()
+        assert run.stop
+        assert run.stop.reason_code == "HELP_NEEDED"
+        assert "in time" in run.stop.message
+    process = process_of(desk)
+    assert (process.waits, process.proposed, process.revised) == (Wait.PERSON, None, 0)
+
+
+@pytest.mark.req("PP-20")
+def test_a_key_signs_the_one_that_waits_and_no_later_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ModelServer([LOST, LOST, LOST, LOST, FIXED]) as server:
+        desk = waiting(home, monkeypatch, server)
+        key = desk.key()
+        with Screen.ringi(desk.root, "run", desk.run_id, "--sign", str(key.path), columns=100) as screen:
+            # The next revision is a question, although there is a key.
+            screen.wait(r"call it differently[^$]*Approve\? \[y/n\]")
+            screen.type("n", enter=True)
+            screen.wait("Enter leaves it open")
+            screen.type("", enter=True)
+            assert screen.exit_code == 3
+    process = process_of(desk)
+    assert [one.approved for one in process.revisions] == [True]
+    assert process.waits is Wait.REVISION
+    with desk.open() as workspace:
+        assert [one.proof.kind for one in workspace.sessions.approvals(desk.run_id)] == ["typed", "signed"]
