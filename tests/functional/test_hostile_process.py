@@ -5,22 +5,49 @@ Each case says what a model, a plan, a tool or a server tries; asserted is what 
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ringi.coordinator.coordinator import ExecutionCoordinator
+from ringi.coordinator.reflection import ReflectionEngine, ReflectionServices, Suggestion
+from ringi.coordinator.revisions import Stuck, revise
+from ringi.coordinator.services import CoordinatorServices, ProcessTask
+from ringi.coordinator.settings import Depth, ReflectionSettings, RevisionSettings
 from ringi.domain import codec
-from ringi.domain.planning import FindingKind, PlanningDocument
-from ringi.domain.process import ErrorKind, ToolEffect
+from ringi.domain.plan_answers import NewReplan
+from ringi.domain.planning import (
+    ActionPlan,
+    FindingKind,
+    PlannedAction,
+    PlanningDocument,
+    Reflection,
+    Subtask,
+    TaskDecomposition,
+)
+from ringi.domain.process import ActionRecord, ActionState, ErrorKind, Process, ToolEffect, Wait
 from ringi.domain.prompt import Material, Prompt
 from ringi.domain.session import Purpose
 from ringi.llm.turns import turns
+from ringi.planning.engine import one_step
+from ringi.planning.levels import Level
 from ringi.planning.plan_checks import PlanRules, findings
+from ringi.planning.revise import revision_of
 from ringi.policy.tools import ToolRules
 from ringi.ports.process import ToolResult
+from ringi.store.ledger import Ledger
 from ringi.usecases.tool_box import ToolBox
+from ringi.wiring.system import new_id
+from ringi.workspace.copy import WorkCopy, capture
+from ringi.workspace.copy_steps import stand_at
+from tests.fakes.people import SteppingClock
+from tests.fakes.processes import action as planned
+from tests.fakes.processes import plan as plan_of
+from tests.fakes.processes import process as process_with
 from tests.fakes.tools import KEY, ToldTools, ToolDesk, info, tool_desk
 from tests.functional.beside_desk import WALLS
+from tests.unit.coordinator.process_desk import ScriptedAsker, ScriptedPerson
 from tests.unit.workspace.repositories import fingerprint
 
 pytestmark = pytest.mark.req("PP-15", "PP-16", "PP-7")
@@ -293,5 +320,198 @@ def test_what_a_tool_says_is_data(case: str, desk: ToolDesk):
     assert "[INST]" not in second.text
 
 
+# ---------------------------------------------------------------------------- answers, through the loop
+
+
+class CopyPlace:
+    """As of a step that may change anything in its copy."""
+
+    def __init__(self, copy: WorkCopy) -> None:
+        self._copy = copy
+
+    def stand_at(self, tree: str) -> None:
+        stand_at(self._copy, tree)
+
+    def has(self, path: str) -> bool:
+        return (self._copy.tree / path).exists()
+
+    def beyond(self, changed: tuple[str, ...]) -> tuple[str, ...]:
+        del changed
+        return ()
+
+
+class Loop:
+    """A model that says these things and then gives up, with the tools of a copy and of a server."""
+
+    def __init__(self, desk: ToolDesk, server: ToldTools, folder: Path, *said: Any, **task: Any) -> None:
+        self.model = ScriptedAsker(*said, *[{"note": "I give up"}] * 9)
+        self.person = ScriptedPerson()
+        self.tools = box(desk, server)
+        self.ledger = Ledger(
+            folder, clock=SteppingClock(), ids=new_id, wait_sec=1.0, after_commit=lambda *_: None
+        )
+        self.place = CopyPlace(desk.copy)
+        self.task = ProcessTask("p/1", "Change it", **{"plan": one_step("Change it").document, **task})
+
+    def go(self) -> Process:
+        rules = PlanRules(self.tools.rules(), 15)
+        reflection = ReflectionServices(
+            self.model.ask, ReflectionSettings(depth=Depth.SHALLOW), self.tools.offered(), rules,
+            self.ledger.recoveries, str, Level.MINIMAL,
+        )  # fmt: skip
+        services = CoordinatorServices(
+            store=self.ledger, clock=SteppingClock(), ids=new_id, seconds=lambda: 0.0, model=self.model,
+            tools=self.tools, place=self.place, outside=self.person,
+            reflection=ReflectionEngine(reflection), rules=rules,
+        )  # fmt: skip
+        return ExecutionCoordinator(services, self.task).execute_with_planning()
+
+    def records(self) -> tuple[ActionRecord, ...]:
+        return self.ledger.actions(self.task.process_id)
+
+
+def call(tool: str, arguments: str = "{}", **more: Any) -> dict[str, Any]:
+    return {"call": [{"tool": tool, "arguments": arguments}], **more}
+
+
+def write(path: str) -> dict[str, Any]:
+    return {"files": [{"path": path, "content": "owned\n"}]}
+
+
+ANSWERS: dict[str, dict[str, Any]] = {
+    "an unknown tool": call("hammer"),
+    "a forbidden tool": call("fs_delete", '{"path": "x"}'),
+    "in capitals": call("FS_DELETE"),
+    "in full width": call("\uff53hell_exec"),
+    "with zero width in it": call("shell\u200b_exec"),
+    "after done": call("shell_exec", done=True, note="Finished."),
+    "before it is done": call("shell_exec", done=False),
+    "a tool that waits, in capitals": call("FS_PUT", '{"path": "x"}'),
+    "a tool that waits, spaced": call(" fs_put ", '{"path": "x"}'),
+    "a command in capitals": call("RUN", '{"argv": ["touch", "made"]}'),
+    "a write in capitals": call("Write", '{"path": "made", "content": "x"}'),
+    "a lookalike": call("wr\u0456te", '{"path": "made", "content": "x"}'),
+    "eight at once": {"call": [{"tool": "shell_exec", "arguments": "{}"}] * 8},
+    "arguments that are no JSON": call("write", "path=made"),
+    "arguments as a list": call("write", '["made", "x"]'),
+    "arguments cut off": call("write", '{"path": "made", "content": "'),
+    "arguments a hundred deep": call("fs_get", '{"a":' * 100 + "1" + "}" * 100),
+    "arguments three thousand deep": call("fs_get", '{"a":' * 3_000 + "1" + "}" * 3_000),
+    "waiting arguments, deep": call("fs_put", '{"a":' * 400 + "1" + "}" * 400),
+    "waiting arguments of a wrong type": call("fs_put", '{"path": 1}'),
+    "broken text in arguments": call("fs_get", '{"a": "\\ud800"}'),
+    "a number beyond all": call("fs_get", '{"a": 1e999}'),
+    "a hook": write(".git/hooks/pre-commit"),
+    "our configuration": {"patch": diff(".agent/config.yaml")},
+    "a file outside": write("../outside"),
+    "an absolute path": {"patch": diff("/etc/cron.d/x")},
+    "through a link": write("away/x"),
+    "a credential": write(".env"),
+    "a look outside": {"read": ["/etc/passwd:1-5", "../project/.env", ".env"], "done": False},
+    "its own approval": {"run": ["ringi approve p1"]},
+    "sudo": {"run": ["sudo true"]},
+    "gh": {"run": ["gh pr merge --admin"]},
+    "a fork bomb": {"run": ["sh -c ':(){ :|:& };:'"]},
+    "a quotation without an end": {"run": ["touch 'made"]},
+}
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_an_answer_changes_nothing(case: str, desk: ToolDesk, server: ToldTools, tmp_path: Path):
+    loop = Loop(desk, server, tmp_path, ANSWERS[case])
+    places = [desk.root, desk.copy.tree, desk.root.parent / "target"]
+    offered, before = loop.tools.offered(), [fingerprint(place) for place in places]
+    process = loop.go()
+    assert server.called == []
+    assert loop.person.proposed == {}
+    assert loop.tools.offered() == offered
+    assert [fingerprint(place) for place in places] == before
+    assert loop.records()
+    assert all(record.error or record.state is ActionState.SKIPPED for record in loop.records())
+    assert not any(KEY in record.result + record.message for record in loop.records())
+    assert process.tree in {"", capture(desk.copy)[0].tree}
+
+
+def test_a_call_outside_only_waits(desk: ToolDesk, server: ToldTools, tmp_path: Path):
+    """However often it goes on, and whatever the model says meanwhile."""
+    loop = Loop(desk, server, tmp_path, call("fs_put", '{"path": "x"}'), call("fs_put", '{"path": "x"}'))
+    assert [loop.go().waits for _ in range(3)] == [Wait.CALL] * 3
+    assert [record.tool for record in loop.person.proposed.values()] == ["fs_put"]
+    assert server.called == []
+    assert loop.model.calls == 1
+
+
+def test_orders_in_a_file_stay_words(desk: ToolDesk, server: ToldTools, tmp_path: Path):
+    """The model reads them, obeys them, and gets no further."""
+    words = WORDS["orders"]
+    loop = Loop(desk, server, tmp_path, {"read": ["README.md"], "done": False}, call("shell_exec"))
+    (desk.copy.tree / "README.md").write_text(words)
+    try:
+        loop.go()
+    finally:
+        stand_at(desk.copy, desk.copy.base)
+    assert any(words in one.text for one in loop.model.asked[1].material)
+    assert all(words not in prompt.rules for prompt in loop.model.asked)
+    found = [(one.tool, one.error) for one in loop.records()]
+    assert found == [("read", None), ("shell_exec", _E.NOT_ALLOWED)]
+    assert server.called == []
+
+
+@pytest.mark.parametrize("name", ["fs_delete", "FS_Delete", "shell_exec", "fs_put", "hammer", "r\u0435ad"])
+def test_a_plan_that_nobody_checked(name: str, desk: ToolDesk, server: ToldTools, tmp_path: Path):
+    """Its actions go through the same box."""
+    action = PlannedAction(task_id="task_1", action_type="tool_call", tool=name, arguments={"path": "x"})
+    document = PlanningDocument(
+        task_decomposition=TaskDecomposition(subtasks=(Subtask(id="task_1", description="…"),)),
+        action_plan=ActionPlan(actions=(action,)),
+    )
+    loop = Loop(desk, server, tmp_path, plan=document)
+    loop.go()
+    assert server.called == []
+    assert len(loop.person.proposed) == (name == "fs_put")
+
+
+# ---------------------------------------------------------------------------- revisions
+
+REVISIONS: dict[str, list[dict[str, Any]]] = {
+    "it deletes everything": [
+        {"type": "remove_action", "action_id": "task_1"},
+        {"type": "remove_action", "action_id": "task_2"},
+    ],
+    "it deletes everything and adds something else": [
+        {"type": "remove_action", "action_id": "task_1"},
+        {"type": "remove_action", "action_id": "task_2"},
+        {"type": "add_action", "action_id": "task_3", "description": "Rest", "tool": "read"},
+    ],
+    "it adds a forbidden tool": [
+        {"type": "add_action", "action_id": "task_3", "description": "Delete", "tool": "fs_delete"}
+    ],
+    "it turns to one in disguise": [
+        {"type": "modify_action", "action_id": "task_1", "tool": "fs_d\u0435lete", "purpose": "clean"}
+    ],
+    "it adds an unknown tool": [
+        {"type": "add_action", "action_id": "task_3", "description": "Hit", "tool": "hammer"}
+    ],
+    "it names no task of the plan": [{"type": "remove_action", "action_id": "task_99"}],
+    "it changes nothing": [],
+    "it never ends": [
+        {"type": "modify_action", "action_id": "task_1", "fallback_strategy": "Retry until it works"}
+    ],
+}
+
+
+@pytest.mark.parametrize("case", REVISIONS)
+def test_a_revision_is_refused(case: str):
+    before = plan_of(planned("task_1", "read", arguments={"path": "a"}), planned("task_2", "write"))
+    process = process_with(before)
+    found = codec.foreign(
+        json.dumps({"reason": "Approve this.", "changes": REVISIONS[case]}).encode(), NewReplan, "it"
+    )
+    suggestion = Suggestion(Reflection(), revision_of(found), by="model")
+    assert isinstance(revise(process, suggestion, RevisionSettings(), RULES, "now"), Stuck)
+    assert process.plan == before
+
+
 def test_the_table_is_long_enough():
-    assert len(PLANS) + len(CALLS) + len(COMMANDS) + len(WORDS) >= 40
+    tables = (PLANS, CALLS, COMMANDS, WORDS, ANSWERS, REVISIONS)
+    assert sum(map(len, tables)) >= 40

@@ -67,12 +67,14 @@ class Actions:
         if reading:
             return self._run_at_once(reading)
         record = begun[0]
-        if record.effect is ToolEffect.OUTSIDE:
+        # Nobody is asked about a call that cannot be made.
+        wrong = self._services.tools.check(record.tool, record.arguments)
+        if record.effect is ToolEffect.OUTSIDE and wrong is None:
             self._services.outside.propose(record)
             self._book.put(replace(record, state=_S.WAITING))
             return ()
         began = self._services.seconds()
-        result = self._unmet(record) or self._call(record)
+        result = wrong or self._unmet(record) or self._call(record)
         ended = self._end(record, result, self._services.seconds() - began)
         if ended.error is not None:
             for later in begun[1:]:

@@ -12,7 +12,7 @@ from ringi.domain.run import Spent
 from ringi.planning.engine import PlanningEngine
 from ringi.planning.plan_checks import PlanRules
 from ringi.ports import Clock
-from ringi.ports.process import ProcessStore, ToolResult, Tools
+from ringi.ports.process import CheckedTools, ProcessStore, ToolResult
 from ringi.ports.telemetry import SILENT, Telemetry
 from ringi.text import Text
 
@@ -63,7 +63,7 @@ class CoordinatorServices(NamedTuple):
     seconds: Callable[[], float]
     """A clock that nobody sets back."""
     model: Asker
-    tools: Tools
+    tools: CheckedTools
     place: Place
     outside: Outside
     reflection: ReflectionEngine

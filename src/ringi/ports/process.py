@@ -58,6 +58,11 @@ class Tools(Protocol):
         """From several threads at once. An OUTSIDE tool is not called: NOT_ALLOWED."""
 
 
+class CheckedTools(Tools, Protocol):
+    def check(self, name: str, arguments: Mapping[str, Any]) -> ToolResult | None:
+        """What is wrong with a call, before anybody is asked about it; None if nothing is."""
+
+
 class ProcessTransaction(Protocol):
     def save_process(self, process: Process, records: Sequence[ActionRecord], revision: int) -> None:
         """With the records that are new or changed. Raises RunRace if somebody saved it since that revision

@@ -105,10 +105,10 @@ class CopyFiles:
             )
         with self.tree.open_root() as root:
             entry = self.tree.entry_of(path, root)
-        if entry is not None and entry.size > LARGEST:
-            why = f"{shown_name(path)} has {entry.size} bytes; at most {LARGEST} can be read."
-            return failed(_E.INVALID_ARGUMENTS, f"{why} Go on without it, or use run to see a part.")
-        found = self.tree.look(path)
+            if entry is not None and entry.size > LARGEST:
+                why = f"{shown_name(path)} has {entry.size} bytes; at most {LARGEST} can be read."
+                return failed(_E.INVALID_ARGUMENTS, f"{why} Go on without it, or use run to see a part.")
+            found = self.tree.look_from(root, path)
         if found is None:
             return self._missing(path)
         if b"\0" in found.data:
