@@ -31,51 +31,61 @@ _EMPTY: Final = "Your last answer neither looked at anything, nor changed anythi
 
 
 class ExecutionCoordinator:
-    """For one task: the same task again goes on where it was."""
+    def __init__(self, services: CoordinatorServices) -> None:
+        self._services = services
+        self._execution: _Execution | None = None
+
+    def execute_with_planning(self, task: ProcessTask) -> Process:
+        """Until it is complete, or somebody is needed; the same task again goes on where it was.
+
+        Raises ModelFailed and BudgetUsed; what was done until then is saved.
+        """
+        self._execution = _Execution(self._services, task)
+        return self._execution.go()
+
+    def get_current_phase(self) -> ProcessPhase:
+        return self._execution.book.process.phase if self._execution else _P.INITIAL
+
+    def transition_phase(self, from_phase: ProcessPhase, to_phase: ProcessPhase) -> bool:
+        """Whether the task was in that phase, and the table allows it; then it is in the other."""
+        if self._execution is None or self.get_current_phase() is not from_phase:
+            return False
+        if not PROCESS_MACHINE.allows(from_phase, to_phase):
+            return False
+        self._execution.book.enter(to_phase)
+        self._execution.book.save()
+        return True
+
+
+class _Execution:
+    """One task, from where it is to where somebody is needed."""
 
     def __init__(self, services: CoordinatorServices, task: ProcessTask) -> None:
         self._services = services
         self._task = task
         self._limits = services.settings.execution
-        self._book = Book(services, task)
-        self._actions = Actions(services, self._book)
-        self._judgement = Judgement(services, self._book, self._actions)
+        self.book = Book(services, task)
+        self._actions = Actions(services, self.book)
+        self._judgement = Judgement(services, self.book, self._actions)
 
-    # --- the three operations of the specification ---------------------------------------------------------
-
-    def execute_with_planning(self) -> Process:
-        """Until it is complete, or somebody is needed.
-
-        Raises ModelFailed and BudgetUsed; what was done until then is saved.
-        """
+    def go(self) -> Process:
         self._resume()
         try:
-            if self._book.process.phase in _UNPLANNED:
+            if self.book.process.phase in _UNPLANNED:
                 self._plan()
-            while self._book.process.waits is None and self._book.process.completion is None:
+            while self.book.process.waits is None and self.book.process.completion is None:
                 self._judgement.hear()
-                if self._book.process.waits is None:
+                if self.book.process.waits is None:
                     self._advance()
         except (ModelFailed, BudgetUsed):
-            self._book.save()  # what it took counts
+            self.book.save()  # what it took counts
             raise
-        return self._book.process
-
-    def get_current_phase(self) -> ProcessPhase:
-        return self._book.process.phase
-
-    def transition_phase(self, from_phase: ProcessPhase, to_phase: ProcessPhase) -> bool:
-        """Whether it was in that phase, and the table allows it; then it is in the other."""
-        if self._book.process.phase is not from_phase or not PROCESS_MACHINE.allows(from_phase, to_phase):
-            return False
-        self._book.enter(to_phase)
-        self._book.save()
-        return True
+        return self.book.process
 
     # --- planning ------------------------------------------------------------------------------------------
 
     def _resume(self) -> None:
-        book = self._book
+        book = self.book
         if book.process.tree and not book.is_new:
             # Whatever was in flight is done again from here.
             self._services.place.stand_at(book.process.tree)
@@ -90,7 +100,7 @@ class ExecutionCoordinator:
 
     def _plan(self) -> None:
         """A plan that is given goes through the same phases, without a call."""
-        book, plan = self._book, self._task.plan
+        book, plan = self.book, self._task.plan
         if book.process.phase is _P.WAITING_FOR_CLARIFICATION and not self._unheard():
             return
         book.enter(_P.GOAL_UNDERSTANDING)
@@ -113,16 +123,16 @@ class ExecutionCoordinator:
             return engine.plan("\n\n".join([self._task.words, *said.values()]))
         finally:
             usage = reduce(TokenUsage.plus, engine.spent.values(), TokenUsage())
-            self._book.add("planning", spent_of({SpentOn.PLANNING: usage}, usage.cost_usd or 0.0))
-            self._book.set(heard=(*self._book.process.heard, *said))
+            self.book.add("planning", spent_of({SpentOn.PLANNING: usage}, usage.cost_usd or 0.0))
+            self.book.set(heard=(*self.book.process.heard, *said))
 
     def _unheard(self) -> dict[str, str]:
-        process = self._book.process
+        process = self.book.process
         found = self._services.store.feedback(process.run_id) if process.run_id else ()
         return {one.feedback_id: one.text for one in found if one.feedback_id not in process.heard}
 
     def _ask_person(self, outcome: Unclear | Undecomposed | Refused) -> None:
-        book = self._book
+        book = self.book
         hint = ""
         if isinstance(outcome, Refused):
             hint = "\n".join(f"{one.kind}: {one.subject}" for one in outcome.findings)
@@ -134,7 +144,7 @@ class ExecutionCoordinator:
     # --- execution -----------------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        book = self._book
+        book = self.book
         if book.left() <= 0:
             seconds = f"{self._limits.total_timeout:g}"
             hint = "Raise planning.execution.total_timeout, or make the task smaller."
@@ -156,7 +166,7 @@ class ExecutionCoordinator:
                 book.save()
 
     def _ended(self, records: tuple[ActionRecord, ...]) -> None:
-        book = self._book
+        book = self.book
         if records:
             if any(record.error for record in records) or not book.has_begun():
                 self._services.model.settle(usable=not any(record.error for record in records))
@@ -167,7 +177,7 @@ class ExecutionCoordinator:
         book.save()
 
     def _take_turn(self, turn: Turn) -> None:
-        book = self._book
+        book = self.book
         if book.process.turns >= self._limits.most_turns:
             reason = Text("the model took {turns} turns", turns=book.process.turns)
             self._judgement.stop(reason, ("Make the step smaller, or say what is missing.",))
@@ -198,12 +208,12 @@ class ExecutionCoordinator:
         book.save()
 
     def _note(self, answer: NewTurn) -> None:
-        process, note = self._book.process, self._services.mask(answer.note.strip())
+        process, note = self.book.process, self._services.mask(answer.note.strip())
         notes = (*process.notes, note)[-_MOST_NOTES:] if note else process.notes
-        self._book.set(turns=process.turns + 1, notes=notes, hint="", ending=answer.done)
+        self.book.set(turns=process.turns + 1, notes=notes, hint="", ending=answer.done)
         if note:
             self._services.on_event(Text("{line}", line=note))
 
     def _end_tasks(self) -> None:
-        ids = (task.id for task in current(self._book.process))
-        self._book.set(done=(*self._book.process.done, *ids), ending=False)
+        ids = (task.id for task in current(self.book.process))
+        self.book.set(done=(*self.book.process.done, *ids), ending=False)

@@ -144,7 +144,7 @@ def work_with_tools(
             session=_session(task),
             tree=task.state.tree or task.state.base_tree,
         )
-        return _worked(ExecutionCoordinator(services, whole).execute_with_planning(), task)
+        return _worked(ExecutionCoordinator(services).execute_with_planning(whole), task)
 
 
 def _session(task: Task) -> str:

@@ -209,11 +209,8 @@ class ProcessDesk:
             settings=self.settings,
         )
 
-    def coordinator(self) -> ExecutionCoordinator:
-        return ExecutionCoordinator(self.services(), self.task)
-
     def go(self) -> Process:
-        return self.coordinator().execute_with_planning()
+        return ExecutionCoordinator(self.services()).execute_with_planning(self.task)
 
     def records(self) -> tuple[ActionRecord, ...]:
         return self.ledger.actions(self.task.process_id)
