@@ -11,17 +11,28 @@ from typing import Final
 from ringi.coordinator.actions import Actions, Meant
 from ringi.coordinator.book import Book
 from ringi.coordinator.completion import complete
-from ringi.coordinator.due import Begun, Direct, Turn, Waiting, arguments_of, carried_out, current, due
+from ringi.coordinator.due import (
+    Begun,
+    Direct,
+    Turn,
+    Waiting,
+    arguments_of,
+    carried_out,
+    current,
+    due,
+    subtasks_of,
+)
 from ringi.coordinator.judgement import Judgement
 from ringi.coordinator.services import CoordinatorServices, ProcessTask
 from ringi.coordinator.turns import kind_for, prompt_for, wanted
 from ringi.domain.budget import SpentOn, spent_of
 from ringi.domain.planning import NEEDS_PERSON, PlannedAction
 from ringi.domain.process import PROCESS_MACHINE, ActionRecord, Process, ProcessPhase, Wait
-from ringi.domain.prompt import NewTurn
+from ringi.domain.prompt import NewPlanTurn, NewTurn
 from ringi.domain.session import TokenUsage
 from ringi.errors import BudgetUsed, ModelFailed
 from ringi.planning.engine import Planned, Refused, Unclear, Undecomposed
+from ringi.ports.telemetry import Component
 from ringi.text import Text
 
 _P = ProcessPhase
@@ -187,7 +198,7 @@ class _Execution:
         prompt = prompt_for(self._task, book.process, turn, book.records, tools, self._limits.context_tokens)
         self._services.on_event(Text("the model works, turn {turn}", turn=book.process.turns + 1))
         try:
-            answer = self._services.model.ask(prompt, kind_for(tools))
+            answer = self._services.model.ask(prompt, kind_for(book.process, tools))
         finally:
             book.charge("execution")
         self._note(answer)
@@ -199,8 +210,8 @@ class _Execution:
         if meant:
             self._actions.begin(meant, book.process.turns)
             return
-        self._services.model.settle(usable=answer.done)
-        if answer.done:
+        self._services.model.settle(usable=book.process.ending)
+        if book.process.ending:
             self._end_tasks()
         else:
             book.set(failures=book.process.failures + 1, hint=_EMPTY)
@@ -210,10 +221,21 @@ class _Execution:
     def _note(self, answer: NewTurn) -> None:
         process, note = self.book.process, self._services.mask(answer.note.strip())
         notes = (*process.notes, note)[-_MOST_NOTES:] if note else process.notes
-        self.book.set(turns=process.turns + 1, notes=notes, hint="", ending=answer.done)
+        finished = isinstance(answer, NewPlanTurn) and answer.finished and self._limits.ends_early
+        self.book.set(
+            turns=process.turns + 1,
+            notes=notes,
+            hint="",
+            ending=answer.done or finished,
+            finishing=finished,
+        )
         if note:
             self._services.on_event(Text("{line}", line=note))
 
     def _end_tasks(self) -> None:
-        ids = (task.id for task in current(self.book.process))
-        self.book.set(done=(*self.book.process.done, *ids), ending=False)
+        book = self.book
+        ids = [task.id for task in current(book.process)]
+        if book.process.finishing:
+            book.say(Component.EXECUTION, "Success criteria met early")
+            ids = [task.id for task in subtasks_of(book.process.plan) if task.id not in book.process.done]
+        book.set(done=(*book.process.done, *ids), ending=False, finishing=False)

@@ -40,7 +40,7 @@ class Judgement:
         for record in ended:
             book.set(failures=self._failures(record), since=book.process.since + 1)
         if failed:
-            book.set(ending=False)
+            book.set(ending=False, finishing=False)
         if failed and self.has_given_up(Text("{tool} failed", tool=failed[-1].tool), failed):
             return
         looked = failed[0] if failed else ended[-1]

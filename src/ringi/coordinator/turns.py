@@ -11,7 +11,7 @@ from ringi.coordinator.due import Turn, subtasks_of
 from ringi.coordinator.services import ProcessTask
 from ringi.domain.planning import PlannedAction
 from ringi.domain.process import ENDED, ActionRecord, ActionState, Process, ToolEffect
-from ringi.domain.prompt import Material, NewTurn, NewTurnWithCalls, Prompt
+from ringi.domain.prompt import Material, NewPlanTurn, NewTurn, NewTurnWithCalls, Prompt
 from ringi.domain.session import Purpose
 from ringi.ports.process import ToolInfo
 
@@ -33,7 +33,8 @@ _CALLS: Final = (
     "something outside wait for a person."
 )
 _PLANNED: Final = (
-    "Work on these tasks of the plan now: {tasks}. done is true if they are complete with this answer."
+    "Work on these tasks of the plan now: {tasks}. done is true if they are complete with this answer, "
+    "finished if every success criterion is met with it and the later tasks need nothing more."
 )
 _LONGEST_HINT: Final = 2_000
 _SHORTENED: Final = "left out to save room; read it again if you need it"
@@ -44,8 +45,10 @@ class Wanted(NamedTuple):
     arguments: dict[str, Any]
 
 
-def kind_for(tools: Sequence[ToolInfo]) -> type[NewTurn]:
-    """Nobody is told of calls if there are no tools of servers."""
+def kind_for(process: Process, tools: Sequence[ToolInfo]) -> type[NewTurn]:
+    """Nobody is told of calls if there are no tools of servers, nor of later tasks if there are none."""
+    if len(subtasks_of(process.plan)) > 1:
+        return NewPlanTurn
     return NewTurnWithCalls if any(one.name not in BUILT_IN for one in tools) else NewTurn
 
 
@@ -84,6 +87,8 @@ def _plan(process: Process, due: Turn) -> Iterator[str]:
     for one in subtasks_of(process.plan):
         mark = "done" if one.id in process.done else "now" if one.id in now else "later"
         yield f"[{mark}] {one.id}: {one.description}"
+    goal = process.plan.goal_understanding
+    yield from (f"criterion: {one}" for one in (goal.success_criteria or () if goal else ()))
     yield from (f"{one.task_id}: {told}" for one in due.actions if (told := _meant(one)))
 
 

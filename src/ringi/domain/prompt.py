@@ -324,6 +324,11 @@ class NewTurnWithCalls(NewTurn, frozen=True, kw_only=True):
     call: Annotated[tuple[NewCall, ...], Meta(max_length=8)] = ()
 
 
+class NewPlanTurn(NewTurnWithCalls, frozen=True, kw_only=True):
+    finished: bool = False
+    """Every success criterion is met with this; the later tasks need nothing more."""
+
+
 class NewFinding(Document, frozen=True):
     severity: Severity
     message: _Line

@@ -210,6 +210,27 @@ def test_a_planned_action_without_arguments_gets_them_from_the_model(tmp_path: P
     assert "[now] task_1" in shown(made.model.asked[0])
 
 
+@pytest.mark.parametrize("early", [True, False])
+def test_it_ends_early_if_the_success_criteria_are_met(tmp_path: Path, early: bool):
+    made = desk(
+        tmp_path, WRITE | {"finished": True}, {"done": True}, execution=ExecutionSettings(ends_early=early)
+    )
+    made.task = made.task._replace(plan=plan({"tool": "write"}, {"tool": "search", "purpose": "look around"}))
+    process = made.go()
+    assert process.completion
+    assert process.completion.summary.tasks_completed == 2
+    assert made.model.calls == (1 if early else 2)
+    assert "finished" in made.model.asked[0].task
+
+
+def test_it_does_not_end_early_after_a_failure(tmp_path: Path):
+    said = {"read": ["gone.py"], "finished": True}
+    made = desk(tmp_path, said, WRITE, {"done": True})
+    made.task = made.task._replace(plan=plan({"tool": "write"}, {"tool": "search"}))
+    made.go()
+    assert made.model.calls == 3
+
+
 def test_what_an_action_needs_is_looked_for_first(tmp_path: Path):
     made = desk(tmp_path, *[{"done": False}] * 5)
     action = {"tool": "read", "arguments": {"path": "a"}, "extra": {"requires": ["b"]}}
