@@ -212,6 +212,7 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("list", Case(runs("list", "--json list --all"))),
     ("show", Case(runs("show", "show --diff", "--json show"))),
     ("log", Case(runs("log", "log --verify"))),
+    ("metrics", Case(runs("metrics", "--json metrics --since 7d"))),
     ("review", Case(looks_and_leaves)),
     ("undo", Case(takes_back)),
     ("with", Case(works_beside)),

@@ -269,6 +269,8 @@ COMMON = (
     ("context", "make README.md friendlier"),
     ("outline", "make README.md friendlier"),
     ("schema",),
+    ("metrics",),
+    ("metrics", "--html", "page.html"),
     ("cache",),
     ("cache", "clear"),
     ("propose", "--delete", "README.md"),

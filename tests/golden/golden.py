@@ -2,8 +2,8 @@
 that were signed once by a key that exists no more.
 
 Files that people have must stay readable, and their approvals provable. A new format gets a folder of
-its own, and the old ones stay. While nobody has a format yet (plan-4, signed-3, session-5), its folders are
-removed and made again: PYTHONPATH=src python -m tests.golden.golden plan-4 signed-3 session-5
+its own, and the old ones stay. While nobody has a format yet (plan-4, signed-3, session-6), its folders are
+removed and made again: PYTHONPATH=src python -m tests.golden.golden plan-4 signed-3 session-6
 """
 
 import itertools

@@ -13,6 +13,7 @@ from ringi.wiring.system import process_environment
 from ringi.workspace.places import find_root, places_of
 
 if TYPE_CHECKING:
+    from ringi.domain.metrics import Metrics
     from ringi.domain.planning import Outline
 
 
@@ -54,6 +55,13 @@ class Workspace(OpenWorkspace):
         from ringi.usecases.outline import outline  # noqa: PLC0415  # most commands plan nothing
 
         return outline(self, request).document
+
+    def metrics(self, since: str = "") -> "Metrics":
+        """The figures of chapter 16 from what is recorded; `since` is a moment as ISO 8601, in UTC."""
+        from ringi.usecases.metrics import measure  # noqa: PLC0415  # only for this
+
+        ledger, mask = self._assembly.ledger, self.services.mask
+        return measure(ledger, self.settings, self.places.root, self.clock.now(), mask, since)
 
     @property
     def configuration(self) -> Loaded:

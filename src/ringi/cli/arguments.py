@@ -1,7 +1,9 @@
 """What a person gives to a command: files to read, texts, ids to look for."""
 
 import os
+import re
 import sys
+from datetime import UTC, datetime
 from gettext import gettext as _
 from typing import Final
 
@@ -15,6 +17,37 @@ STDIN: Final = "-"
 MOST_BYTES: Final = 256 * 1024 * 1024
 LEAST: Final = 4
 """Fewer characters of an id could match anything."""
+
+
+_SPAN: Final = re.compile(r"([1-9][0-9]{0,3})([hd])")
+_SECONDS: Final = {"h": 3600, "d": 86400}
+_DAY_ONLY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class Moment(click.ParamType[str]):
+    """A span, or a moment as text; a date without a time is the beginning of that day, or its end."""
+
+    name = "DATE|7d"
+
+    def __init__(self, *, end_of_day: bool = False) -> None:
+        self._time = "T23:59:59+00:00" if end_of_day else "T00:00:00+00:00"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if _SPAN.fullmatch(value):
+            return value
+        text = value + self._time if _DAY_ONLY.fullmatch(value) else value
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            self.fail(_("{value} is not {form}").format(value=value, form=self.name), param, ctx)
+        # Without a time zone it means UTC, as everywhere in the output.
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()
+
+
+def span_of(moment: str) -> int | None:
+    """In seconds; None if it is a moment."""
+    span = _SPAN.fullmatch(moment)
+    return int(span[1]) * _SECONDS[span[2]] if span else None
 
 
 def read_named(name: str, *, most_bytes: int = MOST_BYTES) -> bytes:

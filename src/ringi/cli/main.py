@@ -97,6 +97,7 @@ PROVE: Final = {
     "why": Text("Name the approval, the step and the request behind a line."),
     "sync": Text("Exchange the notes that prove approvals with a remote."),
     "log": Text("Show the events of a plan, of a planning session, or of all."),
+    "metrics": Text("Show how well plans, runs and decisions go, each figure with its target."),
 }
 CARE: Final = {
     "recover": Text("Settle what a crash interrupted."),

@@ -25,6 +25,12 @@ class Amended(Document, frozen=True, omit_defaults=True):
     lines: int = 0
     contents: int = 0
     """Files that are not text and changed."""
+    dropped: int = 0
+    """All hunks that are gone, those of dropped files included."""
+    edited: int = 0
+    """Places that were edited."""
+    of: int = 0
+    """How many hunks the plan had before; 0 in older ones."""
 
 
 class Feedback(Document, frozen=True):

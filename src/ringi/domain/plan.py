@@ -218,6 +218,7 @@ class DiffTotals(Document, frozen=True):
     risk_score: float
     weight: int | UnsetType = UNSET
     """Lines as budgets count them, if there are more: at least one for every 100 bytes that change."""
+    hunks: int | UnsetType = UNSET
 
 
 class CheckPhase(StrEnum):
@@ -404,8 +405,7 @@ class PlanPreview(Document, frozen=True):
     files: tuple[str, ...]
     diffs: tuple[DiffSummary, ...]
     risk_score: float
-    stale: tuple[str, ...] = ()
-    """Files that changed since the specs were set."""
+    stale: tuple[str, ...] = ()  # files that changed since the specs were set
     overlaps: tuple[Overlap, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     """What a person has to decide first; until then their own version stays."""

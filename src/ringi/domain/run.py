@@ -139,6 +139,7 @@ class Spent(Document, frozen=True, kw_only=True, omit_defaults=True):
     dollars: float = 0.0
     seconds: float = 0.0
     calls: int = 0
+    """Of a model; 0 beside tokens: recorded before they were counted."""
     material_tokens: int = 0
     """Of the input tokens, about so many were read from the project."""
     planning_tokens: int = 0
@@ -199,6 +200,8 @@ class Attempt(Document, frozen=True, kw_only=True, omit_defaults=True):
     log: str = ""
     """What it printed: a path below runs/."""
     spent: Spent = Spent()
+    findings: int = 0
+    """How many a reviewing role reported; the step has only the newest."""
 
 
 class Evidence(Document, frozen=True, kw_only=True, omit_defaults=True):

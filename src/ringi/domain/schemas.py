@@ -13,6 +13,7 @@ from ringi.domain import (
     execution,
     extraction,
     grant,
+    metrics,
     plan,
     planning,
     problems,
@@ -77,6 +78,7 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "reflection-document": planning.ReflectionDocument,
     "completion-document": planning.CompletionDocument,
     "outline": planning.Outline,
+    "metrics": metrics.Metrics,
 }
 
 

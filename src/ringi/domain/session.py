@@ -261,6 +261,8 @@ class SessionFacts(CamelDocument, frozen=True, kw_only=True):
     model: str = ""
     """The model that answered last."""
     usage: TokenUsage = TokenUsage()
+    usage_by: Mapping[str, TokenUsage] = {}
+    """The same by what was asked (Purpose); absent from older sessions."""
     failed_in: SessionStatus | None = None
     designed: bool = False
     """Decision points were made; there may be none."""

@@ -178,6 +178,10 @@ class Rendered(NamedTuple):
     weight: int = 0
     """Lines as a budget counts them: a long one is several, and so is what has no lines."""
 
+    @property
+    def hunks(self) -> int:
+        return self.diff.count(b"\n@@ -")
+
 
 class Changed(NamedTuple):
     """One file; None if it does not exist."""

@@ -17,11 +17,12 @@ class Level(StrEnum):
     MINIMAL = "minimal"
 
 
-_EXPECTED: Final[Mapping[Level, tuple[int, int]]] = {
+EXPECTED: Final[Mapping[Level, tuple[int, int]]] = {
     Level.MINIMAL: (2, 5),
     Level.MODERATE: (5, 10),
     Level.DETAILED: (10, 15),
 }
+"""How many subtasks."""
 _MOST: Final = 10
 _MOST_IF_COMPLEX: Final = 15
 
@@ -58,7 +59,7 @@ class Measure(NamedTuple):
 
 def measure_of(tokens: int, settings: PlanningSettings) -> Measure:
     level = _level(tokens, settings)
-    least, most = _EXPECTED[level]
+    least, most = EXPECTED[level]
     limit = settings.max_subtasks
     if limit is None:
         limit = _MOST_IF_COMPLEX if level is Level.DETAILED else _MOST

@@ -82,11 +82,17 @@ def _counted(services: SessionServices, stored: StoredSession) -> StoredSession:
             phase = log_phase(open_.purpose, stored.session.status)
             call = Call(open_.purpose, open_.model, open_.usage, end="interrupted")
             state = state_of(stored)
-            state = state.knowing(usage=state.facts.usage.plus(open_.usage))
+            state = spent_on(state, open_.purpose, open_.usage)
             event = NewEvent(EventKind.SESSION_PREPARED, Actor.SYSTEM, "interrupted")
             stored = save(services, stored, state, event, [call_entry(services, phase, call)])
     services.open_calls.pop(session_id, None)
     return stored
+
+
+def spent_on(state: State, purpose: Purpose, usage: TokenUsage) -> State:
+    facts, asked = state.facts, str(purpose)
+    by = {**facts.usage_by, asked: facts.usage_by.get(asked, TokenUsage()).plus(usage)}
+    return state.knowing(usage=facts.usage.plus(usage), usage_by=by)
 
 
 def _saved(services: SessionServices, stored: StoredSession, state: State) -> StoredSession:
@@ -217,7 +223,7 @@ class _Turn:
     def _keep(self, state: State, purpose: Purpose, answer: ModelAnswer[Any]) -> StoredSession:
         services, before = self._services, state.facts.model
         state = self._taken(state, answer.value)
-        state = state.knowing(usage=state.facts.usage.plus(answer.usage), model=answer.model)
+        state = spent_on(state, purpose, answer.usage).knowing(model=answer.model)
         phase = log_phase(purpose, self._stored.session.status)
         call = Call(purpose, answer.model, answer.usage, answer.exchanges, before)
         event = NewEvent(EventKind.SESSION_PREPARED, Actor.AI, str(purpose))
@@ -276,7 +282,7 @@ class _Turn:
         call = Call(purpose, name, usage, error.exchanges, state.facts.model, failure_end(error))
         why = why_it_failed(error, services.mask)
         state = operations.failed(state, str(why))
-        state = state.knowing(usage=state.facts.usage.plus(usage), model=name)
+        state = spent_on(state, purpose, usage).knowing(model=name)
         event = NewEvent(EventKind.SESSION_FAILED, Actor.SYSTEM, error.code)
         session_id = save(
             services, self._stored, state, event, [call_entry(services, phase, call)]

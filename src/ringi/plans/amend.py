@@ -5,6 +5,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Final, NamedTuple, NoReturn
 
 import msgspec
+from msgspec import UNSET
 
 from ringi.approvals.who import actor_at, require_own
 from ringi.domain.answer import Amendment, DropHunks, DropSpec, NewContent
@@ -56,6 +57,8 @@ class _Amended(NamedTuple):
     words: str
     """What the person did to it, for the proposer; empty if nothing."""
     did: Amended = _NOTHING
+    grown: int = 0
+    """How many more hunks it has because it was edited."""
     diff: Rendered | None = None
 
 
@@ -84,7 +87,8 @@ def amend(
     if not validated.report.ok or not words:
         return validated.report
     told = f"{reason}: {words}" if reason else words
-    did = _sum([amended.did for amended in done.values() if amended.words], document.plan.version)
+    did = _sum([amended for amended in done.values() if amended.words], document.plan.version)
+    did = _counted(did, stored.document, validated, sum(amended.grown for amended in done.values()))
     feedback = Feedback(services.clock.now(), told, FeedbackKind.AMENDED, did)
     actor = actor_at(services.person)
     if actor is Actor.USER:
@@ -149,15 +153,19 @@ def _amended(services: Services, plan: str, spec: ActionSpecExt, amendment: Amen
         new = _without_hunks(plan, spec, effects, amendment.hunks)
         words = f"dropped {_hunks(amendment.hunks)} of {label}"
         did = Amended(0, hunks=len(set(amendment.hunks)))
+        before = 0
     else:
         new = _new_content(plan, spec, effects, amendment)
         words, did = _edited(label, effects[0], new)
+        before = rendering(effects).hunks
     if new is not None and new == effects[0].new:
         return _Amended(spec, "")
     base = None if new is None else _with_bytes(plan, spec, effects, new)
     if base is None:
         return _Amended(None, f"dropped {label}", _FILE_DROPPED)
-    return _validated(services, plan, spec, base)._replace(words=words, did=did)
+    found = _validated(services, plan, spec, base)
+    grown = found.diff.hunks - before if before and found.diff else 0
+    return found._replace(words=words, did=did, grown=grown)
 
 
 def _label(spec: ActionSpec) -> str:
@@ -174,16 +182,28 @@ def _edited(label: str, own: Effect, new: bytes) -> tuple[str, Amended]:
     lines = max(rendered.added, rendered.removed)
     if rendered.binary:
         return f"replaced the content of {label}", Amended(0, contents=1)
-    return f"edited {lines} line{'' if lines == 1 else 's'} of {label}", Amended(0, lines=lines)
+    did = Amended(0, lines=lines, edited=rendered.hunks)
+    return f"edited {lines} line{'' if lines == 1 else 's'} of {label}", did
 
 
-def _sum(did: Sequence[Amended], version: int) -> Amended:
+def _counted(did: Amended, before: PlanDocument, validated: Validated, grown: int) -> Amended:
+    """With how many hunks there were, and how many of them are gone."""
+    totals = before.state.previews
+    if totals is None or totals.hunks is UNSET:
+        return did
+    left = sum(rendered.hunks for rendered in validated.diffs) - grown
+    return msgspec.structs.replace(did, of=totals.hunks, dropped=max(0, totals.hunks - left))
+
+
+def _sum(amended: Sequence[_Amended], version: int) -> Amended:
+    did = [one.did for one in amended]
     return Amended(
         version,
         files=sum(one.files for one in did),
         hunks=sum(one.hunks for one in did),
         lines=sum(one.lines for one in did),
         contents=sum(one.contents for one in did),
+        edited=sum(one.edited for one in did),
     )
 
 

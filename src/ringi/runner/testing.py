@@ -115,7 +115,7 @@ def judge(carrier: Carrier, index: int) -> None:
         if work.problem is not None:
             role_failed(carrier, index, work, attempt, attempts)
             return
-        attempts = (*attempts, attempt)
+        attempts = (*attempts, replace(attempt, findings=len(work.findings)))
         found += work.findings
     judged = with_step(run, index, attempts=attempts, findings=tuple(found))
     errors = [one for one in found if one.severity is Severity.ERROR]

@@ -1,7 +1,7 @@
 """Requests and approvals of every kind of subject."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -26,6 +26,7 @@ _ADD_APPROVAL: Final = (
     " VALUES (?, ?, ?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM approvals), ?)"
 )
 _GRANTED: Final = "SELECT document FROM approvals WHERE granted_by = ? ORDER BY at"
+_EVERY: Final = "SELECT document FROM approvals ORDER BY at"
 _APPROVALS: Final = "SELECT document, spent_by FROM approvals WHERE subject_id = ? ORDER BY at"
 _MENTIONED: Final = (
     "SELECT EXISTS (SELECT 1 FROM events WHERE subject_id = ?1)"
@@ -42,6 +43,10 @@ class Approvals(Reader):
         executions = [as_execution(*row) for row in self._select(EXECUTIONS, subject_id)]
         found = self._select(_APPROVALS, subject_id)
         return tuple(as_approval(document, run_id, executions) for document, run_id in found)
+
+    def every_approval(self) -> Iterator[Approval]:
+        """In the order they were given."""
+        return (read_approval(as_bytes(document)) for (document,) in self._select(_EVERY))
 
     def mentions(self, subject_id: str) -> bool:
         return bool(self._select(_MENTIONED, subject_id)[0][0])

@@ -1,7 +1,7 @@
 """Plans and their specs."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -12,12 +12,13 @@ from ringi.domain.plan import ENDED, OPEN, ActionSpecExt, PlanDocument, with_sta
 from ringi.errors import LostRace, NotFound
 from ringi.ports import NewEvent, PlanRecord, StoredPlan
 from ringi.store.approvals import as_approval, as_request
-from ringi.store.connection import Row, as_bytes
+from ringi.store.connection import Row, as_bytes, translated
 from ringi.store.events import About, EventLog, as_event, text_of
 from ringi.store.executions import as_execution
 from ringi.store.lists import COUNT_PLANS, PlanReader, as_document, load_plan, ref_of
 from ringi.text import Text
 
+_EVERY: Final = "SELECT number, document FROM plans ORDER BY number DESC"
 _SPECS: Final = "SELECT document FROM specs WHERE plan_id = ? AND version = ?"
 _CURRENT: Final = "SELECT id, status FROM plans WHERE current ORDER BY number DESC LIMIT 1"
 _RECORD: Final = """
@@ -62,6 +63,12 @@ class Plans(PlanReader):
     def specs(self, plan_id: str, version: int) -> tuple[ActionSpecExt, ...]:
         found = self._select(_SPECS, plan_id, version)
         return codec.trusted(as_bytes(found[0][0]), tuple[ActionSpecExt, ...], "specs") if found else ()
+
+    def every_plan(self) -> Iterator[tuple[int, PlanDocument]]:
+        """With its number, the newest first; without its specs."""
+        with translated(self.folder):
+            for number, document in self.database.execute(_EVERY):
+                yield number, as_document(document, None)
 
     def current(self) -> str | None:
         found = self._select(_CURRENT)

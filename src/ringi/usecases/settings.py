@@ -62,9 +62,24 @@ class RunSettings(NamedTuple):
     """Globs of branches that no run commits to."""
 
 
+class MetricSettings(NamedTuple):
+    """Chapter 16 as configured; by the name of the figure."""
+
+    targets: Mapping[str, str] = {}
+    measures: Mapping[str, str] = {}
+    """The person's own words for what is measured."""
+    calculations: Mapping[str, str] = {}
+    units: Mapping[str, str] = {}
+    breakdowns: Mapping[str, tuple[str, ...]] = {}
+    """Which parts are shown, in this order."""
+    coverage_report: str = ""
+    """A path in the workspace."""
+
+
 class Settings(NamedTuple):
     beside: BesideSettings
     diagnostics: DiagnosticSettings
     check_timeout_sec: float
     planning: PlanningSettings = PlanningSettings()
     runs: RunSettings = RunSettings()
+    metrics: MetricSettings = MetricSettings()

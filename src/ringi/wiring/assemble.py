@@ -41,6 +41,7 @@ from ringi.wiring.cache import Caching
 from ringi.wiring.commands import PlanChecks, PlanCommands
 from ringi.wiring.config import Loaded, Origin, load
 from ringi.wiring.config_keys import MOST_DOLLARS, MOST_TOKENS, Config, Role
+from ringi.wiring.metrics import metric_settings
 from ringi.wiring.models import budget_of, choose
 from ringi.wiring.permits import permits_of, run_budget
 from ringi.wiring.signers import accepted_lists, configured_proof, offered_lists, signatures_of
@@ -437,6 +438,7 @@ def settings_of(loaded: Loaded) -> Settings:
         check_timeout_sec=loaded.config.checks.timeout_sec,
         planning=planning_settings(loaded),
         runs=run_settings(loaded),
+        metrics=metric_settings(loaded.config),
     )
 
 

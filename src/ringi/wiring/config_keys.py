@@ -20,6 +20,7 @@ from ringi.wiring.config_rules import (
     MODEL,
     OPTIONAL_COMMAND,
     OPTIONAL_MODEL,
+    OPTIONAL_PATH,
     PLACE,
     PRICE,
     SERVER,
@@ -340,6 +341,8 @@ class QualityMetrics(Section, frozen=True):
         "tasks completed at the first try", "completed without a revision / all tasks", ">70%"
     )
     error_recovery_rate: Rate = Rate("errors recovered from", "recovered errors / all errors", ">80%")
+    coverage_report: Annotated[str, Rule(form=OPTIONAL_PATH)] = ""
+    """Cobertura XML, coverage.py JSON or lcov; read by `ringi metrics`."""
 
 
 class Tracing(Section, frozen=True):

@@ -113,6 +113,7 @@ def _compiles(item: str) -> bool:
 _IN_WORKSPACE: Final = Text("a path starts in the workspace, like docs/api, and has no . or .. in it")
 GLOB: Final = Form(_glob, _IN_WORKSPACE)
 FOLDER: Final = Form(lambda item: _glob(item.rstrip("/")), _IN_WORKSPACE)
+OPTIONAL_PATH: Final = Form(lambda item: _glob(item) if item.strip() else "", _IN_WORKSPACE)
 PLACE: Final = Form(
     _place,
     Text("a folder is named from the root or from ~, like ~/.cache/uv, and has no . or .. in it"),

@@ -24,6 +24,7 @@ from ringi.domain import (
     extraction,
     feedback,
     grant,
+    metrics,
     plan,
     planning,
     problems,
@@ -70,7 +71,7 @@ FIELDS: dict[type[Document], str] = {
     risk.RiskReason: "code subject",
     plan.SpecSelection: "all ids",
     plan.ApprovalEntry: "approver timestamp selection",
-    plan.DiffTotals: "files added removed risk_score weight",
+    plan.DiffTotals: "files added removed risk_score weight hunks",
     plan.CheckResult: "command exit_code duration_sec tree output phase timeout_sec doubt",
     feedback.Feedback: "timestamp text kind amended",
     plan.ExecutionLink: "id kind finished_at overall_success",
@@ -187,7 +188,7 @@ FIELDS: dict[type[Document], str] = {
     execution.CommitOutcome: "commit why rewritten",
     answer.PlanAnswer: "plan_id name version status outcome note feedback comments changed",
     verdict.ProvenCommit: "id as_approved notes",
-    feedback.Amended: "version files hunks lines contents",
+    feedback.Amended: "version files hunks lines contents dropped edited of",
     session.TokenUsage: "requests inputTokens outputTokens costUsd durationSec cachedTokens materialTokens"
     " reused savedTokens reusedFrom",
     session.Question: "id type question context options answer answeredAt",
@@ -208,9 +209,9 @@ FIELDS: dict[type[Document], str] = {
     session.TargetPath: "path new",
     session.DesignStep: "title targetPaths criteria testCommands",
     session.Design: "acceptanceCriteria targetPaths testCommands assumptions outOfScope openPoints steps",
-    session.SessionFacts: "language model usage failedIn designed feedback project context snapshot restless"
-    " design files missing code readIn rejected draft wrong runPlan request replaces agentBrings findings"
-    " createdBy",
+    session.SessionFacts: "language model usage usageBy failedIn designed feedback project context snapshot"
+    " restless design files missing code readIn rejected draft wrong runPlan request replaces agentBrings"
+    " findings createdBy",
     session.FromRequest: "requestId path request",
     session.OpenCall: "purpose model counted usage",
     session.Brief: "instruction language project questions decisions feedback",
@@ -237,7 +238,7 @@ FIELDS: dict[type[Document], str] = {
     run.Spent: "input_tokens output_tokens dollars seconds calls material_tokens planning_tokens"
     " reflection_tokens reused saved_tokens reused_from",
     run.RunBudget: "tokens dollars planning_tokens execution_tokens reflection_tokens",
-    run.Attempt: "role how who cycle started_at ended_at exit_code problem log spent",
+    run.Attempt: "role how who cycle started_at ended_at exit_code problem log spent findings",
     run.Evidence: "command kind exit_code duration_sec tree output_sha256 log timed_out sandboxed doubt",
     run.Finding: "role severity message path line criterion",
     run.StepState: "step_id status cycle attempts base_tree tree lines files evidence findings feedback"
@@ -285,6 +286,15 @@ FIELDS: dict[type[Document], str] = {
     process.Recovery: "kind tool strategy helped failed",
     planning.Outline: "request outcome model context context_tokens plan planning_json findings notes calls"
     " usage",
+    metrics.Metrics: "schema_version created_at since events groups agents reasons tasks days",
+    metrics.Group: "name figures",
+    metrics.Figure: "name unit value from basis without target met median p90 parts measure calculation"
+    " shown_in note",
+    metrics.AgentFigures: "agent plans approved rejected undone hunks dropped edited",
+    metrics.Reason: "at what text",
+    metrics.TaskFigures: "task began_at size outcome revisions planning_sec execution_sec reflection_sec"
+    " calls input_tokens output_tokens material_tokens dollars",
+    metrics.Day: "day approved granted rejected undone",
 }
 VALUES = {
     plan.PlanStatus: "proposed pending_review approved scheduled executing completed aborted discarded",
@@ -391,6 +401,7 @@ REQUIRED = {
     "reflection-document": "phase reflection",
     "completion-document": "phase summary",
     "outline": "request outcome model context context_tokens plan planning_json findings notes calls usage",
+    "metrics": "created_at events groups",
 }
 
 

@@ -1,8 +1,6 @@
 """`ringi grant`: standing approvals, signed in advance and used within their budgets."""
 
-import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from gettext import gettext as _
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +9,7 @@ import click
 from msgspec import UNSET
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import require_long, require_text
+from ringi.cli.arguments import Moment, require_long, require_text, span_of
 from ringi.cli.ask import signed
 from ringi.cli.plan_names import RUN
 from ringi.domain import codec
@@ -22,30 +20,10 @@ from ringi.text import GRANT_SHOWN, Text
 from ringi.usecases.run_grant import Wanted, draft_for_run
 from ringi.views import words
 
-_SECONDS: Final = {"h": 3600, "d": 86400}
-_SPAN: Final = re.compile(r"([1-9][0-9]{0,3})([hd])")
-_DAY_ONLY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _KINDS: Final = tuple(str(kind) for kind in SpecKind if kind is not SpecKind.CALL)
 _ONLY_FOR_RUN: Final = frozenset(["steps", "dollars", "hooks"])
 _NOT_FOR_RUN: Final = frozenset(["requester", "kinds", "files", "total_files", "total_lines"])
 _USUAL_KINDS: Final = (SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH)
-
-
-class _Until(click.ParamType[str]):
-    """A span, or a moment as text; a date without a time lasts to the end of that day."""
-
-    name = "DATE|7d"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if _SPAN.fullmatch(value):
-            return value
-        text = f"{value}T23:59:59+00:00" if _DAY_ONLY.fullmatch(value) else value
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            self.fail(_("{value} is not {form}").format(value=value, form=self.name), param, ctx)
-        # Without a time zone it means UTC, as everywhere in the output.
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()
 
 
 @click.group()
@@ -66,7 +44,9 @@ def grant() -> None:
 @click.option("--steps", type=click.IntRange(1), help="With --run: at most so many steps.")
 @click.option("--dollars", type=click.FloatRange(0), help="With --run: until it has spent this.")
 @click.option("--hooks", is_flag=True, help="With --run: the repository's hooks may run.")
-@click.option("--until", type=_Until(), metavar="DATE|7d", help="How long it holds (7d; with --run, 1d).")
+@click.option(
+    "--until", type=Moment(end_of_day=True), metavar="DATE|7d", help="How long it holds (7d; with --run, 1d)."
+)
 @click.option(
     "--sign", metavar="KEY", type=click.Path(path_type=Path), required=True, help="The SSH key that signs it."
 )
@@ -139,9 +119,8 @@ def _wanted(said: dict[str, Any]) -> Wanted:
 
 def _moment(app: App, said: dict[str, Any], usual: str) -> str:
     until: str = said.get("until", usual)
-    if span := _SPAN.fullmatch(until):
-        return app.workspace.clock.after(int(span[1]) * _SECONDS[span[2]])
-    return until
+    seconds = span_of(until)
+    return until if seconds is None else app.workspace.clock.after(seconds)
 
 
 def unattended(app: App, run_id: str, key: Path) -> None:

@@ -54,8 +54,13 @@ def _tools(language: str, query: str) -> tuple[Any, Any]:
     return Parser(grammar), Query(grammar, query)
 
 
-def _partly(line: int) -> Text:
+def _partly(line: int | str) -> Text:
     return Text("only in part: line {line} is not understood", line=line)
+
+
+def is_partial(found: Found) -> bool:
+    """Whether it could be read only in part: its syntax is wrong."""
+    return found.why.startswith(str(_partly("")).partition("  ")[0])
 
 
 def _error_line(root: Any, data: bytes) -> int:

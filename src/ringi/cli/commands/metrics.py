@@ -1,0 +1,82 @@
+"""`ringi metrics`: how well plans, runs and decisions go."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import click
+
+from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import Moment, require_text, span_of
+from ringi.cli.ui import shown, translated, width
+from ringi.domain.metrics import Metrics
+from ringi.errors import StorageFailed
+from ringi.fs import replace_file
+from ringi.text import Text
+from ringi.views import metrics as words
+from ringi.views.metrics_page import page
+
+_WIDEST: Final = 50
+"""Columns of a label; longer ones push the rest of their row."""
+
+
+@click.command()
+@click.option("--since", type=Moment(), metavar="DATE|7d", help="Only what began or was decided since then.")
+@click.option("--html", "file", metavar="FILE", help="Write a page with plots that needs no network.")
+@pass_app
+def metrics(app: App, since: str | None, file: str | None) -> None:
+    """Show how well plans, runs and decisions go, each figure with its target.
+
+    Everything comes from what is recorded in the ledger; what is not known is not guessed. The targets are
+    those of the configuration.
+    """
+    require_text(file)
+    found = app.workspace.metrics(_from(app, since))
+    if file is not None:
+        _write(app, found, Path(file))
+    if app.ui.as_json:
+        app.ui.document(found)
+    elif words.is_empty(found):
+        app.ui.show(words.empty_lines(found))
+    elif file is None:
+        _show(app, found)
+
+
+def _from(app: App, since: str | None) -> str:
+    """As the ledger writes moments, so that text order is time order."""
+    if since is None:
+        return ""
+    seconds = span_of(since)
+    if seconds is not None:
+        return app.workspace.clock.after(-seconds)
+    moment = datetime.fromisoformat(since).astimezone(UTC)
+    return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+
+
+def _show(app: App, found: Metrics) -> None:
+    ui = app.ui
+    ui.line(words.title(found))
+    for group in found.groups:
+        rows = [*words.rows(group)]
+        cells = [[shown(one) for one in (row.label, row.value, row.target)] for row in rows]
+        widths = [min(_WIDEST, max(width(row[column]) for row in cells)) for column in range(3)]
+        ui.line()
+        ui.show([words.group_title(group)])
+        for row, given in zip(rows, cells, strict=True):
+            padded = [cell + " " * (size - width(cell)) for cell, size in zip(given, widths, strict=True)]
+            ui.line(
+                f"{row.mark} {'  '.join([*padded, shown(row.basis)]).rstrip()}", style=row.style, indent=2
+            )
+            if row.parts:
+                ui.line(shown(row.parts), style="dim", indent=6)
+    ui.show(words.agent_lines(found))
+    ui.show(words.reason_lines(found))
+
+
+def _write(app: App, found: Metrics, file: Path) -> None:
+    try:
+        replace_file(file, page(found, translated).encode("utf-8", "replace"), mode=0o644, synced=False)
+    except OSError as error:
+        raise StorageFailed(what=str(file), why=error.strerror or str(error)) from None
+    if not app.ui.as_json:
+        app.ui.line(Text("✓ {file}", file=str(file)), style="green")
