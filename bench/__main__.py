@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench import (
+    cache,
     context,
     dependencies,
     desk,
@@ -112,6 +113,7 @@ def main() -> int:
         context.figures,
         desk.figures,
         planning.figures,
+        cache.figures,
         runs.figures,
         provenance.figures,
         growth.figures,

@@ -1,7 +1,11 @@
 """The cache: the same request on the same files takes no call, and only what came to a good end is used."""
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +15,7 @@ from ringi.domain.run import Review, Run, RunPhase
 from ringi.domain.session import ApprovalPending, ApprovedSession
 from tests.fakes.model_server import ModelServer, Request
 from tests.functional.run_desk import RunDesk, at_home, git, project
+from tests.functional.screens import Screen
 from tests.helpers import approve
 
 pytestmark = pytest.mark.req("PP-12")
@@ -27,6 +32,19 @@ DESIGN: dict[str, Any] = {
 }
 FIXED = {"patch": "", "files": [{"path": "calc.py", "content": "def add(a, b):\n    return a + b\n"}]}
 SAID = {"patch": "", "files": [{"path": "README.md", "content": "# Calc\nIt adds.\n"}]}
+OUTLINE = {
+    "goal_understanding": {"main_objective": "It adds", "success_criteria": ["the tests pass"]},
+    "task_decomposition": {
+        "subtasks": [
+            {"id": "task_1", "description": "Add in calc.py", "dependencies": [], "reads": ["calc.py"],
+             "writes": [{"path": "calc.py"}], "required_tools": ["patch"], "criteria": [1]},
+        ]
+    },
+    "action_plan": {
+        "actions": [{"task_id": "task_1", "tool": "patch", "purpose": "add", "expected_outcome": "it adds",
+                     "fallback_strategy": "ask"}]
+    },
+}  # fmt: skip
 PASSED = {"passed": True, "findings": []}
 ROLES = "roles:\n" + "".join(
     f"  {role}:\n    model: openai:gpt-5\n" for role in ("planner", "implementer", "reviewer")
@@ -88,6 +106,11 @@ def carried_out(desk: RunDesk, run_id: str, review: Review = Review.END) -> Run:
     return run
 
 
+def ringi(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ringi", *words]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120, check=False)
+
+
 def sent(request: Request) -> str:
     """Without the fences, which differ from session to session."""
     marks = set(re.findall("<data ([0-9a-f]{8}) ", request.text))
@@ -118,7 +141,7 @@ def test_the_same_request_takes_no_call_from_request_to_commit(desk: RunDesk, se
         git(desk.root, "rev-parse", f"{branches[0]}^{{tree}}")
     ] * 2
     assert first.spent.reused == 0
-    assert again.spent.reused == 4
+    assert again.spent.reused == 5
     assert again.spent.saved_tokens == first.spent.input_tokens + first.spent.output_tokens > 0
 
 
@@ -155,3 +178,69 @@ def test_a_changed_file_or_no_approval_means_a_new_call(desk: RunDesk, server: M
             planner.bring(workspace.planning, session)
             workspace.planning.cancel(session)
     assert len(server.requests) == 4
+
+
+# --- plans for similar requests
+
+PARAPHRASE = "Please make it add, and say so in README.md."
+
+
+def test_a_similar_request_is_offered_the_plan_and_a_person_decides(desk: RunDesk, server: ModelServer):
+    planned(desk)
+    assert len(server.requests) == 1
+    with Screen.ringi(desk.root, "run", PARAPHRASE, columns=100, rows=50) as screen:
+        screen.wait(r"There is a plan for a similar request \(\d\d% alike, made just now\):")
+        screen.wait(f"{REQUEST}[^$]*Use it\\? \\[y/N\\]")
+        screen.type("y", enter=True)
+        screen.wait(r"S02  Say that it adds[^$]*\[a\]pprove")
+        assert "This design was approved before, for a similar request." in screen.text
+        screen.type("q", enter=True)
+        assert screen.exit_code == 3
+    assert len(server.requests) == 1, "nobody was asked"
+    with desk.open() as workspace:
+        assert workspace.cache.counts().saved_calls == 1
+
+
+def test_no_is_no_and_without_a_person_it_is_only_data(desk: RunDesk, server: ModelServer):
+    planned(desk)
+    with Screen.ringi(desk.root, "run", PARAPHRASE, columns=100, rows=50) as screen:
+        screen.wait(r"Use it\? \[y/N\]")
+        screen.type("", enter=True)
+        screen.wait(r"S02  Say that it adds[^$]*\[a\]pprove")
+        screen.type("q", enter=True)
+        assert screen.exit_code == 3
+    assert len(server.requests) == 2
+    done = ringi(desk.root, "--json", "run", PARAPHRASE)
+    assert done.returncode == 3, done.stderr
+    similar = json.loads(done.stdout)["similar"]
+    assert (similar["task"], similar["used"]) == (REQUEST, False)
+    assert 0.5 < similar["alike"] < 1
+    assert len(server.requests) == 3
+    done = ringi(desk.root, "--json", "run", "--no-cache", PARAPHRASE)
+    assert "similar" not in json.loads(done.stdout)
+    for near in ("Make it add, and do not say so in README.md", "Make it add, and say so in README.txt"):
+        assert "similar" not in json.loads(ringi(desk.root, "--json", "run", near).stdout)
+    (desk.root / "calc.py").write_text("def add(a, b):\n    return a * b\n")
+    done = ringi(desk.root, "--json", "run", PARAPHRASE)
+    assert "similar" not in json.loads(done.stdout), "it was made for another calc.py"
+
+
+def test_an_outline_of_a_similar_request(desk: RunDesk, server: ModelServer):
+    desk.configure("model: openai:gpt-5\n")
+    server.say(lambda _: OUTLINE)
+    first = json.loads(ringi(desk.root, "--json", "outline", REQUEST).stdout)
+    assert (first["outcome"], first["calls"]) == ("planned", 1)
+    again = json.loads(ringi(desk.root, "--json", "outline", REQUEST).stdout)
+    assert (again["calls"], again["usage"]["outline"]["reused"], again["plan"]) == (0, 1, first["plan"])
+    assert "similar" not in again
+    with Screen.ringi(desk.root, "outline", PARAPHRASE, columns=100, rows=50) as screen:
+        screen.wait(r"Use it\? \[y/N\]")
+        screen.type("y", enter=True)
+        screen.wait("from the cache, answered just now")
+        assert screen.exit_code == 0
+    assert len(server.requests) == 1
+    shown = ringi(desk.root, "--json", "cache")
+    assert json.loads(shown.stdout)["saved_calls"] == 2
+    assert json.loads(ringi(desk.root, "--json", "outline", "--no-cache", REQUEST).stdout)["calls"] == 1
+    assert "removed: 2" in ringi(desk.root, "cache", "clear").stdout
+    assert json.loads(ringi(desk.root, "--json", "outline", PARAPHRASE).stdout)["calls"] == 1

@@ -32,7 +32,7 @@ class Workspace(OpenWorkspace):
             assembly.planning,
             assembly.extractor,
             assembly.roles,
-            assembly.cache,
+            assembly.caching.plans,
         )
         self._assembly = assembly
 

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from ringi.domain.base import Document, OpenDocument
+from ringi.domain.cache import SimilarPlan
 from ringi.domain.context import ContextFile, ProjectFacts
 from ringi.domain.run_plan import RunPlan
 from ringi.domain.session import Language, TargetPath, TokenUsage
@@ -269,3 +270,5 @@ class Outline(OpenDocument, frozen=True, kw_only=True):
     calls: int
     usage: dict[str, TokenUsage]
     """What each phase took."""
+    similar: SimilarPlan | UnsetType = UNSET
+    """A plan for a similar request, offered to a person; whether they used it."""

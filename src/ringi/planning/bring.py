@@ -71,7 +71,7 @@ def bring(
 ) -> StoredSession:
     """All of it or nothing. Raises BadBrought."""
     before = state_of(stored)
-    step = _Step(services, with_context(services, before), brought)
+    step = _Step(services, with_context(services, before).knowing(model=by.who), brought)
     step.take()
     if step.faults:
         raise BadBrought(what=_WHAT, why=in_words(step.faults))

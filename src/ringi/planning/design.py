@@ -21,6 +21,8 @@ from ringi.domain.session import (
 )
 from ringi.text import Text, in_language
 
+CACHE: Final = "cache:"
+"""In place of the model's name: the design of an earlier session, then its id."""
 _LINE_NUMBERS: Final = re.compile(r"(?::|#L?)\d+(?:-L?\d+)?$")
 _LABEL: Final = re.compile(r"^(given|when|then)\b[\s:,]*", re.IGNORECASE)
 _SETTING: Final = re.compile(r"\w+=")
@@ -156,19 +158,39 @@ def rendered(summary: str, design: Design, decisions: Sequence[DecisionPoint], f
     """The whole design as Markdown: a person approves exactly this text."""
     say = in_language(facts.language)
     sections = [
-        (Text("What was decided"), [line for one in decisions for line in _decided(one, summary)]),
-        (Text("It is done if"), [say(_told(one)) for one in design.acceptance_criteria]),
-        (Text("Files"), [_named(one, say) for one in design.target_paths]),
-        (Text("Tests"), [f"`{command}`" for command in design.test_commands]),
-        (Text("Assumed"), design.assumptions),
-        (Text("Not included"), design.out_of_scope),
-        (Text("Still open"), design.open_points),
-        (Text("Brought by the agent"), list(map(say, _brought(facts)))),
+        [line for one in decisions for line in _decided(one, summary)],
+        [say(_told(one)) for one in design.acceptance_criteria],
+        [_named(one, say) for one in design.target_paths],
+        [f"`{command}`" for command in design.test_commands],
+        design.assumptions,
+        design.out_of_scope,
+        design.open_points,
+        list(map(say, _brought(facts))),
     ]
-    # One level below the summary's heading in the run's instruction.
-    parts = [f"### {say(title)}\n" + "\n".join(f"- {line}" for line in lines)
-             for title, lines in sections if lines]  # fmt: skip
-    return "\n\n".join([summary.strip(), *parts])
+    parts = [_HEADING + say(title) + "\n" + "\n".join(f"- {line}" for line in lines)
+             for title, lines in zip(_TITLES, sections, strict=True) if lines]  # fmt: skip
+    return "".join([summary.strip(), *parts])
+
+
+# One level below the summary's heading in the run's instruction.
+_HEADING: Final = "\n\n### "
+_TITLES: Final = (
+    Text("What was decided"),
+    Text("It is done if"),
+    Text("Files"),
+    Text("Tests"),
+    Text("Assumed"),
+    Text("Not included"),
+    Text("Still open"),
+    Text("Brought by the agent"),
+)
+
+
+def summary_alone(text: str, language: Language) -> str:
+    """What was rendered, up to what the design has as data; with what was decided."""
+    say = in_language(language)
+    ends = (text.find(f"{_HEADING}{say(title)}\n") for title in _TITLES[1:])
+    return text[: min((end for end in ends if end >= 0), default=len(text))]
 
 
 def _decided(decision: DecisionPoint, summary: str) -> Iterator[str]:
@@ -179,7 +201,9 @@ def _decided(decision: DecisionPoint, summary: str) -> Iterator[str]:
 
 
 def _brought(facts: SessionFacts) -> Iterator[Text]:
-    if facts.agent_brings:
+    if facts.agent_brings and facts.model.startswith(CACHE):
+        yield Text("This design was approved before, for a similar request.")
+    elif facts.agent_brings:
         yield Text("This design, its questions and its options are the agent's words.")
     for finding in facts.findings:
         yield Text("Found, not checked: {finding}", finding=finding)

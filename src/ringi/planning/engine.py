@@ -5,6 +5,7 @@ that is refused. Only a model that does not answer raises ModelFailed.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
 from msgspec import UNSET
@@ -115,7 +116,7 @@ class PlanningEngine:
     """For one task; `spent` and `asked` tell what it took."""
 
     def __init__(self, services: EngineServices) -> None:
-        self._services = services
+        self.services = services
         self._settings = services.settings
         self._has = services.code.has if services.code else _everything
         self._phases = Phases(services.telemetry)
@@ -136,7 +137,7 @@ class PlanningEngine:
     def understand_goal(
         self, task_prompt: str, context: Gathered | None = None
     ) -> GoalUnderstanding | UnclearGoal:
-        brief = _brief(self._services, task_prompt, context)
+        brief = _brief(self.services, task_prompt, context)
         found = self._understood(brief, self._measure(task_prompt), context)
         return _unclear(found, brief.language) if found.clarification_needed else _goal(found)
 
@@ -149,11 +150,12 @@ class PlanningEngine:
         context: Gathered | None = None,
     ) -> TaskDecomposition | DecompositionFailed:
         task = task_prompt or goal.main_objective
-        brief = _brief(self._services, task, context, PlanningDocument(goal_understanding=goal))
+        brief = _brief(self.services, task, context, PlanningDocument(goal_understanding=goal))
         measure = self._measure(task)
         if available_tools:
             brief = brief._replace(tools=tuple(available_tools))
-        found, draft = self._decomposed(brief, measure, context)
+        ask = partial(self._ask, Purpose.SUBTASKS, NewDecomposition, brief, measure, context)
+        found, draft = self._tried(None, ask, brief, measure)
         if isinstance(draft, DecompositionFailed):
             return draft
         return decomposition(settled(draft.subtasks, self._has)[0], found.reasoning)
@@ -163,7 +165,7 @@ class PlanningEngine:
     ) -> ActionPlan | DecompositionFailed:
         order = ordered(subtasks)
         brief = _brief(
-            self._services, task_prompt or subtasks[0].description if subtasks else task_prompt, context
+            self.services, task_prompt or subtasks[0].description if subtasks else task_prompt, context
         )
         if isinstance(order, Unordered):
             return _failed(subtasks, order, 0, NewDecomposition(()), brief.language)
@@ -171,7 +173,7 @@ class PlanningEngine:
         measure = self._measure(brief.task)
         with self._phases.of(Phase.GENERATE_ACTION_PLAN) as span:
             found = self._ask(Purpose.ACTIONS, NewActionPlan, brief._replace(plan=plan), measure, context)
-            made = action_plan(subtasks, order, found.actions, _tools(self._services), found.reasoning)
+            made = action_plan(subtasks, order, found.actions, _tools(self.services), found.reasoning)
             self._phases.generated(span, made)
         return made
 
@@ -181,7 +183,7 @@ class PlanningEngine:
         """Changes as little as possible; the revision says what."""
         goal = current_plan.goal_understanding
         task = goal.main_objective if goal else feedback
-        brief = _brief(self._services, task, context, current_plan)._replace(feedback=feedback)
+        brief = _brief(self.services, task, context, current_plan)._replace(feedback=feedback)
         measure = self._measure(task)
         with self._phases.of(Phase.REVISE_PLAN):
             found = self._ask(Purpose.REPLAN, NewReplan, brief, measure, context)
@@ -192,7 +194,7 @@ class PlanningEngine:
             tasks = plan.task_decomposition.subtasks if plan.task_decomposition else ()
             failed = _failed(tasks, order, 0, NewDecomposition(()), brief.language)
             return Undecomposed(replace(current_plan, error=failed), failed), revision
-        return self._checked(plan, order, measure, ()), revision
+        return _checked(self.services, plan, order, measure, ()), revision
 
     # --- all at once ---------------------------------------------------------------------------------------
 
@@ -206,13 +208,14 @@ class PlanningEngine:
         return outcome
 
     def _planned(self, task_prompt: str, context: Gathered | None) -> Outcome:
-        brief, measure = _brief(self._services, task_prompt, context), self._measure(task_prompt)
+        brief, measure = _brief(self.services, task_prompt, context), self._measure(task_prompt)
         if measure.at_once:
             return self._plan_at_once(brief, measure, context)
         goal = self._understood(brief, measure, context)
         known = PlanningDocument(goal_understanding=_goal(goal))
         brief = brief._replace(plan=known)
-        found, draft = self._decomposed(brief, measure, context)
+        ask = partial(self._ask, Purpose.SUBTASKS, NewDecomposition, brief, measure, context)
+        found, draft = self._tried(None, ask, brief, measure)
         if isinstance(draft, DecompositionFailed):
             return _outcome_of(goal, replace(known, error=draft), draft, brief.language)
         subtasks, notes = settled(draft.subtasks, self._has)
@@ -250,14 +253,6 @@ class PlanningEngine:
             actions = _with_ids(answers[-1].action_plan, found)
             return self._finished(goal, known, actions, measure, brief.language, notes, span)
 
-    def _decomposed(
-        self, brief: PlanningBrief, measure: Measure, context: Gathered | None
-    ) -> tuple[NewDecomposition, Drafted | DecompositionFailed]:
-        def ask(problems: Sequence[str]) -> NewDecomposition:
-            return self._ask(Purpose.SUBTASKS, NewDecomposition, brief, measure, context, problems)
-
-        return self._tried(None, ask, brief, measure)
-
     def _tried(
         self,
         first: NewDecomposition | None,
@@ -266,7 +261,7 @@ class PlanningEngine:
         measure: Measure,
     ) -> tuple[NewDecomposition, Drafted | DecompositionFailed]:
         """Twice at most: the second time for a coarser plan, with the problems of the first (PP-10)."""
-        tools, failed = _tools(self._services, brief.tools), None
+        tools, failed = _tools(self.services, brief.tools), None
         with self._phases.of(Phase.DECOMPOSE_TASK) as span:
             found = first or ask(())
             draft = drafted(found, measure.most, tools, self._has)
@@ -294,22 +289,15 @@ class PlanningEngine:
         if isinstance(order, Unordered):  # a reader that came to nothing cannot make one
             failed = _failed(subtasks, order, 0, NewDecomposition(()), language)
             return Undecomposed(replace(known, error=failed), failed)
-        plan = action_plan(subtasks, order, actions.actions, _tools(self._services), actions.reasoning)
+        plan = action_plan(subtasks, order, actions.actions, _tools(self.services), actions.reasoning)
         document = replace(known, action_plan=plan)
-        outcome = self._checked(document, order, measure, notes)
+        outcome = _checked(self.services, document, order, measure, notes)
         wrong = outcome.findings if isinstance(outcome, Refused) else ()
         self._phases.generated(span, plan, len(wrong))
         if goal.clarification_needed and isinstance(outcome, Planned):
             error = _unclear(goal, language)
             return Unclear(replace(document, error=error), error, notes)
         return outcome
-
-    def _checked(
-        self, document: PlanningDocument, order: Order, measure: Measure, notes: tuple[Text, ...]
-    ) -> Outcome:
-        most = max(measure.most, self._settings.max_subtasks or 0)
-        found = findings(document, PlanRules(_tools(self._services), most))
-        return Refused(document, found) if found else Planned(document, order, notes)
 
     # --- asking --------------------------------------------------------------------------------------------
 
@@ -325,7 +313,7 @@ class PlanningEngine:
         text = context.context.text if context else ""
         brief = brief._replace(least=measure.least, most=measure.most)
         prompt = prompt_for(purpose, measure, brief, text, problems)
-        services, model = self._services, self._services.model()
+        services, model = self.services, self.services.model()
         try:
             answer = model.ask(prompt, kind, services.budget, services.on_progress)
         except ModelFailed as error:
@@ -337,7 +325,7 @@ class PlanningEngine:
         return answer.value
 
     def _measure(self, task: str) -> Measure:
-        return measure_of(self._services.count(task), self._settings)
+        return measure_of(self.services.count(task), self._settings)
 
 
 def _tools(services: EngineServices, known: Sequence[str] = ()) -> ToolRules:
@@ -355,6 +343,29 @@ def _brief(
         tools=services.tools,
         plan=plan or PlanningDocument(),
     )
+
+
+def adopted(services: EngineServices, task_prompt: str, document: PlanningDocument) -> Outcome:
+    """A plan that was made before, checked like a new one; nobody is asked."""
+    subtasks = document.task_decomposition.subtasks if document.task_decomposition else ()
+    order = ordered(subtasks)
+    if isinstance(order, Unordered):
+        failed = _failed(subtasks, order, 0, NewDecomposition(()), language_of(task_prompt))
+        return Undecomposed(replace(document, error=failed), failed)
+    measure = measure_of(services.count(task_prompt), services.settings)
+    return _checked(services, document, order, measure, ())
+
+
+def _checked(
+    services: EngineServices,
+    document: PlanningDocument,
+    order: Order,
+    measure: Measure,
+    notes: tuple[Text, ...],
+) -> Outcome:
+    most = max(measure.most, services.settings.max_subtasks or 0)
+    found = findings(document, PlanRules(_tools(services), most))
+    return Refused(document, found) if found else Planned(document, order, notes)
 
 
 def _everything(_path: str) -> bool:

@@ -12,7 +12,16 @@ if TYPE_CHECKING:  # only names of types
 
     from ringi.domain.prompt import Budget, Prompt
     from ringi.domain.session import TokenUsage
-    from ringi.ports import Clock, CodeContext, Ids, LanguageModel, PersonChannel, SessionStore, Signatures
+    from ringi.ports import (
+        Clock,
+        CodeContext,
+        Ids,
+        LanguageModel,
+        PersonChannel,
+        SessionStore,
+        Signatures,
+        StoredSession,
+    )
 
 
 class SessionServices(NamedTuple):
@@ -42,6 +51,8 @@ class SessionServices(NamedTuple):
     """What a run would begin from."""
     requests: Callable[[], Iterable[str]]
     """The ids of the files in `requests/`."""
+    approved: Callable[[StoredSession], None] = lambda _: None
+    """Gets a session as it was approved."""
     confidential: bool = False
     """Whether no log has what people and models wrote."""
     telemetry: Telemetry = SILENT

@@ -257,7 +257,9 @@ class PlanningTool(_Sessions):
     def approve(self, session_id: str, approver: str, proof: Proof) -> SessionView:
         """Creates the run, which waits in phase planning. Typed answers count only if a person sits there."""
         stored = _in_review(_permitted(self._services, self.get(session_id)))
-        return _view(approve.approve(self._services, stored, approver, proof))
+        now = approve.approve(self._services, stored, approver, proof)
+        self._services.approved(now)
+        return _view(now)
 
     def reject(self, session_id: str, feedback: str) -> SessionView:
         """Back to design: decisions are made again with the feedback; the third rejection cancels.

@@ -4,16 +4,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ringi.context.tokens import tokens
+from ringi.domain import codec
+from ringi.domain.cache import PlanKind
 from ringi.domain.context import ProjectFacts
-from ringi.domain.planning import Outline, OutlineOutcome
+from ringi.domain.planning import Outline, OutlineOutcome, PlanningDocument
 from ringi.domain.prompt import OnProgress
 from ringi.domain.run import run_id
 from ringi.domain.run_plan import MAIN_BRANCH, RunPlan
+from ringi.domain.session import Purpose
 from ringi.errors import BadInstruction, ModelFailed, OutlineFailed
 from ringi.fs import replace_file
 from ringi.planning import run_parts
-from ringi.planning.call_log import call_text, why_it_failed
+from ringi.planning.call_log import Call, call_text, why_it_failed
 from ringi.planning.compile import RunNames, compile_run_plan
 from ringi.planning.engine import (
     EngineServices,
@@ -23,6 +28,7 @@ from ringi.planning.engine import (
     Refused,
     Unclear,
     Undecomposed,
+    adopted,
 )
 from ringi.planning.operations import LONGEST_INSTRUCTION, unfit
 from ringi.planning.phases import Phases
@@ -30,6 +36,8 @@ from ringi.planning.prompts import language_of
 from ringi.ports import Gathered
 from ringi.ports.telemetry import OPERATION, WORKFLOW
 from ringi.text import Text
+from ringi.usecases import similar_plan
+from ringi.usecases.plan_cache import Offer
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.views.session import restless_words
 from ringi.workspace.copy_layout import branch_of
@@ -66,14 +74,55 @@ def engine_of(workspace: OpenWorkspace, on_progress: OnProgress = lambda _: None
     )
 
 
-def outline(workspace: OpenWorkspace, request: str, on_progress: OnProgress = lambda _: None) -> Outlined:
-    """Raises NotPermitted, BadInstruction, and OutlineFailed if the model does not answer."""
-    workspace.services.permits.require_allowed(workspace.person.user())
+def outline(
+    workspace: OpenWorkspace,
+    request: str,
+    on_progress: OnProgress = lambda _: None,
+    *,
+    similar: Offer | None = None,
+    use_it: bool = False,
+) -> Outlined:
+    """`similar` was offered to a person, who may have said to use it.
+
+    Raises BadInstruction, and OutlineFailed if the model does not answer.
+    """
     words = request.strip()
     if why := unfit(words, LONGEST_INSTRUCTION):
         raise BadInstruction(why=why)
-    gathered = workspace.code.gather(words) if workspace.settings.planning.enabled else None
+    planned = workspace.settings.planning.enabled
+    gathered = workspace.code.gather(words) if planned else None
     engine = engine_of(workspace, on_progress)
+    if similar is not None and use_it:
+        outcome = _again(workspace, engine, similar)
+    else:
+        outcome = _asked(workspace, engine, words, gathered)
+    notes = outcome.notes if isinstance(outcome, Planned | Unclear) else ()
+    if gathered and gathered.restless:
+        notes = (restless_words(gathered.restless), *notes)
+    run_plan = _run_plan(workspace, words, gathered, outcome) if isinstance(outcome, Planned) else None
+    document = _document(words, gathered, engine, outcome, notes, run_plan)
+    if similar is not None:
+        document = replace(document, similar=similar.shown(used=use_it))
+    return Outlined(document, outcome, notes)
+
+
+def similar_outline(workspace: OpenWorkspace, request: str) -> Offer | None:
+    """The plan for a similar request, for a person to decide about."""
+    if not workspace.settings.planning.enabled:
+        return None
+    return similar_plan.find(workspace, PlanKind.OUTLINE, request.strip())
+
+
+def _again(workspace: OpenWorkspace, engine: PlanningEngine, offer: Offer) -> Outcome:
+    plan = codec.foreign(offer.plan.value.encode(), PlanningDocument, "plan")
+    workspace.cache.took(offer)
+    engine.asked.append(Call(Purpose.OUTLINE, offer.plan.model, workspace.cache.usage(offer)))
+    return adopted(engine.services, offer.plan.task, plan)
+
+
+def _asked(
+    workspace: OpenWorkspace, engine: PlanningEngine, words: str, gathered: Gathered | None
+) -> Outcome:
     log = workspace.places.state / "outline.log"
     telemetry, about = workspace.services.telemetry, {OPERATION: "invoke_workflow", WORKFLOW: "outline"}
     Phases(telemetry).started("outline")
@@ -85,11 +134,12 @@ def outline(workspace: OpenWorkspace, request: str, on_progress: OnProgress = la
         raise OutlineFailed(why=why, log=str(log)) from error
     finally:
         _write_log(workspace, engine, log)
-    notes = outcome.notes if isinstance(outcome, Planned | Unclear) else ()
-    if gathered and gathered.restless:
-        notes = (restless_words(gathered.restless), *notes)
-    run_plan = _run_plan(workspace, words, gathered, outcome) if isinstance(outcome, Planned) else None
-    return Outlined(_document(words, gathered, engine, outcome, notes, run_plan), outcome, notes)
+    used = [call.usage for call in engine.asked]
+    if isinstance(outcome, Planned) and gathered and any(one.requests for one in used):
+        similar_plan.remember_outline(
+            workspace, words, gathered, outcome.document, engine.asked[-1].model, used
+        )
+    return outcome
 
 
 def _write_log(workspace: OpenWorkspace, engine: PlanningEngine, log: Path) -> None:

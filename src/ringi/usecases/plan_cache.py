@@ -1,40 +1,61 @@
 """What was answered and approved before, to be used again: how much there is, and when it counts."""
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Final, NamedTuple
 
-from ringi.domain.cache import AnswerOrigin, KeptCounts
+from ringi.domain import codec
+from ringi.domain.cache import AnswerOrigin, KeptCounts, KeptPlan, PlanKind, SimilarPlan
 from ringi.domain.run import Run, RunPhase, StepStatus
-from ringi.domain.session import SessionStatus, is_session
+from ringi.domain.session import SessionStatus, TokenUsage, is_session
 from ringi.errors import RingiError
-from ringi.ports import SessionStore
+from ringi.ports import Clock, SessionStore
 from ringi.ports.cache import Vault
 from ringi.text import Text
 
 PLAN: Final = "plan"
 
 
+class CacheServices(NamedTuple):
+    vault: Vault
+    clock: Clock
+    ttl_sec: int
+    store: SessionStore
+    secret: Callable[[str], bool]
+    """Whether a text holds what looks like a secret."""
+    tally: Callable[[], tuple[int, int]]
+    """The calls and tokens that were saved so far."""
+    saved: Callable[[int, int], None]
+    """So many more."""
+    why_not: Callable[[], Text | None]
+    """Why nothing is kept."""
+
+
+class Offer(NamedTuple):
+    plan: KeptPlan
+    alike: float
+
+    def shown(self, *, used: bool = False) -> SimilarPlan:
+        plan = self.plan
+        return SimilarPlan(
+            task=plan.task, alike=round(self.alike, 2), made_at=plan.made_at, model=plan.model, used=used
+        )
+
+
 class PlanCache:
     """Of one workspace."""
 
-    def __init__(
-        self,
-        vault: Vault,
-        ttl_sec: int,
-        tally: Callable[[], tuple[int, int]],
-        why_not: Callable[[], Text | None],
-    ) -> None:
-        """`tally` tells the calls and tokens that were saved; `why_not`, why it keeps nothing."""
-        self._vault = vault
-        self._ttl_sec = ttl_sec
-        self._tally = tally
-        self.why_not = why_not
+    def __init__(self, services: CacheServices) -> None:
+        self._services = services
+        self._vault = services.vault
+        self._ttl_sec = services.ttl_sec
+        self.why_not = services.why_not
         self.reads = True
         """A person who wants everything anew switches it off."""
 
     def counts(self) -> KeptCounts:
         files = [*self._vault.files()]
-        calls, tokens = self._tally()
+        calls, tokens = self._services.tally()
         why = self.why_not()
         plans = sum(1 for one in files if one.name.startswith(PLAN))
         return KeptCounts(
@@ -48,12 +69,69 @@ class PlanCache:
             saved_tokens=tokens,
         )
 
+    # --- plans for similar requests
+
+    def remember(self, plan: KeptPlan) -> None:
+        """Unless it holds what looks like a secret, or its files have changed since."""
+        texts = (plan.task, plan.value, *plan.reads)
+        if self.why_not() is None and not any(map(self._services.secret, texts)):
+            self._vault.sweep(self._ttl_sec)
+            self._vault.put(_name(plan.kind, plan.task), codec.canonical(plan))
+
+    def similar(
+        self, kind: PlanKind, task: str, files: Callable[[str], str | None], snapshot: Callable[[], str]
+    ) -> Offer | None:
+        """The plan for the most similar request, if the files that it is about are as they were.
+
+        None for the same request on the same files: that is answered exactly.
+        """
+        if not self.reads or self.why_not() is not None:
+            return None
+        from ringi.context.similar import alike  # noqa: PLC0415  # most commands compare no requests
+
+        plans = [*self._plans(kind)]
+        if any(one.task == task for one in plans):
+            now = snapshot()
+            plans = [one for one in plans if (one.task, one.snapshot) != (task, now)]
+        found = [Offer(one, share) for one in plans if (share := alike(one.task, task))]
+        for offer in sorted(found, key=lambda one: (one.alike, one.plan.made_at), reverse=True):
+            unchanged = all(files(path) == digest for path, digest in offer.plan.reads.items())
+            if unchanged and accepted(self._services.store, offer.plan.origin):
+                return offer
+        return None
+
+    def usage(self, offer: Offer) -> TokenUsage:
+        return TokenUsage(reused=1, saved_tokens=offer.plan.tokens, reused_from=offer.plan.made_at)
+
+    def took(self, offer: Offer) -> None:
+        """A person took it: counts what that saved."""
+        self._services.saved(max(offer.plan.calls, 1), offer.plan.tokens)
+
+    def _plans(self, kind: PlanKind) -> Iterator[KeptPlan]:
+        now, oldest = self._services.clock.now(), self._services.clock.after(-self._ttl_sec)
+        for file in self._vault.files():
+            if not file.name.startswith(f"{PLAN}-"):
+                continue
+            data = self._vault.get(file.name)
+            with suppress(RingiError):  # of another version
+                plan = codec.foreign(data, KeptPlan, file.name) if data is not None else None
+                if plan is None or plan.kind is not kind:
+                    continue
+                if oldest < plan.made_at <= now:
+                    yield plan
+                else:
+                    self._vault.drop(file.name)
+
     def clear(self) -> int:
         return self._vault.clear()
 
     def sweep(self) -> int:
         """Removes what has expired."""
         return self._vault.sweep(self._ttl_sec)
+
+
+def _name(kind: PlanKind, task: str) -> str:
+    return f"{PLAN}-{codec.digest(f'{kind} {task}'.encode('utf-8', 'backslashreplace'))}"
 
 
 def accepted(store: SessionStore, origin: AnswerOrigin) -> bool:

@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from ringi.planning.tool import PlanningTool
     from ringi.plans.extract.extractor import Extractor
     from ringi.runner.services import Task
-    from ringi.usecases.plan_cache import PlanCache
     from ringi.usecases.roles import ConfiguredRoles
     from ringi.workspace.copy import WorkCopy
     from ringi.workspace.snapshot import Snapshots
@@ -82,7 +81,7 @@ class Assembly(NamedTuple):
     planning: Callable[[], "PlanningTool"]
     extractor: Callable[[], "Extractor"]
     roles: "Callable[[Mapping[RunRole, str] | None], ConfiguredRoles]"
-    cache: "PlanCache"
+    caching: Caching
     environment: Mapping[str, str]
 
 
@@ -136,10 +135,12 @@ def assemble(
             offered=lambda: offered_lists(places.root, environment),
             counting=lambda: accepted_lists(ledger, places.root, environment) or (),
         ),
-        planning=lambda: _planning(ledger, services, loaded, places, environment),
+        planning=lambda: _planning(
+            session_services(ledger, services, loaded, places, environment), services, caching
+        ),
         extractor=lambda: _extractor(services),
         roles=lambda commands: _roles(ledger, services, loaded, places, environment, commands, caching),
-        cache=caching.plans,
+        caching=caching,
         environment=environment,
     )
 
@@ -231,12 +232,10 @@ def _on_branch(
     )
 
 
-def _planning(
-    ledger: Ledger, services: Services, loaded: Loaded, places: Places, environment: Mapping[str, str]
-) -> "PlanningTool":
+def _planning(given: "SessionServices", services: Services, caching: Caching) -> "PlanningTool":
     from ringi.planning.tool import PlanningTool
 
-    return PlanningTool(session_services(ledger, services, loaded, places, environment))
+    return PlanningTool(given._replace(approved=lambda stored: caching.remember(services, stored)))
 
 
 def session_services(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from ringi.errors import RingiError
 from ringi.store.vault import SealedFiles, can_encrypt
 from ringi.text import Text
-from ringi.usecases.plan_cache import PlanCache, accepted
+from ringi.usecases.plan_cache import CacheServices, PlanCache, accepted
 
 if TYPE_CHECKING:
-    from ringi.domain.session import TokenUsage
-    from ringi.ports import Clock, LanguageModel
+    from ringi.plans.services import Services
+    from ringi.ports import Clock, LanguageModel, StoredSession
     from ringi.runner.services import Task
     from ringi.store.ledger import Ledger
     from ringi.wiring.config_keys import Config
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TALLY: Final = "cache_saved"
 """In the ledger's meta: calls and tokens that were not needed, as "12 34567"."""
 _ADDRESSES: Final = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST")
-_UNCACHED: Final = ("playbook", "record:", "replay:")
+_UNCACHED: Final = ("playbook", "record:", "replay:", "cache:")
 
 
 class Caching:
@@ -35,7 +35,18 @@ class Caching:
         self._clock = clock
         self._files = SealedFiles(places.state)
         self._ttl = config.planning.cache.ttl
-        self.plans = PlanCache(self._files, self._ttl, lambda: tally(ledger), self._why_not)
+        self.plans = PlanCache(
+            CacheServices(
+                vault=self._files,
+                clock=clock,
+                ttl_sec=self._ttl,
+                store=ledger,
+                secret=self._secret,
+                tally=lambda: tally(ledger),
+                saved=self._count,
+                why_not=self._why_not,
+            )
+        )
 
     def _why_not(self) -> Text | None:
         if not self._config.planning.cache.enabled or not self._ttl:
@@ -56,8 +67,8 @@ class Caching:
             clock=self._clock,
             ttl_sec=self._ttl,
             accepted=lambda origin: accepted(self._ledger, origin),
-            secret=self._secret(),
-            saved=self._count,
+            secret=self._secret,
+            saved=lambda usage: self._count(usage.reused, usage.saved_tokens),
             reads=lambda: self.plans.reads,
         )
         origin = None
@@ -71,16 +82,24 @@ class Caching:
         places = (self._config.llm.base_url, *(self._environment.get(name, "") for name in _ADDRESSES))
         return CachedModel(model, answers, " ".join(places), origin)
 
-    def _secret(self) -> Callable[[str], bool]:
+    def remember(self, services: Services, stored: StoredSession) -> None:
+        """A person approved this design."""
+        if self._why_not() or stored.facts.model.startswith(_UNCACHED):
+            return
+        from ringi.usecases.similar_plan import remember_design  # noqa: PLC0415  # as above
+
+        with suppress(RingiError):  # the approval counts, whatever becomes of this
+            remember_design(self.plans, services, stored)
+
+    def _secret(self, text: str) -> bool:
         from ringi.wiring.models import mask_of  # noqa: PLC0415  # as above
 
-        mask = mask_of(self._config, self._environment)
-        return lambda text: mask(text) != text
+        return mask_of(self._config, self._environment)(text) != text
 
-    def _count(self, usage: TokenUsage) -> None:
+    def _count(self, calls: int, tokens: int) -> None:
         with suppress(RingiError):  # only a number is missing then
-            calls, tokens = tally(self._ledger)
-            self._ledger.set_meta(TALLY, f"{calls + usage.reused} {tokens + usage.saved_tokens}")
+            before = tally(self._ledger)
+            self._ledger.set_meta(TALLY, f"{before[0] + calls} {before[1] + tokens}")
 
 
 def tally(ledger: Ledger) -> tuple[int, int]:

@@ -41,7 +41,7 @@ from ringi.domain import (
     verdict,
 )
 from ringi.domain.base import EXTRA, CamelDocument, Document, OpenDocument, Versioned
-from ringi.domain.cache import AnswerOrigin, KeptAnswer, KeptCounts
+from ringi.domain.cache import AnswerOrigin, KeptAnswer, KeptCounts, KeptPlan, SimilarPlan
 from ringi.domain.schemas import SCHEMAS, json_schema
 from ringi.errors import BadDocument, NewerVersion
 from ringi.planning.compile import RunNames, compile_run_plan
@@ -233,6 +233,8 @@ FIELDS: dict[type[Document], str] = {
     " replaced_by undone planned budget",
     AnswerOrigin: "subject step_id role turn",
     KeptAnswer: "made_at model origin input_tokens output_tokens value",
+    KeptPlan: "made_at task kind value model snapshot reads origin calls tokens",
+    SimilarPlan: "task alike made_at model used",
     KeptCounts: "enabled why_not answers plans bytes ttl saved_calls saved_tokens",
     run.Stop: "reason_code message next_action step_id detail",
     run.Spent: "input_tokens output_tokens dollars seconds calls material_tokens planning_tokens"
@@ -285,7 +287,7 @@ FIELDS: dict[type[Document], str] = {
     " proposed planning execution reflection elapsed_sec completion created_at updated_at",
     process.Recovery: "kind tool strategy helped failed",
     planning.Outline: "request outcome model context context_tokens plan planning_json findings notes calls"
-    " usage",
+    " usage similar",
     metrics.Metrics: "schema_version created_at since events groups agents reasons tasks days",
     metrics.Group: "name figures",
     metrics.Figure: "name unit value from basis without target met median p90 parts measure calculation"

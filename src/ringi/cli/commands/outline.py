@@ -8,9 +8,11 @@ import click
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import STDIN, read_named, require_text
 from ringi.cli.commands.cache import no_cache
+from ringi.cli.planning.similar import accepts, can_ask
 from ringi.cli.progress import progress_on
 from ringi.domain.planning import OutlineOutcome
 from ringi.usecases.outline import outline as outline_of
+from ringi.usecases.outline import similar_outline
 from ringi.views.outline import outline_lines
 
 _EXIT: Final = {
@@ -31,8 +33,10 @@ def outline(app: App, request: str) -> None:
         request = read_named(STDIN).decode("utf-8", "replace")
     if not request.strip():
         raise click.UsageError(_("Say what the change is about"))
+    offer = similar_outline(app.workspace, request)
+    use_it = offer is not None and can_ask(app) and accepts(app, offer)
     with progress_on(app) as progress:
-        found = outline_of(app.workspace, request, progress)
+        found = outline_of(app.workspace, request, progress, similar=offer, use_it=use_it)
     if app.ui.as_json:
         app.ui.document(found.document)
     else:

@@ -11,7 +11,7 @@ from ringi.cli.arguments import read_named, require_long
 from ringi.cli.commands.cache import no_cache
 from ringi.cli.commands.run_driver import RunDriver
 from ringi.cli.plan_names import RUN
-from ringi.cli.planning.entry import Then, planned
+from ringi.cli.planning.entry import Then, planned, started
 from ringi.cli.ui import translated
 from ringi.domain.run import Review, Run
 from ringi.errors import NotFound
@@ -109,8 +109,7 @@ def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
     by_role = workspace.roles(None).planner() is not None
     if given["sign"] and not by_role:
         raise _unsigned()
-    view = workspace.planning.start(" ".join(words), actor=app.actor, agent_brings=by_role)
-    return planned(app, view, then, given["sign"])
+    return started(app, " ".join(words), then, given["sign"], by_role=by_role)
 
 
 def _unsigned() -> click.UsageError:

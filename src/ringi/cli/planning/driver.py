@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
+
 from ringi.cli.app import App
 from ringi.cli.ask import LinePrompter, require_terminal, signed
 from ringi.cli.planning.answers import Answers, Reply, refuse
@@ -24,6 +26,7 @@ from ringi.domain.session import (
 )
 from ringi.errors import BadAnswer, BadAnswers, Interrupted, NotAsked, RingiError, SessionRace
 from ringi.text import Text
+from ringi.usecases.plan_cache import Offer
 from ringi.usecases.prompter import typed_approval
 from ringi.usecases.role_planner import Planner
 from ringi.usecases.session_review import OpenSession, ReviewedSession, exit_code
@@ -43,12 +46,15 @@ _LEAST_TITLE: Final = 12
 
 
 class Driver(OpenSession):
-    def __init__(self, app: App, session_id: str, planner: Planner | None = None) -> None:
-        """A planner brings what is due from an agent."""
+    def __init__(
+        self, app: App, session_id: str, planner: Planner | None = None, offer: Offer | None = None
+    ) -> None:
+        """A planner brings what is due from an agent; `offer` could have been used instead."""
         super().__init__(app.workspace, session_id)
         self.app = app
         self.ui = app.ui
         self._planner = planner
+        self.offer = offer
 
     def run_model(self, view: SessionView) -> SessionView:
         """Runs the model, and retries what failed, until a person is needed."""
@@ -268,7 +274,8 @@ def answered(driver: Driver, view: SessionView) -> int:
     """Shows what is pending: a document for programs, text for people. Returns the exit code."""
     ui, pending = driver.ui, view.pending
     if ui.as_json:
-        ui.document(view)
+        similar = {"similar": driver.offer.shown()} if driver.offer else {}
+        ui.document({**msgspec.to_builtins(view), **similar} if similar else view)
     else:
         ui.show(pending_lines(driver.tool.get(driver.session_id), pending))
     _tell_next(driver, view)

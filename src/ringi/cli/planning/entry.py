@@ -21,6 +21,7 @@ from ringi.cli.planning.driver import (
     carry_out,
     show_sessions,
 )
+from ringi.cli.planning.similar import offered
 from ringi.cli.planning.typed import TypedLines
 from ringi.cli.ui import Ui, shown_lines
 from ringi.domain.session import (
@@ -36,6 +37,7 @@ from ringi.llm.turns import compact_schema, turns, written
 from ringi.planning.take_in import changes, read_session
 from ringi.text import Text
 from ringi.usecases.forecast import forecast_planning
+from ringi.usecases.plan_cache import Offer
 from ringi.views.budget import forecast_line
 from ringi.views.lines import Style
 
@@ -60,7 +62,12 @@ def run(app: App, words: Sequence[str], options: dict[str, Any], then: Then) -> 
     elif options["resume"] is not None:
         require_long(options["resume"])
     order = _order(options)
-    return _go_on(app, _opened(app, words, options), order, then, seated=seated)
+    if options["resume"] is not None or options["file"] is not None:
+        return _go_on(app, _opened(app, options), order, then, seated=seated)
+    text = _text(" ".join(words))
+    view, offer = offered(app, text, seated=seated and not order.anything)
+    view = view or app.workspace.planning.start(text, actor=app.actor)
+    return _go_on(app, view, order, then, seated=seated, offer=offer)
 
 
 def _show_prompt(app: App, words: Sequence[str], session: str | None) -> int:
@@ -89,14 +96,12 @@ def _at_terminal(app: App) -> bool:
     return not app.ui.as_json and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _opened(app: App, words: Sequence[str], given: dict[str, Any]) -> SessionView:
-    """The session that the options start, import or name."""
+def _opened(app: App, given: dict[str, Any]) -> SessionView:
+    """The session that the options name or import."""
     tool = app.workspace.planning
-    if given["resume"] is not None:
-        return tool.view(given["resume"]) if given["cancel"] else tool.resume(given["resume"])
-    if given["file"] is not None:
+    if given["resume"] is None:
         return _taken_in(app, given["file"])
-    return tool.start(_text(" ".join(words)), actor=app.actor)
+    return tool.view(given["resume"]) if given["cancel"] else tool.resume(given["resume"])
 
 
 def _taken_in(app: App, file: str) -> SessionView:
@@ -128,7 +133,16 @@ def _order(given: dict[str, Any]) -> Order:
     )
 
 
-def planned(app: App, view: SessionView, then: Then, key: Path | None = None) -> int:
+def started(app: App, words: str, then: Then, key: Path | None = None, *, by_role: bool) -> int:
+    """A new session that a run is to come from."""
+    view, offer = offered(app, words, seated=_at_terminal(app))
+    view = view or app.workspace.planning.start(words, actor=app.actor, agent_brings=by_role)
+    return planned(app, view, then, key, offer)
+
+
+def planned(
+    app: App, view: SessionView, then: Then, key: Path | None = None, offer: Offer | None = None
+) -> int:
     """Drives a session that a run is to come from; an approved one is carried out at once.
 
     With a key the summary is signed, once everything before it is answered.
@@ -136,7 +150,7 @@ def planned(app: App, view: SessionView, then: Then, key: Path | None = None) ->
     seated = _at_terminal(app)
     if not seated and not app.ui.as_json:
         app.ui = Ui(as_json=True, environment=app.environment)
-    driver = Driver(app, view.session_id, app.workspace.roles(None).planner())
+    driver = Driver(app, view.session_id, app.workspace.roles(None).planner(), offer)
     if isinstance(view.pending, WorkPending | AgentPending):
         _tell_budget(app)
     if seated:
@@ -161,8 +175,10 @@ def _tell_budget(app: App) -> None:
         app.ui.show([forecast_line(found)])
 
 
-def _go_on(app: App, view: SessionView, order: Order, then: Then, *, seated: bool) -> int:
-    driver = Driver(app, view.session_id)
+def _go_on(
+    app: App, view: SessionView, order: Order, then: Then, *, seated: bool, offer: Offer | None = None
+) -> int:
+    driver = Driver(app, view.session_id, offer=offer)
     if seated and not order.anything:
         return _talk(driver, view, then)
     return _saved(driver, lambda: carry_out(driver, view, order))

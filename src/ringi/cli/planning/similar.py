@@ -1,0 +1,45 @@
+"""A plan for a similar request, offered to the person who asks for one."""
+
+import sys
+
+from ringi.cli.app import App
+from ringi.cli.ask import confirmed
+from ringi.cli.ui import cut
+from ringi.domain.cache import PlanKind
+from ringi.domain.session import SessionView
+from ringi.errors import BadBrought
+from ringi.text import Text
+from ringi.usecases import similar_plan
+from ringi.usecases.plan_cache import Offer
+from ringi.views.lines import Style
+from ringi.views.words import age
+from ringi.wiring.models import PLAYBOOK
+
+
+def can_ask(app: App) -> bool:
+    """Whether a person reads and answers here; an agent never does."""
+    at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    return at_terminal and not app.ui.as_json and app.workspace.person.refusal() is None
+
+
+def accepts(app: App, offer: Offer) -> bool:
+    """Whether the person wants it; shown as what it is, and never taken for granted."""
+    words = {"share": f"{offer.alike:.0%}", "age": age(offer.plan.made_at)}
+    app.ui.prose(Text("There is a plan for a similar request ({share} alike, made {age}):", **words))
+    app.ui.line(cut(" ".join(offer.plan.task.split()), app.ui.columns - 2), indent=2)
+    return confirmed(app, Text("Use it? [y/N]"))
+
+
+def offered(app: App, words: str, *, seated: bool) -> tuple[SessionView | None, Offer | None]:
+    """A session with the design of a similar request, if the person wants it; and what could be offered."""
+    if app.workspace.configuration.config.model == PLAYBOOK and app.workspace.roles(None).planner() is None:
+        return None, None  # it costs nothing
+    offer = similar_plan.find(app.workspace, PlanKind.DESIGN, words.strip())
+    if offer is None or not (seated and can_ask(app)) or not accepts(app, offer):
+        return None, offer
+    try:
+        return similar_plan.start_with(app.workspace, words, offer, app.actor), offer
+    except BadBrought as error:
+        why = error.details["why"]
+        app.ui.prose(Text("It does not fit any more: {why}", why=why), Style.WARNING, mark="! ")
+        return None, offer
