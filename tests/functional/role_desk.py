@@ -34,7 +34,11 @@ class RoleDesk:
 
     def configure(self, **roles: Any) -> None:
         """In the user's own file: implementer={…}, and runs, llm and so on as they are."""
-        above = {name: roles.pop(name) for name in ("runs", "llm", "model", "with") if name in roles}
+        above = {
+            name: roles.pop(name)
+            for name in ("runs", "llm", "model", "with", "planning", "context")
+            if name in roles
+        }
         file = self.desk.home / ".config" / "ringi" / "config.yaml"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(msgspec.json.encode({"roles": roles, **above}))  # JSON is YAML

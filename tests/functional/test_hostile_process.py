@@ -41,12 +41,15 @@ from ringi.usecases.tool_box import ToolBox
 from ringi.wiring.system import new_id
 from ringi.workspace.copy import WorkCopy, capture
 from ringi.workspace.copy_steps import stand_at
+from tests.fakes.model_server import ModelServer, Say
 from tests.fakes.people import SteppingClock
 from tests.fakes.processes import action as planned
 from tests.fakes.processes import plan as plan_of
 from tests.fakes.processes import process as process_with
 from tests.fakes.tools import KEY, ToldTools, ToolDesk, info, tool_desk
 from tests.functional.beside_desk import WALLS
+from tests.functional.role_desk import plan as step_plan
+from tests.functional.role_desk import role_desk
 from tests.unit.coordinator.process_desk import ScriptedAsker, ScriptedPerson
 from tests.unit.workspace.repositories import fingerprint
 
@@ -510,6 +513,32 @@ def test_a_revision_is_refused(case: str):
     suggestion = Suggestion(Reflection(), revision_of(found), by="model")
     assert isinstance(revise(process, suggestion, RevisionSettings(), RULES, "now"), Stuck)
     assert process.plan == before
+
+
+# ---------------------------------------------------------------------------- as configured
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "forbidden_tools": {"planning": {"security": {"forbidden_tools": ["R*"]}}},
+    "allowed_tools": {"planning": {"security": {"allowed_tools": ["list", "write"]}}},
+    "require_approval": {"planning": {"security": {"require_approval": ["r?n"]}}},
+    "never_send": {"context": {"never_send": ["*.csv"]}},
+    "no sandbox": {"with": {"sandbox": "off"}},
+}
+
+
+@pytest.mark.parametrize("case", SETTINGS)
+def test_a_role_runs_a_command_only_if_nothing_is_said_against_it(
+    case: str, monkeypatch: pytest.MonkeyPatch, first_commit: Path
+):
+    says = [Say({"run": ["touch app/made"], "note": "Finished."}), Say({})]
+    with role_desk(monkeypatch, first_commit) as desk, ModelServer(says) as server:
+        desk.environment = dict(server.environment())
+        desk.plan = step_plan(scope={"target_paths": ["app/"], "max_diff_lines": 40})
+        llm = {"base_url": f"{server.url}/v1"}
+        desk.configure(implementer={"model": "openai:gpt-5"}, llm=llm, **SETTINGS[case])
+        desk.work()
+        assert (desk.copy.tree / "app/made").exists() is (WALLS and case == "nothing")
 
 
 def test_the_table_is_long_enough():
