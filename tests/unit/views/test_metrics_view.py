@@ -1,0 +1,152 @@
+"""Metrics in words and on a page, whatever the ledger holds."""
+
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringi.domain.metrics import (
+    AgentFigures,
+    Basis,
+    Day,
+    Figure,
+    FigureName,
+    Group,
+    GroupName,
+    Metrics,
+    Reason,
+    TaskFigures,
+    Unit,
+)
+from ringi.text import in_language
+from ringi.views import metrics as words
+from ringi.views.metrics_page import page
+
+ENGLISH, JAPANESE = in_language("en"), in_language("ja")
+
+
+def figure(**changes: object) -> Figure:
+    fields = {"name": FigureName.REJECT_RATE, "unit": Unit.SHARE, "value": 0.25, "of": 4}
+    return Figure(**{**fields, "basis": Basis.DECISIONS, **changes})  # type: ignore[arg-type]
+
+
+def row(**changes: object) -> words.Row:
+    [found] = words.rows(Group(GroupName.PEOPLE, (figure(**changes),)))
+    return found
+
+
+@pytest.mark.req("PP-21")
+@pytest.mark.parametrize(
+    ("changes", "value"),
+    [
+        ({}, "25 %"),
+        ({"value": None}, "no data yet"),
+        ({"unit": Unit.SECONDS, "value": 1.26}, "1.3 s"),
+        ({"unit": Unit.SECONDS, "value": 59.0}, "59 s"),
+        ({"unit": Unit.SECONDS, "value": 125.0}, "2 min 5 s"),
+        ({"unit": Unit.SECONDS, "value": 3_900.0}, "1 h 5 min"),
+        ({"unit": Unit.SECONDS, "value": 300_000.0}, "3 days"),
+        ({"unit": Unit.SECONDS, "value": 90.0, "shown_in": "minutes"}, "1.5 minutes"),
+        ({"unit": Unit.SECONDS, "value": 90.0, "shown_in": "fortnights"}, "1 min 30 s"),
+        ({"unit": Unit.DOLLARS, "value": 0.0123}, "0.0123 USD"),
+        ({"unit": Unit.DOLLARS, "value": 12.3}, "12.30 USD"),
+        ({"unit": Unit.TOKENS, "value": 12_345.0}, "12,345"),
+        ({"unit": Unit.NUMBER, "value": 1.26}, "1.3"),
+    ],
+)
+def test_values_as_people_read_them(changes: dict[str, object], value: str):
+    assert str(row(**changes).value) == value
+
+
+@pytest.mark.req("PP-21")
+@pytest.mark.parametrize(
+    ("changes", "mark", "basis"),
+    [
+        ({"met": True, "target": "<30%"}, "✓", "decisions: 4"),
+        ({"met": False, "target": "<20%"}, "✗", "decisions: 4"),
+        ({"without": 2}, "·", "decisions: 4, not known: 2"),
+        ({"value": None, "of": 0, "without": 2}, "·", "not known: 2"),
+        ({"value": None, "of": 0}, "·", ""),
+        ({"value": None, "of": 0, "note": "the file is not there"}, "·", "the file is not there"),
+        ({"note": "2026-01-01 10:00"}, "·", "decisions: 4, 2026-01-01 10:00"),
+        ({"name": FigureName.TASK_COMPLETION_RATE, "without": 1}, "·", "decisions: 4, still open: 1"),
+        ({"name": FigureName.LLM_CALLS, "without": 1}, "·", "decisions: 4, not known of turns: 1"),
+    ],
+)
+def test_each_figure_has_a_mark_and_says_what_it_is_from(changes: dict[str, object], mark: str, basis: str):
+    found = row(**changes)
+    assert (found.mark, str(found.basis)) == (mark, basis)
+
+
+@pytest.mark.req("PP-21")
+def test_how_it_is_spread_or_what_it_is_made_of():
+    seconds = {"unit": Unit.SECONDS, "value": 2.0, "p90": 5.0}
+    assert str(row(**seconds, median=1.0).parts) == "median 1.0 s · 9 of 10 at most 5.0 s"
+    assert str(row(**seconds, median=2.0).parts) == "9 of 10 at most 5.0 s"
+    assert str(row(**seconds, median=2.0, of=1).parts) == ""
+    assert str(row(parts={"typed": 3, "signed": 1}).parts) == "typed 3 · signed 1"
+    assert row(parts={"typed": 3}, value=None).parts == ""
+
+
+def test_every_figure_group_and_unit_has_words_in_both_languages():
+    assert set(words.LABELS) == set(FigureName)
+    assert set(words.GROUPS) == set(GroupName)
+    for basis in Basis:
+        assert str(row(basis=basis).basis)
+    for label in [*words.LABELS.values(), *words.GROUPS.values()]:
+        assert JAPANESE(label) != ENGLISH(label), label
+
+
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=y>&\x1b]0;x\x07\u202e'
+
+
+def metrics(text: str, number: float = 1.0) -> Metrics:
+    task = TaskFigures(
+        task=text, began_at=text, size=text, outcome=text, revisions=0, planning_sec=number,
+        execution_sec=0.0, reflection_sec=2.0, calls=1, input_tokens=5, output_tokens=1, material_tokens=9,
+        dollars=None,
+    )  # fmt: skip
+    own = figure(measure=text, calculation=text, note=text, parts={text: number})
+    agent = AgentFigures(agent=text, plans=1, approved=1, rejected=0, undone=0, hunks=0, dropped=0, edited=0)
+    return Metrics(
+        created_at=text, since=text, events=3, groups=(Group(GroupName.PEOPLE, (own,)),),
+        agents=(agent,),
+        reasons=(Reason(text, text, text),), tasks=(task,) * 3,
+        days=(Day(day=text, approved=2, granted=1, rejected=1, undone=0),),
+    )  # fmt: skip
+
+
+@pytest.mark.req("PP-21")
+def test_hostile_text_stays_text_on_the_page():
+    written = page(metrics(HOSTILE), ENGLISH)
+    assert not re.search(r"<(script|img|a|link|iframe|object)\b", written)
+    assert not re.search(r"<[^>]*\son\w+=", written)
+    assert "&lt;script&gt;" in written
+    assert "\x1b" not in written
+    assert "\u202e" not in written
+
+
+@pytest.mark.req("PP-21")
+def test_the_page_loads_nothing_and_runs_nothing():
+    written = page(metrics("2026-01-01T00:00"), JAPANESE)
+    assert "default-src 'none'" in written
+    assert not re.search(r"https?://|@import|url\(|javascript:", written)
+    assert '<html lang="ja">' in written
+    assert "人の判断" in written
+
+
+@pytest.mark.req("PP-21")
+@given(st.floats(0, 1e12), st.text(max_size=40))
+def test_plots_stay_in_their_frame(number: float, text: str):
+    written = page(metrics(text, number), ENGLISH)
+    plots = re.findall(r"<svg.*?</svg>", written, re.DOTALL)
+    assert len(plots) == 3  # time, tokens, decisions
+    for plot in plots:
+        for bar in ET.fromstring(plot).iter("rect"):  # our own
+            x, y, wide, high = (float(bar.attrib[name]) for name in ("x", "y", "width", "height"))
+            assert x >= 0
+            assert y >= 0
+            assert x + wide <= 720
+            assert y + high <= 180
