@@ -1,9 +1,12 @@
 """Spans of real commands, at a receiver that decodes them; and receivers that do not work."""
 
 import json
+import os
 import re
+import signal
 import socket
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,9 @@ import pytest
 
 from tests.fakes.model_server import ModelServer, Request
 from tests.fakes.trace_receiver import Answers, Hangs, TraceReceiver
-from tests.functional.desk import Desk
+from tests.functional.desk import RINGI, Desk
+from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step
+from tests.functional.run_desk import project as a_project
 from tests.functional.test_outline import FILES, PLAN, REQUEST, model
 
 MARKER = "mauve-okapi"
@@ -108,6 +113,43 @@ def test_an_untrusted_project_cannot_turn_it_on(project: Path, desk: Desk, tmp_p
         known = receiver.environment() | {"RINGI_MODEL": model(tmp_path / "model", PLAN)}
         assert desk.process("outline", REQUEST, **known).returncode == 0
     assert not receiver.asked
+
+
+@pytest.mark.req("PP-22")
+def test_the_doctor_says_why_nothing_would_be_sent(desk: Desk):
+    words = "! tracing.enabled is on, but no variable says where to send spans"
+    assert words in desk.run("doctor", **TRACED).stdout
+    assert words in desk.run("doctor", **TRACED, OTEL_EXPORTER_OTLP_ENDPOINT="").stdout
+    named = desk.run("doctor", **TRACED, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:4318").stdout
+    assert "tracing" not in named
+    assert "tracing" not in desk.run("doctor").stdout
+
+
+@pytest.mark.req("PP-22")
+def test_a_run_that_is_killed_and_continued_is_one_trace(monkeypatch: pytest.MonkeyPatch):
+    with at_home(monkeypatch) as base, TraceReceiver() as receiver:
+        go = base / "roles" / "go"
+        waits = f"if [ ! -e {go} ]; then sleep 1000; fi; echo 'It adds.' >> README.md"
+        desk = RunDesk(a_project(base / "project"), implementer=by_step(FIX, waits))
+        desk.start(a_plan(a_step(1), a_step(2, scope={"target_paths": ["README.md"]})))
+        variables = TRACED | receiver.environment() | {"OTEL_BSP_SCHEDULE_DELAY": "10"}
+        command = [*RINGI, "continue", desk.run_id]
+        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        killed = subprocess.Popen(command, cwd=desk.root, env={**os.environ, **variables}, **quiet)
+        try:
+            while not receiver.named("gate unit") and killed.poll() is None:
+                time.sleep(0.05)
+        finally:
+            killed.kill()
+        assert killed.wait() == -signal.SIGKILL
+        assert not receiver.named("ringi.run")
+        go.touch()
+        assert Desk(desk.root).process("continue", desk.run_id, **variables).returncode == 3
+    root = receiver.one("ringi.run")
+    assert {span.trace_id for span in receiver.spans} == {root.trace_id}
+    steps = [span.attributes["ringi.step.id"] for span in receiver.named("invoke_agent implementer")]
+    assert steps == ["S01", "S02"]
+    assert receiver.parent(receiver.named("invoke_agent implementer")[1]) == root
 
 
 TEXT = {"RINGI_LOGS_FORMAT": "text"}

@@ -6,6 +6,7 @@ from ringi.ports.tools import ServerState
 from ringi.store.moved import MovedLedger
 from ringi.usecases.doctor import Configuration, Doctor
 from ringi.wiring.config import load
+from ringi.wiring.telemetry import tracing_lacks
 from ringi.wiring.tools import server_tools
 from ringi.workspace.places import places_of
 
@@ -17,7 +18,8 @@ def doctor_of(root: Path, environment: Mapping[str, str]) -> Doctor:
     def configuration() -> Configuration:
         loaded = load(root, environment)
         untrusted = loaded.trust is not None and not loaded.trust.trusted
-        return Configuration(len(loaded.files), loaded.notes, untrusted)
+        lacks = tracing_lacks(loaded.config, environment)
+        return Configuration(len(loaded.files), loaded.notes, untrusted, lacks)
 
     def servers() -> tuple[ServerState, ...]:
         config = load(root, environment).config

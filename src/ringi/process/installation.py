@@ -7,9 +7,10 @@ from importlib.util import find_spec
 from typing import Final
 
 EXTRAS: Final = {
-    "models": ("pydantic-ai-slim[anthropic,openai]",),
+    "models": ("cryptography>=45", "pydantic-ai-slim[anthropic,openai]"),
     "mcp": ("mcp>=2",),
     "graph": ("tree-sitter>=0.25.2,<0.26", "tree-sitter-language-pack==0.13.*"),
+    "otel": ("opentelemetry-exporter-otlp-proto-http>=1.38", "opentelemetry-sdk>=1.38"),
 }
 """As in pyproject.toml: by their own names, so that no registry has to know ours."""
 

@@ -101,7 +101,8 @@ class Closing(logging.Handler):
         self._done = threading.Event()
         logging.getLogger("opentelemetry").addHandler(self)
         # Started now: no thread can be started once the interpreter shuts down.
-        threading.Thread(target=self._close, name="ringi-spans", daemon=True).start()
+        self.thread = threading.Thread(target=self._close, name="ringi-spans", daemon=True)
+        self.thread.start()
         atexit.register(self.at_exit)
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -64,9 +64,9 @@ class OtelSpans:
         self._shown = shown
         self._namespace = namespace
         self._outside = _outside(environment)
-        self._roots: list[trace.Span] = []
-        """Those that are open: parallel actions run in threads, which do not inherit a context."""
-        self._lock = threading.Lock()
+        self._turn = 0
+        """The thread of the turn that is open, and its open spans: other threads do not inherit a context."""
+        self._around: list[trace.Span] = []
 
     @contextmanager
     def span(
@@ -80,7 +80,7 @@ class OtelSpans:
             return
         with _within(_left_out, False):
             kind = SpanKind.CLIENT if outward else SpanKind.INTERNAL
-            with self._open(name, attributes, self._parent(), kind) as (_, span):
+            with self._open(name, attributes, self._parent(), kind) as span:
                 yield span
 
     @contextmanager
@@ -88,23 +88,21 @@ class OtelSpans:
         own = _own_trace(self._namespace, subject_id)
         links = [Link(own)] if self._outside else []
         context = self._outside or Context()
-        with (
-            _within(_trace_id, own.trace_id),
-            self._open(name, attributes, context, SpanKind.INTERNAL, links) as (raw, span),
-        ):
-            with self._lock:
-                self._roots.append(raw)
-            try:
+        before, self._turn = self._turn, threading.get_ident()
+        try:
+            with (
+                _within(_trace_id, own.trace_id),
+                self._open(name, attributes, context, SpanKind.INTERNAL, links) as span,
+            ):
                 yield span
-            finally:
-                with self._lock:
-                    self._roots.remove(raw)
+        finally:
+            self._turn = before
 
     def _parent(self) -> Context | None:
         if trace.get_current_span().get_span_context().is_valid:
             return None
-        with self._lock:
-            return trace.set_span_in_context(self._roots[-1]) if self._roots else self._outside
+        around = self._around[-1:]  # another thread may end one meanwhile
+        return trace.set_span_in_context(around[0]) if around else self._outside
 
     @contextmanager
     def _open(
@@ -114,7 +112,7 @@ class OtelSpans:
         context: Context | None,
         kind: SpanKind,
         links: Sequence[Link] = (),
-    ) -> Iterator[tuple[trace.Span, "_Span"]]:
+    ) -> Iterator[Span]:
         with self._tracer.start_as_current_span(
             visible(self._shown.mask(name))[:_LONGEST],
             context,
@@ -125,11 +123,17 @@ class OtelSpans:
         ) as raw:
             span = _Span(raw, self._shown)
             span.note(attributes)
+            inherited = threading.get_ident() == self._turn
+            if inherited:
+                self._around.append(raw)
             try:
-                yield raw, span
+                yield span
             except BaseException as error:
                 span.failed(error.code if isinstance(error, RingiError) else type(error).__name__)
                 raise
+            finally:
+                if inherited:
+                    self._around.remove(raw)
 
 
 _PHASES: Final = frozenset(Phase)

@@ -54,6 +54,8 @@ class Configuration(NamedTuple):
     notes: tuple[Text, ...]
     untrusted: bool
     """The project names commands or signers that nobody trusted."""
+    tracing_lacks: tuple[Text, str] | None = None
+    """Why no spans are sent although they should be, and what to do."""
 
 
 TakeCopy = Callable[[OpenWorkspace, WorkCopy], Text]
@@ -140,6 +142,8 @@ class Doctor:
         if found.untrusted:
             text = Text("the project names commands or signers that nobody trusted")
             yield Finding(Mark.NOTE, text, "ringi trust")
+        if found.tracing_lacks:
+            yield Finding(Mark.NOTE, *found.tracing_lacks)
         try:
             yield from _of_servers(self._servers())
         except RingiError as error:

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from ringi.ports.telemetry import NO_SPANS, Component, Level, ProcessLog, Span, Spans, Telemetry
+from ringi.process.installation import extending_command
 from ringi.store.process_log import LogSettings, ProcessLogFile
+from ringi.text import Text
 from ringi.wiring.models import mask_of
 
 if TYPE_CHECKING:
@@ -62,6 +65,18 @@ def has_receiver(environment: Mapping[str, str]) -> bool:
     return exporter != "none" and bool(exporter or any(environment.get(name) for name in _ENDPOINTS))
 
 
+def tracing_lacks(config: Config, environment: Mapping[str, str]) -> tuple[Text, str] | None:
+    """Why nothing is sent although `tracing.enabled` is on, and what to do."""
+    if not config.tracing.enabled or environment.get("OTEL_SDK_DISABLED"):
+        return None
+    if not has_receiver(environment):
+        words = Text("tracing.enabled is on, but no variable says where to send spans")
+        return words, f"export {_ENDPOINTS[1]}=http://127.0.0.1:4318"
+    if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
+        return Text("tracing.enabled is on, but OpenTelemetry is not installed"), extending_command("otel")
+    return None
+
+
 def _spans(
     config: Config, environment: Mapping[str, str], mask: Mask, namespace: str, log: ProcessLog
 ) -> Spans:
@@ -74,7 +89,7 @@ def _spans(
 
         provider = provider_of(environment, problem)
     except ImportError:
-        problem("OpenTelemetry is not installed; install ringi with the extra otel")
+        problem(f"OpenTelemetry is not installed. Install it with: {extending_command('otel')}")
         return NO_SPANS
     except (ValueError, TypeError, AttributeError, RuntimeError, OSError) as error:
         problem(str(error))  # a variable that the SDK does not understand

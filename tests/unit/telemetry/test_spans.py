@@ -67,13 +67,15 @@ def sending(receiver: TraceReceiver, *, content: bool = False, **variables: str)
 
 
 @pytest.fixture(autouse=True)
-def ended() -> Iterator[None]:
-    """What would happen at the end of the process."""
+def ended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What would happen at the end of the process; no thread is left behind."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.5")
     yield
     logger = logging.getLogger("opentelemetry")
     logger.addHandler(logging.NullHandler())
     for handler in [one for one in logger.handlers if isinstance(one, Closing)]:
         handler.at_exit()
+        handler.thread.join(10)
         logger.removeHandler(handler)
 
 
@@ -162,14 +164,16 @@ def test_parallel_actions_are_below_the_run(receiver: TraceReceiver):
             with spans.span(Phase.EXECUTE_ACTION), tool_call(spans, "read"):
                 pass
 
-        with spans.root("ringi.run", RUN):
+        with spans.root("ringi.run", RUN), spans.span("invoke_agent implementer"):
             threads = [threading.Thread(target=act) for _ in range(4)]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
     calls = receiver.named("execute_tool read")
-    assert [receiver.above(call) for call in calls] == [["execution.execute_action", "ringi.run"]] * 4
+    assert [receiver.above(call) for call in calls] == [
+        ["execution.execute_action", "invoke_agent implementer", "ringi.run"]
+    ] * 4
     assert {span.trace_id for span in receiver.spans} == {receiver.one("ringi.run").trace_id}
 
 
@@ -373,9 +377,9 @@ def test_the_standard_variables_count(receiver: TraceReceiver, monkeypatch: pyte
     ],
 )
 def test_a_variable_that_makes_no_sense_fails_nothing(
-    name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, value: str, receiver: TraceReceiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    environment = SOMEWHERE | {name: value}
+    environment = receiver.environment() | {name: value}
     for told in environment.items():
         monkeypatch.setenv(*told)
     spans = spans_of(tmp_path, ON, environment)
