@@ -204,7 +204,8 @@ def _brought(facts: SessionFacts) -> Iterator[Text]:
     if facts.agent_brings and facts.model.startswith(CACHE):
         yield Text("This design was approved before, for a similar request.")
     elif facts.agent_brings:
-        yield Text("This design, its questions and its options are the agent's words.")
+        who = facts.model or str(Text("the agent"))
+        yield Text("This design, its questions and its options are the words of {who}.", who=who)
     for finding in facts.findings:
         yield Text("Found, not checked: {finding}", finding=finding)
 

@@ -268,7 +268,9 @@ def agent_lines(events: Iterable[LoggedEvent]) -> Iterator[Line]:
     if done.began:
         yield prose(Text("An agent began this session; its instruction was not typed here."), Style.WARNING)
     if done.brought:
-        words = Text("Questions, options or the design are the agent's own; no model of yours wrote them.")
+        words = Text(
+            "The role planner or an agent brought the questions, options or the design: read closely."
+        )
         yield prose(words, Style.WARNING)
     if done.answers:
         words = Text("Answers and decisions given by an agent, not typed here: {count}", count=done.answers)
