@@ -367,7 +367,7 @@ class Loop:
             tools=self.tools, place=self.place, outside=self.person,
             reflection=ReflectionEngine(reflection), rules=rules,
         )  # fmt: skip
-        return ExecutionCoordinator(services, self.task).execute_with_planning()
+        return ExecutionCoordinator(services).execute_with_planning(self.task)
 
     def records(self) -> tuple[ActionRecord, ...]:
         return self.ledger.actions(self.task.process_id)
