@@ -5,11 +5,14 @@ from typing import Final
 
 from msgspec import UNSET, UnsetType
 
+from ringi.domain import codec
 from ringi.domain.approval import Act, FileChange
 from ringi.domain.base import Document, Versioned
-from ringi.domain.plan import SpecKind
+from ringi.domain.plan import ActionSpec, SpecKind
 
 _LONGEST_REASON: Final = 200
+STARTED: Final = frozenset([SpecKind.RUN, SpecKind.CALL])
+"""Kinds that are recorded before they start: what they do is not known in advance."""
 
 
 class OpStatus(StrEnum):
@@ -37,7 +40,7 @@ class FileOpOutcome(Document, frozen=True):
 
 
 class Step(Document, frozen=True):
-    """A step between the files: a command or a read."""
+    """A step between the files: a command, a call or a read."""
 
     unit: int
     """Its place among the units of files."""
@@ -45,14 +48,23 @@ class Step(Document, frozen=True):
     kind: SpecKind
     path: str = ""
     argv: tuple[str, ...] = ()
+    """Of a call its tool and its arguments as JSON."""
     timeout_sec: int = 0
     optional: bool = False
     sandboxed: bool | UnsetType = UNSET
     """As it was approved."""
+    tool_digest: str | UnsetType = UNSET
+
+
+def words_of(spec: ActionSpec) -> tuple[str, ...]:
+    """What a command or a call starts."""
+    if spec.kind is SpecKind.CALL:
+        return spec.tool or "", codec.canonical(spec.arguments or {}).decode()
+    return spec.argv
 
 
 class CommandStart(Versioned, frozen=True, kw_only=True):
-    """Recorded before a command starts. Without a recorded end, nobody knows what it did."""
+    """Recorded before a command or a call starts. Without a recorded end, nobody knows what it did."""
 
     execution_id: str
     plan_id: str

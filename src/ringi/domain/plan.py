@@ -100,6 +100,7 @@ class ActionSpec(Document, frozen=True, omit_defaults=True):
     timeout_sec: int | None = None
     tool: str | None = None
     arguments: Mapping[str, Any] | None = None
+    tool_digest: str | None = None  # of the tool as it was proposed: another one is not called
 
 
 class FileState(Document, frozen=True):
@@ -426,8 +427,7 @@ def selected(specs: tuple[ActionSpecExt, ...], selection: SpecSelection) -> tupl
     return tuple(spec for spec in specs if spec.id in wanted)
 
 
-def only_reads(specs: Sequence[ActionSpecExt]) -> bool:
-    """Whether nothing in it needs an approval."""
+def only_reads(specs: Sequence[ActionSpecExt]) -> bool:  # nothing in it needs an approval
     return bool(specs) and all(spec.base.kind in ONLY_READING for spec in specs)
 
 

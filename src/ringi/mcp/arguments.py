@@ -217,9 +217,10 @@ SPEC_FIELDS: Final = {
     "group": "Specs with the same name are done wholly or not at all, and selected together.",
     "target": "move: the new path.",
     "argv": "run: the program and its arguments. No shell.",
-    "timeout_sec": "run: the most seconds it may take; then it is ended.",
-    "tool": "call: the outside tool.",
+    "timeout_sec": "run, call: the most seconds it may take; then it is ended.",
+    "tool": "call: the outside tool, <server>_<tool>.",
     "arguments": "call: what the tool is given.",
+    "tool_digest": "call: set by ringi.",
 }
 SPEC_EXAMPLES: Final[list[dict[str, Any]]] = [
     {"kind": "create", "path": "src/new.py", "content": "VALUE = 1\n"},
@@ -235,7 +236,7 @@ SPEC_EXAMPLES: Final[list[dict[str, Any]]] = [
     {"kind": "read", "path": "pyproject.toml"},
     {"kind": "analyze", "path": "src"},
     {"kind": "run", "argv": ["make", "test"], "timeout_sec": 300},
-    {"kind": "call", "tool": "tracker.close", "arguments": {"issue": 7}},
+    {"kind": "call", "tool": "tracker_close", "arguments": {"issue": 7}},
 ]
 
 

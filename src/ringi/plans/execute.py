@@ -70,7 +70,7 @@ def execute(services: Services, plan_id: str, *, leaves: bool = False) -> Execut
         if approval is None:
             require_free(services, stored, leaves=leaves)
         specs = _remaining(services, record, approval)
-        _require_runnable(stored, specs, cut_off(services, record.executions))
+        _require_runnable(services, stored, specs, cut_off(services, record.executions))
         if why := refused_danger(services, lambda: stored.document, specs):
             raise InvalidSpecs(plan=f"p{stored.number}", issues=why)
         planned = stored.document.state.planned_checks
@@ -182,7 +182,7 @@ def _remaining(
 
 
 def _require_runnable(
-    stored: StoredPlan, specs: Sequence[ActionSpecExt], commands: Sequence[StoredCommand]
+    services: Services, stored: StoredPlan, specs: Sequence[ActionSpecExt], commands: Sequence[StoredCommand]
 ) -> None:
     name = f"p{stored.number}"
     unknown = {command.start.spec_id: command for command in commands}
@@ -190,7 +190,7 @@ def _require_runnable(
         if spec.id in unknown:
             command = " ".join(unknown[spec.id].start.argv)
             raise UnknownCommand(plan=name, spec=spec.id, command=command)
-        if spec.base.kind is SpecKind.CALL and not spec.base.optional:
+        if spec.base.kind is SpecKind.CALL and services.tools is None and not spec.base.optional:
             raise NoTool(plan=name, spec=spec.id, tool=spec.base.tool or "")
 
 

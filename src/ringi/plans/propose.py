@@ -41,6 +41,7 @@ from ringi.errors import (
     Superseded,
     UnfitSpecs,
 )
+from ringi.plans.calls import bound, with_misfits
 from ringi.plans.commit_message import proper_message
 from ringi.plans.effects import MERGEABLE
 from ringi.plans.merge import MergedSpecs
@@ -49,7 +50,7 @@ from ringi.plans.preview import paths_of, render_now
 from ringi.plans.reading import without_lines
 from ringi.plans.renames import with_renames
 from ringi.plans.services import Services
-from ringi.plans.validate import Basis, SeenBefore, Since, Validated, validate
+from ringi.plans.validate import Basis, SeenBefore, Since, Validated, validate, with_problems
 from ringi.policy.risk import score
 from ringi.ports import NewEvent, StoredPlan
 from ringi.workspace.tree import Tree, TreeAsSeen
@@ -182,8 +183,9 @@ def propose_specs(
     """`merged` says what they were merged with."""
     document = new_plan(services, content, proposer=proposer, **remarks._asdict())
     basis, since = (merged.basis, merged.since) if merged else ({}, {})
-    specs = with_renames(specs, services.tree, services.rules, basis)
+    specs, wrong = bound(services, with_renames(specs, services.tree, services.rules, basis))
     validated = validate(specs, services.tree, services.rules, basis, since, actor=actor)
+    validated = with_misfits(validated, wrong)
     validated = permitted(services, lambda: document, validated)
     if validated.problems:
         raise UnfitSpecs(why=validated.problems[0])
@@ -220,8 +222,9 @@ def set_specs(
     tree = as_seen(services.tree, basis, seen) if services.run_id else services.tree
     if not from_model:  # which counts them
         specs = with_renames(specs, tree, services.rules, basis)
+    specs, wrong = bound(services, specs)
     author = author_of(services, plan_id, actor)
-    validated = validate(specs, tree, services.rules, basis, since, actor=author)
+    validated = with_misfits(validate(specs, tree, services.rules, basis, since, actor=author), wrong)
     validated = without_lines(services, validated)
     validated = permitted(services, lambda: services.store.plan(plan_id).document, validated)
     if keep_good and not validated.report.ok and services.store.plan(plan_id).document.state.action_specs:
@@ -256,10 +259,7 @@ def set_specs(
 def permitted(services: Services, document: Callable[[], PlanDocument], validated: Validated) -> Validated:
     """With what is wrong if one of those who ask for it may not."""
     why = refused_danger(services, document, validated.report.normalized)
-    if why is None:
-        return validated
-    report = msgspec.structs.replace(validated.report, ok=False, issues=(*validated.report.issues, str(why)))
-    return validated._replace(report=report, problems=(*validated.problems, why))
+    return validated if why is None else with_problems(validated, [why])
 
 
 def as_seen(tree: Tree, basis: Basis, seen: Mapping[str, bytes]) -> Tree:

@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 
 from ringi.domain.approval import FileChange
-from ringi.domain.execution import ExecutionIntent, ExecutionResult, OpStatus, Step
-from ringi.domain.plan import FileState, SpecKind
+from ringi.domain.execution import STARTED, ExecutionIntent, ExecutionResult, OpStatus, Step
+from ringi.domain.plan import FileState
 from ringi.plans.executor import Progress, Stages, record, settle
 from ringi.plans.place import run_of
 from ringi.plans.services import Services
@@ -70,8 +70,8 @@ class Recovery:
         return places[last.spec_id], last.done
 
     def _step(self, intent: ExecutionIntent, step: Step, progress: Progress, *, go_on: bool) -> bool:
-        """Starts no command; the rest runs when somebody executes the plan again."""
-        if step.kind is not SpecKind.RUN:
+        """Starts no command and calls nothing; the rest runs when somebody executes the plan again."""
+        if step.kind not in STARTED:
             return self._read(intent, step, progress) if go_on else False
         outcome = outcome_of(step, self._services.store.commands(intent.id))
         progress.stepped(outcome)

@@ -7,6 +7,8 @@ from ringi.approvals.permits import Permits
 from ringi.ports.telemetry import SILENT, Telemetry
 
 if TYPE_CHECKING:  # only names of types
+    from contextlib import AbstractContextManager
+
     from ringi.domain.plan import PlannedChecks
     from ringi.domain.prompt import Budget
     from ringi.policy.risk import Thresholds
@@ -24,6 +26,7 @@ if TYPE_CHECKING:  # only names of types
         WorkspaceLock,
     )
     from ringi.ports.provenance import Repository
+    from ringi.ports.tools import OutsideTools
     from ringi.workspace.snapshot import Snapshots
     from ringi.workspace.tree import Tree
 
@@ -73,6 +76,8 @@ class Services(NamedTuple):
     """Marks secrets in what is kept."""
     code: Callable[[], CodeContext]
     """Reads what a model is shown of the project."""
+    tools: Callable[[], AbstractContextManager[OutsideTools]] | None = None
+    """Of the configured servers, which start when one is needed. None if there are none. Raises NoExtra."""
     commits: Callable[[], Commits] | None = None
     """None if nothing can be committed."""
     repository: Callable[[], Repository | None] = lambda: None

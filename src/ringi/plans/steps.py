@@ -1,13 +1,16 @@
-"""Commands and reads: what a plan does between its files.
+"""Commands, calls and reads: what a plan does between its files.
 
-A command is recorded before it starts and after it ended. After a crash in between nobody knows what it did,
-so a command without an end is never run again automatically.
+A command or a call is recorded before it starts and after it ended. After a crash in between nobody knows
+what it did, so one without an end is never started again automatically.
 """
 
 import contextlib
 import shlex
+import time
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Final
+
+from msgspec import UNSET, UnsetType
 
 from ringi.domain.approval import FileChange
 from ringi.domain.codec import digest
@@ -21,8 +24,10 @@ from ringi.domain.execution import (
     Step,
 )
 from ringi.domain.plan import FileState, SpecKind
+from ringi.domain.process import ErrorKind
 from ringi.domain.project_state import LINK_MODE, StateFile
 from ringi.errors import Interrupted, PathRefused, RingiError, StorageFailed
+from ringi.plans.calls import decoded, refusal
 from ringi.plans.effects import mode_after
 from ringi.plans.reading import kept
 from ringi.plans.services import Services
@@ -34,6 +39,7 @@ if TYPE_CHECKING:  # only a plan with a command needs it
 
 _NOT_FOUND: Final = 127
 _INTERRUPTED: Final = 130
+_TOOL_FAILED: Final = 1
 _PLAIN: Final = "0644"
 _NO_TOOLS: Final = Text("no outside tool can be called here")
 _OTHER_SANDBOX: Final = Text(
@@ -46,12 +52,12 @@ def take_step(
     services: Services, intent: ExecutionIntent, step: Step, done: Collection[int]
 ) -> FileOpOutcome:
     """`done` are the units of files carried out before it."""
+    if step.kind is SpecKind.CALL:
+        return _call(services, intent, step, done)
     return _run(services, intent, step, done) if step.kind is SpecKind.RUN else read(services, step)
 
 
 def read(services: Services, step: Step) -> FileOpOutcome:
-    if step.kind is SpecKind.CALL:
-        return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(_NO_TOOLS))
     try:
         text = services.analyse(step.path) if step.kind is SpecKind.ANALYZE else _content(services, step.path)
     except RingiError as error:
@@ -75,6 +81,24 @@ def _run(services: Services, intent: ExecutionIntent, step: Step, done: Collecti
         return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(error))
     if sandboxed != bool(step.sandboxed):
         return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(_OTHER_SANDBOX))
+    start = _begun(services, intent, step, done, before, sandboxed=sandboxed)
+    ran, interrupted = _ran(services, step)
+    _finish(services, start, ran, _Difference(snapshots, before))
+    if interrupted:
+        # Recorded first: nothing more will be known about the command.
+        raise Interrupted
+    return outcome_of(step, services.store.commands(intent.id))
+
+
+def _begun(
+    services: Services,
+    intent: ExecutionIntent,
+    step: Step,
+    done: Collection[int],
+    before: "Snapshot",
+    *,
+    sandboxed: bool,
+) -> CommandStart:
     start = CommandStart(
         execution_id=intent.id,
         plan_id=intent.plan_id,
@@ -86,11 +110,34 @@ def _run(services: Services, intent: ExecutionIntent, step: Step, done: Collecti
         done=tuple(sorted(done)),
     )
     _log(services, intent.plan_id, EventKind.COMMAND_STARTED, start)
-    ran, interrupted = _ran(services, step)
-    _finish(services, start, ran, _Difference(snapshots, before))
-    if interrupted:
-        # Recorded first: nothing more will be known about the command.
-        raise Interrupted
+    return start
+
+
+def _call(services: Services, intent: ExecutionIntent, step: Step, done: Collection[int]) -> FileOpOutcome:
+    """If it is interrupted or not answered, it has no end: nobody knows what it did."""
+    snapshots = services.snapshots()
+    try:
+        if services.tools is None:
+            raise PathRefused(path=step.path, why=_NO_TOOLS)
+        with services.tools() as tools:
+            if why := refusal(tools, step):
+                return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(why))
+            before = snapshots.take()
+            start = _begun(services, intent, step, done, before, sandboxed=False)
+            tool, arguments = step.argv
+            began = time.monotonic()
+            result = tools.call_approved(tool, decoded(arguments), step.timeout_sec)
+    except Interrupted:
+        raise
+    except RingiError as error:
+        return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(error))
+    if result.error is ErrorKind.UNKNOWN_OUTCOME:
+        why = Text("{why}, and nobody knows whether it was done", why=services.mask(result.message))
+        return FileOpOutcome(step.spec_id, step.path, OpStatus.UNKNOWN, str(why))
+    said = result.text or result.message
+    code = 0 if result.error is None else _TOOL_FAILED
+    ran = Ran(code, said, cut=result.cut, timed_out=False, duration_sec=time.monotonic() - began)
+    _finish(services, start, ran, _Difference(snapshots, before), (f"call {tool}",))
     return outcome_of(step, services.store.commands(intent.id))
 
 
@@ -137,7 +184,14 @@ class _Difference:
         return {file.path: data for file, data in found}
 
 
-def _finish(services: Services, start: CommandStart, ran: Ran, difference: _Difference) -> None:
+def _finish(
+    services: Services,
+    start: CommandStart,
+    ran: Ran,
+    difference: _Difference,
+    outside: tuple[str, ...] = (),
+) -> None:
+    """`outside` names what was changed elsewhere, if anything was."""
     effects: list[FileChange] = []
     contents: dict[str, bytes] = {}
     try:
@@ -165,7 +219,7 @@ def _finish(services: Services, start: CommandStart, ran: Ran, difference: _Diff
         duration_sec=round(ran.duration_sec, 3),
         ended_at=services.clock.now(),
         effects=tuple(effects),
-        beyond=beyond,
+        beyond=(*beyond, *outside) if ran.exit_code == 0 else beyond,
     )
     end_command(services, end, contents)
 
@@ -221,15 +275,19 @@ def outcome_of(step: Step, commands: tuple[StoredCommand, ...]) -> FileOpOutcome
     if end is None:
         return FileOpOutcome(step.spec_id, step.path, OpStatus.UNKNOWN, str(_UNKNOWN))
     status = OpStatus.DONE if end.succeeded else OpStatus.FAILED
-    detail = "" if end.succeeded else str(_failure(end))
-    code = 0 if end.exit_code is None else end.exit_code
+    detail = "" if end.succeeded else str(_failure(step, end))
+    code: int | UnsetType = 0 if end.exit_code is None else end.exit_code
+    if step.kind is SpecKind.CALL:
+        code = UNSET
     return FileOpOutcome(step.spec_id, step.path, status, detail, code, end.output)
 
 
 _UNKNOWN: Final = Text("it was started, and nobody knows how it ended")
 
 
-def _failure(end: CommandEnd) -> Text:
+def _failure(step: Step, end: CommandEnd) -> Text:
+    if step.kind is SpecKind.CALL and end.exit_code:
+        return Text("the call failed")
     if end.timed_out:
         return Text("its time was up after {seconds} seconds", seconds=end.duration_sec)
     if end.exit_code is None:

@@ -215,6 +215,14 @@ def _back(services: Services, stored: StoredPlan, approval: Approval | None = No
             raise NothingToUndo(why=Text("plan {plan} was not carried out", plan=name))
         if history.unknown:
             raise EffectsUnknown(plan=name, commands=", ".join(history.unknown))
+        if history.beyond:
+            what = ", ".join(history.beyond)
+            raise NothingToUndo(
+                why=Text(
+                    "what it did cannot be brought back from here ({what}); undo it where it was done",
+                    what=what,
+                )
+            )
         if stored.document.state.executions[-1].kind != Act.UNDO:
             raise NothingToUndo(why=Text("plan {plan} changed nothing", plan=name))
         raise NothingToUndo(why=Text("plan {plan} is undone already", plan=name))

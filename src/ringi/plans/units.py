@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec import UNSET, UnsetType
 
 from ringi.domain.approval import Act, FileChange
-from ringi.domain.execution import ExecutionIntent, Step
+from ringi.domain.execution import ExecutionIntent, Step, words_of
 from ringi.domain.plan import CHANGING, ActionSpecExt
 
 
@@ -55,7 +55,17 @@ def _changes(specs: Sequence[ActionSpecExt], unit: int) -> list[FileChange]:
 def _step(spec: ActionSpecExt, unit: int, sandboxed: bool | UnsetType) -> Step:  # as approved
     base = spec.base
     seconds = base.timeout_sec or 0
-    return Step(unit, spec.id, base.kind, base.path, base.argv, seconds, base.optional, sandboxed)
+    return Step(
+        unit,
+        spec.id,
+        base.kind,
+        base.path,
+        words_of(base),
+        seconds,
+        base.optional,
+        sandboxed,
+        base.tool_digest or UNSET,
+    )
 
 
 def units_of(changes: Sequence[FileChange]) -> list[Unit]:

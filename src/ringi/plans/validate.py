@@ -54,7 +54,7 @@ _FIELDS: Final = {
     SpecKind.READ: frozenset[str](),
     SpecKind.ANALYZE: frozenset[str](),
     SpecKind.RUN: frozenset(["argv", "timeout_sec"]),
-    SpecKind.CALL: frozenset(["tool", "arguments"]),
+    SpecKind.CALL: frozenset(["tool", "arguments", "timeout_sec", "tool_digest"]),
 }
 _FOREIGN: Final = {
     kind: tuple(
@@ -76,7 +76,7 @@ _MOST_WORDS: Final = 10_000
 def normalised(spec: ActionSpec, timeout_sec: int) -> ActionSpec:
     """The spec as stored: paths in normal form, every default made explicit, because defaults can change.
 
-    `timeout_sec` is for a command that names none.
+    `timeout_sec` is for a command or a call that names none.
     """
     for name, default in _FOREIGN[spec.kind]:
         if getattr(spec, name) != default:
@@ -89,8 +89,10 @@ def normalised(spec: ActionSpec, timeout_sec: int) -> ActionSpec:
         return msgspec.structs.replace(spec, target="/".join(normalise(spec.target or "")))
     if spec.kind is SpecKind.RUN:
         return _command(spec, timeout_sec)
-    if spec.kind is SpecKind.CALL and not (spec.tool or "").strip():
-        raise Invalid(Text("it names no tool"))
+    if spec.kind is SpecKind.CALL:
+        if not (spec.tool or "").strip():
+            raise Invalid(Text("it names no tool"))
+        return _limited(spec, timeout_sec)
     return spec
 
 
@@ -103,6 +105,10 @@ def _command(spec: ActionSpec, timeout_sec: int) -> ActionSpec:
         raise Invalid(Text("it has no command"))
     if len(spec.argv) > _MOST_WORDS or any("\0" in word for word in spec.argv):
         raise Invalid(Text("its command cannot be run by any system"))
+    return _limited(spec, timeout_sec)
+
+
+def _limited(spec: ActionSpec, timeout_sec: int) -> ActionSpec:
     timeout = timeout_sec if spec.timeout_sec is None else spec.timeout_sec
     if not 1 <= timeout <= _LONGEST_RUN:
         raise Invalid(Text("its timeout must be from 1 to {most} seconds", most=_LONGEST_RUN))
@@ -162,6 +168,14 @@ def validate(
         normalized=tuple(ext for ext, _, _ in checked),
     )
     return Validated(report, tuple(problems), tuple(rendered for _, rendered, _ in checked))
+
+
+def with_problems(validated: Validated, found: Sequence[Text]) -> Validated:
+    if not found:
+        return validated
+    issues = (*validated.report.issues, *map(str, found))
+    report = msgspec.structs.replace(validated.report, ok=False, issues=issues)
+    return validated._replace(report=report, problems=(*validated.problems, *found))
 
 
 def _made_by(spec: ActionSpecExt) -> set[str]:

@@ -28,6 +28,7 @@ from ringi.domain.plan import (
 )
 from ringi.errors import NotFound, Refused, StorageFailed, UnfitSpecs
 from ringi.patching.render import Side, render
+from ringi.plans.calls import bound, with_misfits
 from ringi.plans.effects import Invalid, content_of
 from ringi.plans.preview import after_bytes, effects_now
 from ringi.plans.propose import (
@@ -107,7 +108,9 @@ class Versions:
             # A patch is for the file as it is: it keeps what somebody wrote elsewhere in it.
             based = [spec for spec in specs if again and spec.base.kind is not SpecKind.PATCH]
             basis = {file.path: file.before for spec in based for file in spec.touched}
+            bases, wrong = bound(services, bases)
             validated = validate(bases, services.tree, services.rules, basis, actor=actor)
+            validated = with_misfits(validated, wrong)
             if validated.problems:
                 raise UnfitSpecs(why=validated.problems[0])
             document = with_state(document, check_commands=stored.document.state.check_commands)

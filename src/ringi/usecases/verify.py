@@ -16,7 +16,7 @@ from ringi.domain import codec
 from ringi.domain import subject as subjects
 from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, SessionSubject
 from ringi.domain.events import EventKind, LoggedEvent
-from ringi.domain.execution import ExecutionIntent, OpStatus
+from ringi.domain.execution import STARTED, ExecutionIntent, OpStatus, words_of
 from ringi.domain.plan import ONLY_READING, ActionSpec, CheckFailure, FileState, PlanRef, SpecKind
 from ringi.domain.provenance import fingerprint
 from ringi.domain.subject import Subject, elsewhere
@@ -368,7 +368,10 @@ class _Held:
         specs = {one.id: one.spec for one in subject.specs}
         for step in intent.steps or ():
             spec = specs.get(step.spec_id)
-            if spec is None or (spec.kind, spec.path, spec.argv) != (step.kind, step.path, step.argv):
+            # Earlier versions called nothing, and wrote no words of a call.
+            none = step.kind is SpecKind.CALL and not step.argv
+            words = words_of(spec) if spec and not none else ()
+            if spec is None or (spec.kind, spec.path, words) != (step.kind, step.path, step.argv):
                 yield Text("{id} is not what was approved", id=step.spec_id)
 
     def _commands(self, intent: ExecutionIntent, subject: ApprovalSubject) -> Iterator[Text]:
@@ -376,9 +379,9 @@ class _Held:
         for command in self._facts.store.commands(intent.id):
             start, spec = command.start, specs.get(command.start.spec_id)
             ran = " ".join(start.argv)
-            if spec is None or (spec.kind, spec.argv) != (SpecKind.RUN, start.argv):
+            if spec is None or spec.kind not in STARTED or words_of(spec) != start.argv:
                 yield Text("it ran {command}, which nobody approved", command=ran)
-            elif subject.sandboxed and not start.sandboxed:
+            elif spec.kind is SpecKind.RUN and subject.sandboxed and not start.sandboxed:
                 yield Text("{command} ran outside the sandbox that was approved", command=ran)
 
 

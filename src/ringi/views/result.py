@@ -5,7 +5,7 @@ from typing import Final
 
 from ringi.domain.execution import CommitOutcome, ExecutionResult, FileOpOutcome, OpStatus
 from ringi.domain.plan import CHANGING, ONLY_READING, ActionSpecExt, SpecKind
-from ringi.errors import ExecutionAborted
+from ringi.errors import ExecutionAborted, UnknownCommand
 from ringi.text import COMMIT_SHOWN, Text, stored, visible
 from ringi.views import words
 from ringi.views.lines import Line, Style, line
@@ -70,8 +70,12 @@ def files_written(result: ExecutionResult, specs: Specs) -> int:
     return sum(one.spec_id not in specs or one.path != specs[one.spec_id].old_path for one in done)
 
 
-def aborted(result: ExecutionResult, specs: Specs, name: str) -> ExecutionAborted:
+def aborted(result: ExecutionResult, specs: Specs, name: str) -> ExecutionAborted | UnknownCommand:
     """With the first reason; what was optional stopped nothing."""
+    for outcome in result.results:
+        if outcome.status is OpStatus.UNKNOWN and outcome.spec_id in specs:
+            what = words.action(specs[outcome.spec_id])
+            return UnknownCommand(plan=name, spec=outcome.spec_id, command=what)
     troubled = [
         outcome.detail
         for outcome in result.results

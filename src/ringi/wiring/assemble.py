@@ -42,11 +42,12 @@ from ringi.wiring.commands import PlanChecks, PlanCommands
 from ringi.wiring.config import Loaded, Origin, load
 from ringi.wiring.config_keys import MOST_DOLLARS, MOST_TOKENS, Config, Role
 from ringi.wiring.metrics import metric_settings
-from ringi.wiring.models import budget_of, choose
+from ringi.wiring.models import budget_of, choose, mask_of
 from ringi.wiring.permits import permits_of, run_budget
 from ringi.wiring.signers import accepted_lists, configured_proof, offered_lists, signatures_of
 from ringi.wiring.system import SystemClock, new_file_mode, new_id
 from ringi.wiring.telemetry import telemetry_of
+from ringi.wiring.tools import outside_tools
 from ringi.workspace.places import Places, places_of
 from ringi.workspace.tree import Tree
 
@@ -182,7 +183,7 @@ def _services(
         signatures=signatures_of(ledger, places.root, environment, configured),
         check=PlanChecks(places, config, environment, on_progress),
         analyse=lambda path: _analyse(places, tree, path, config),
-        mask=lambda text: _masked(text, config, environment),
+        mask=lambda text: mask_of(config, environment)(text),  # noqa: PLW0108  # it loads much
         commits=lambda: commits_of(places, environment, on_progress),
         repository=lambda: repository_of(places, places, environment),
         model=cache(lambda: caching.around(_model(places, loaded, environment, telemetry))),
@@ -190,6 +191,7 @@ def _services(
         telemetry=telemetry,
         code=cache(lambda: code_of(places, tree, config, environment)),
         permits=permits_of(config),
+        tools=outside_tools(config, environment, places.root),
     )
 
     def on_branch(run_id: str) -> Services:
@@ -225,6 +227,7 @@ def _on_branch(
         analyse=lambda path: _analyse(there, tree, path, config),
         commits=lambda: commits_of(there, environment, on_progress),
         repository=lambda: repository_of(there, places, environment),
+        tools=outside_tools(config, environment, there.root),
         run_id=run_id,
         prepare=branch.make,
         publish=branch.publish,
@@ -253,7 +256,6 @@ def session_services(
     from ringi.store.open_calls import OpenCalls
     from ringi.usecases.budget import session_priced, session_within
     from ringi.usecases.requests import request_files
-    from ringi.wiring.models import mask_of
     from ringi.workspace.copy_layout import branch_of
 
     config = loaded.config
@@ -312,7 +314,6 @@ def _roles(
     from ringi.llm.turns import compact_schema, turns, written
     from ringi.usecases.project_reader import Project
     from ringi.usecases.roles import ConfiguredRoles, RoleServices
-    from ringi.wiring.models import mask_of
     from ringi.wiring.process import process_parts
 
     config, project = loaded.config, Project(places, settings_of(loaded))
@@ -344,12 +345,6 @@ def _analyse(places: Places, tree: Tree, path: str, config: Config) -> str:
     return analyse(places, tree, path, critical=config.risk.critical)
 
 
-def _masked(text: str, config: Config, environment: Mapping[str, str]) -> str:
-    from ringi.wiring.models import mask_of
-
-    return mask_of(config, environment)(text)
-
-
 def _extractor(services: Services) -> "Extractor":
     from ringi.plans.extract.extractor import Extractor
 
@@ -364,7 +359,7 @@ def snapshots(places: Places) -> "Snapshots":
 
 def code_of(places: Places, tree: Tree, config: Config, environment: Mapping[str, str]) -> CodeContext:
     from ringi.usecases.code_context import SnapshotContext
-    from ringi.wiring.models import mask_of, recording_of
+    from ringi.wiring.models import recording_of
 
     # What a model said before is no part of the project.
     own = [(Path.cwd() / name).resolve() for name in [recording_of(config.model)] if name]

@@ -1,7 +1,7 @@
 """The tools of the configured MCP servers."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ringi.errors import NoExtra
-from ringi.policy.tools import ToolRules, effect_of
 from ringi.process.environment import harmless
-from ringi.process.installation import extending_command
 from ringi.wiring.config_keys import Config
 from ringi.wiring.models import mask_of
 
@@ -28,11 +26,16 @@ def server_tools(config: Config, environment: Mapping[str, str], folder: Path) -
 
     Nothing starts before a tool is listed or called. Raises NoExtra.
     """
-    if find_spec("mcp") is None:
-        raise NoExtra(what="mcp_servers", extra="mcp", command=extending_command("mcp"))
-    from ringi.integrations.mcp_servers import McpServers  # noqa: PLC0415  # heavy, and few have servers
+    from ringi.policy.tools import ToolRules, effect_of  # noqa: PLC0415  # few have servers
 
-    rules = tool_rules(config)
+    if find_spec("mcp") is None:
+        from ringi.process.installation import extending_command  # noqa: PLC0415  # as above
+
+        raise NoExtra(what="mcp_servers", extra="mcp", command=extending_command("mcp"))
+    from ringi.integrations.mcp_servers import McpServers  # noqa: PLC0415  # as above
+
+    security = config.planning.security
+    rules = ToolRules((), security.allowed_tools, security.forbidden_tools, security.require_approval)
     variables = {name: tuple(more.split()) for name, more in _pairs(config.mcp_environment).items()}
     servers = [
         _server(name, what, environment, variables.get(name, ()), folder)
@@ -45,9 +48,11 @@ def server_tools(config: Config, environment: Mapping[str, str], folder: Path) -
     return McpServers(servers, judge, mask_of(config, environment, keep_lines=True))
 
 
-def tool_rules(config: Config, known: tuple[str, ...] = ()) -> ToolRules:
-    security = config.planning.security
-    return ToolRules(known, security.allowed_tools, security.forbidden_tools, security.require_approval)
+def outside_tools(
+    config: Config, environment: Mapping[str, str], folder: Path
+) -> "Callable[[], McpServers] | None":
+    """None if no server is configured."""
+    return partial(server_tools, config, environment, folder) if config.mcp_servers else None
 
 
 def _pairs(items: tuple[str, ...]) -> dict[str, str]:

@@ -63,7 +63,7 @@ FIELDS: dict[type[Document], str] = {
     " check_commands commit feedback executions comments amended_from"
     " agent_exit from_model merged_lines requester",
     plan.ActionSpec: "kind path content description optional encoding mode group target argv"
-    " timeout_sec tool arguments",
+    " timeout_sec tool arguments tool_digest",
     plan.ActionSpecExt: "id base risk validated preflight notes risk_reasons before after also since",
     plan.Touched: "path before after",
     plan.Preflight: "exists overwrite diff_summary",
@@ -163,7 +163,7 @@ FIELDS: dict[type[Document], str] = {
     conflict.Conflict: "spec_id path line kind",
     plan.Overlap: "plan_id name title paths",
     approval.SignedAnswer: "statement signature",
-    execution.Step: "unit spec_id kind path argv timeout_sec optional sandboxed",
+    execution.Step: "unit spec_id kind path argv timeout_sec optional sandboxed tool_digest",
     answer.DropSpec: "spec_id",
     answer.DropHunks: "spec_id hunks",
     answer.NewContent: "spec_id content encoding",

@@ -5,7 +5,7 @@ import click
 from ringi.cli.app import App, pass_app
 from ringi.cli.plan_names import PLAN
 from ringi.domain.subject import elsewhere
-from ringi.errors import CommitFailed, NoCurrentPlan, Refused
+from ringi.errors import CommitFailed, NoCurrentPlan, Refused, UnknownCommand
 from ringi.text import Text
 from ringi.views import words
 from ringi.views.result import aborted, end_line, excerpt, files_written, result_lines, said
@@ -20,9 +20,11 @@ def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None
         app.ui.document(result)
     app.ui.show(result_lines(result, specs, files=files or not result.overall_success))
     if not result.overall_success:
-        app.ui.line(Text("The rest can be executed again under the same approval:"), indent=2)
-        app.ui.next_step(f"ringi execute {name}")
-        app.fail(aborted(result, specs, name))
+        error = aborted(result, specs, name)
+        if not isinstance(error, UnknownCommand):  # its hint says the next command
+            app.ui.line(Text("The rest can be executed again under the same approval:"), indent=2)
+            app.ui.next_step(f"ringi execute {name}")
+        app.fail(error)
     if document.step and elsewhere(document.step):
         told = Text("✓ {step} is committed on the run's branch", step=document.step.step_id)
         app.ui.line(told, style="green")
