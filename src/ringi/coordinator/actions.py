@@ -9,10 +9,22 @@ from msgspec.structs import replace
 from ringi.coordinator.book import Book
 from ringi.coordinator.due import actions_of
 from ringi.coordinator.services import CoordinatorServices
+from ringi.domain import codec
 from ringi.domain.planning import PlannedAction
 from ringi.domain.process import ActionRecord, ActionState, ErrorKind, ToolEffect, Wait
 from ringi.ports.process import ToolInfo, ToolResult
-from ringi.ports.telemetry import ACTION_ID, OUTCOME, RUN_ID, STEP_ID, Component, Level, Phase, tool_call
+from ringi.ports.telemetry import (
+    ACTION_ID,
+    OUTCOME,
+    RUN_ID,
+    STEP_ID,
+    TOOL_ARGUMENTS,
+    TOOL_RESULT,
+    Component,
+    Level,
+    Phase,
+    tool_call,
+)
 from ringi.text import Text
 
 _S = ActionState
@@ -116,9 +128,14 @@ class Actions:
         spans, process = self._services.telemetry.spans, self._book.process
         about = {ACTION_ID: record.action_id, RUN_ID: process.run_id, STEP_ID: process.step_id}
         seconds = max(1.0, min(self._limits.action_timeout, self._book.left()))
-        with spans.span(Phase.EXECUTE_ACTION, about) as span, tool_call(spans, record.tool):
+        with spans.span(Phase.EXECUTE_ACTION, about) as span, tool_call(spans, record.tool) as called:
+            called.content(TOOL_ARGUMENTS, codec.canonical(record.arguments).decode())
             result = self._services.tools.call(record.tool, record.arguments, seconds)
+            called.content(TOOL_RESULT, result.text)
             span.note({OUTCOME: str(result.error or "success")})
+            if result.error:
+                called.failed(str(result.error))
+                span.failed(str(result.error))
         return result
 
     def _unmet(self, record: ActionRecord) -> ToolResult | None:

@@ -130,21 +130,23 @@ class Judgement:
         with self._spans.span(Phase.EVALUATE_ACTION, {ACTION_ID: record.action_id}) as span:
             evaluation = reflection.evaluate_action(action, record)
             span.note({OUTCOME: str(evaluation.status or "")})
-        if record.error:
-            book.say(Component.REFLECTION, f"Action failed: {record.error}", record.message, Level.WARN)
-        for issue in reflection.identify_issues(evaluation):
-            book.say(Component.REFLECTION, "Issue identified", issue)
-        book.set(since=0)
-        # The model sees the first failure of a turn anyway, and says itself what to do next.
-        turns = (
-            planned is None and trigger in {Trigger.ERROR, Trigger.UNEXPECTED} and book.process.failures <= 1
-        )
-        try:
-            suggestion = reflection.suggest_revision(
-                book.process, book.records, evaluation, ask=not turns, trigger=trigger
+            if record.error:
+                book.say(Component.REFLECTION, f"Action failed: {record.error}", record.message, Level.WARN)
+            for issue in reflection.identify_issues(evaluation):
+                book.say(Component.REFLECTION, "Issue identified", issue)
+            book.set(since=0)
+            # The model sees the first failure of a turn anyway, and says itself what to do next.
+            turns = (
+                planned is None
+                and trigger in {Trigger.ERROR, Trigger.UNEXPECTED}
+                and book.process.failures <= 1
             )
-        finally:
-            book.charge("reflection")
+            try:
+                suggestion = reflection.suggest_revision(
+                    book.process, book.records, evaluation, ask=not turns, trigger=trigger
+                )
+            finally:
+                book.charge("reflection")
         if turns and not self._has_helped(record, suggestion.strategy):
             suggestion = suggestion._replace(revision=None, recommendations=())
         self._follow(suggestion, record)
