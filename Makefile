@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try picture test campaign test-power test-model test-agents show-planning show-runs history lint bench bench-context catalog requirements venv clean
+TARGETS := help try picture test campaign test-power test-model test-agents test-servers show-planning show-runs history lint bench bench-context catalog requirements venv clean
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -68,6 +68,11 @@ test-agents: ## real agents from npm and PyPI against a scripted model, offline;
 	@$(DEV)
 	@$(RUN) tools/agents.py
 	@RINGI_AGENTS=1 $(RUN) tools/agents.py offline .venv/bin/python -m pytest tests/agents $(ARGS)
+
+test-servers: ## real MCP servers from npm, offline; needs Node, takes a minute
+	@$(DEV)
+	@$(RUN) tools/servers.py
+	@RINGI_SERVERS=1 $(RUN) tools/agents.py offline .venv/bin/python -m pytest tests/servers $(ARGS)
 
 show-planning: ## five requests on each of five real packages from PyPI, with a model that knows only what it is sent
 	@$(DEV)
