@@ -129,8 +129,8 @@ class Actions:
         about = {ACTION_ID: record.action_id, RUN_ID: process.run_id, STEP_ID: process.step_id}
         seconds = max(1.0, min(self._limits.action_timeout, self._book.left()))
         with spans.span(Phase.EXECUTE_ACTION, about) as span, tool_call(spans, record.tool) as called:
-            called.content(TOOL_ARGUMENTS, codec.canonical(record.arguments).decode())
             result = self._services.tools.call(record.tool, record.arguments, seconds)
+            called.content(TOOL_ARGUMENTS, codec.canonical(record.arguments).decode())
             called.content(TOOL_RESULT, result.text)
             span.note({OUTCOME: str(result.error or "success")})
             if result.error:

@@ -96,7 +96,8 @@ def test_it_looks_before_it_changes_and_sees_what_it_read(tmp_path: Path):
     made = desk(tmp_path, {"read": ["app.py"], "search": ["login"], "done": False}, WRITE)
     made.tools.files["app.py"] = "x = 0\n"
     assert made.go().phase is ProcessPhase.COMPLETION
-    assert [name for name, _ in made.tools.called] == ["read", "search", "write"]
+    *looked, last = [name for name, _ in made.tools.called]
+    assert (sorted(looked), last) == (["read", "search"], "write")  # those that only read run at once
     assert "x = 0" in shown(made.model.asked[1])
     assert "x = 0" not in shown(made.model.asked[0])
 
