@@ -236,7 +236,7 @@ def test_an_outline_of_a_similar_request(desk: RunDesk, server: ModelServer):
     with Screen.ringi(desk.root, "outline", PARAPHRASE, columns=100, rows=50) as screen:
         screen.wait(r"Use it\? \[y/N\]")
         screen.type("y", enter=True)
-        screen.wait("from the cache, answered just now")
+        screen.wait("answers from the cache: 1, made just now")
         assert screen.exit_code == 0
     assert len(server.requests) == 1
     shown = ringi(desk.root, "--json", "cache")
@@ -244,3 +244,23 @@ def test_an_outline_of_a_similar_request(desk: RunDesk, server: ModelServer):
     assert json.loads(ringi(desk.root, "--json", "outline", "--no-cache", REQUEST).stdout)["calls"] == 1
     assert "removed: 2" in ringi(desk.root, "cache", "clear").stdout
     assert json.loads(ringi(desk.root, "--json", "outline", PARAPHRASE).stdout)["calls"] == 1
+
+
+def test_turns_with_tools_are_the_same_again(desk: RunDesk, server: ModelServer):
+    """What reading, searching and running commands in the copy says does not differ from run to run."""
+
+    def in_turns(request: Request) -> Any:
+        if "make one step" not in request.text or "S01 (1/2)" not in request.text:
+            return says(request)
+        if "results>" not in request.text:
+            return {"read": ["calc.py", "README.md:1-1"], "search": ["add"], "done": False}
+        if "python3 test_calc.py" not in request.text.partition("results>")[2]:
+            return {**FIXED, "run": ["python3 test_calc.py"], "note": "It adds.", "done": False}
+        return {"done": True}
+
+    server.say(in_turns)
+    carried_out(desk, planned(desk))
+    assert len(server.requests) == 7
+    again = carried_out(desk, planned(desk))
+    assert len(server.requests) == 7
+    assert again.spent.reused == 7

@@ -319,7 +319,7 @@ def mixed(found: "Announced") -> Iterator[Text]:
 def reused(taken: "TokenUsage | Spent") -> Text:
     """Of answers from the cache: nobody should take an old one for a new one."""
     return Text(
-        "{count} from the cache, answered {age}, {tokens} tokens saved",
+        "answers from the cache: {count}, made {age}, {tokens} tokens saved",
         count=taken.reused,
         age=age(taken.reused_from),
         tokens=f"{taken.saved_tokens:,}",
