@@ -1,5 +1,7 @@
 """A person at a terminal decides about a revision of the plan while a model works on a step."""
 
+import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +9,7 @@ import pytest
 
 from ringi.domain.process import Process, Wait
 from tests.fakes.model_server import ModelServer, Say
+from tests.functional.desk import RINGI
 from tests.functional.run_desk import RunDesk, a_plan, a_step, at_home, project
 from tests.functional.screens import Screen
 from tests.helpers import SetClock
@@ -46,6 +49,11 @@ def waiting(
     return desk
 
 
+def said(desk: RunDesk, *words: str) -> str:
+    done = subprocess.run([*RINGI, *words], cwd=desk.root, capture_output=True, text=True, check=False)
+    return done.stdout
+
+
 def process_of(desk: RunDesk) -> Process:
     with desk.open() as workspace:
         return workspace.sessions.processes(desk.run_id)[-1]
@@ -55,6 +63,7 @@ def process_of(desk: RunDesk) -> Process:
 def test_shown_as_a_difference_and_approved(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with ModelServer([LOST, LOST, FIXED]) as server:
         desk = waiting(home, monkeypatch, server)
+        status = said(desk, "status", desk.run_id)
         with Screen.ringi(desk.root, "continue", desk.run_id, columns=100, rows=40) as screen:
             screen.wait(r"Approve\? \[y/n\]")
             shown = screen.text
@@ -62,6 +71,11 @@ def test_shown_as_a_difference_and_approved(home: Path, monkeypatch: pytest.Monk
             screen.wait(r"\[a\]pply")
             screen.type("q")
             assert screen.exit_code in {0, 3}
+    assert "+ task_0 search: Find the file that is meant by sum.py" in status
+    assert f"→ ringi continue {desk.run_id}" in status
+    (revision,) = json.loads(said(desk, "status", desk.run_id, "--json"))["revisions"]
+    assert (revision["step_id"], revision["strategy"], revision["approved"]) == ("S01", "find", True)
+    assert "S01: plan revised, 1 in all" in said(desk, "status", desk.run_id)
     assert "S01: the plan is to be revised" in shown
     assert "There is no sum.py" in shown
     assert "suggested by rules" in shown

@@ -14,7 +14,7 @@ from ringi.cli.arguments import require_long
 from ringi.domain import codec
 from ringi.domain.budget import by_phase
 from ringi.domain.grant import GrantSubject
-from ringi.domain.process import Process
+from ringi.domain.process import Process, RevisionRecord
 from ringi.domain.run import OVER, Run, RunPhase, errors_of, stage_of
 from ringi.domain.run_plan import RunPlan
 from ringi.errors import NoRun
@@ -123,9 +123,22 @@ def document(looked: Looked) -> dict[str, Any]:
     found["tokens_by_phase"] = {str(phase): count for phase, count in by_phase(run.spent).items()}
     if looked.plan:
         found["criteria"] = [_criterion(one) for one in criteria(run, looked.plan)]
+    if revisions := [_revision(one, record) for one in looked.processes for record in one.revisions]:
+        found["revisions"] = revisions
     if errors := errors_of(run):
         found["errors"] = errors
     return found
+
+
+def _revision(process: Process, record: RevisionRecord) -> dict[str, Any]:
+    return {
+        "step_id": process.step_id,
+        "number": record.number,
+        "by": record.by,
+        "strategy": record.strategy,
+        "reason": record.revision.reason or "",
+        "approved": record.approved,
+    }
 
 
 def _criterion(one: CriterionResult) -> dict[str, Any]:

@@ -82,8 +82,8 @@ class NewOutline(Document, frozen=True):
     action_plan: NewActionPlan
 
 
-class NewChange(Document, frozen=True):
-    """Fields that its type does not need, or that stay as they are, are empty."""
+class NewRemedy(Document, frozen=True):
+    """A change of a plan. Fields that its type does not need, or that stay as they are, are empty."""
 
     type: Literal["add_action", "modify_action", "remove_action"]
     action_id: Annotated[str, Meta(max_length=80)] = ""
@@ -92,12 +92,15 @@ class NewChange(Document, frozen=True):
     """The task that an added one is put before."""
     description: _Text = ""
     tool: Annotated[str, Meta(max_length=120)] = ""
+    arguments: Annotated[str, Meta(max_length=20_000)] = ""
+    """A JSON object, as text: services that enforce a schema know no free one."""
+
+
+class NewChange(NewRemedy, frozen=True):
     purpose: _Text = ""
     expected_outcome: _Text = ""
     fallback_strategy: _Text = ""
     file: Annotated[str, Meta(max_length=500)] = ""
-    arguments: Annotated[str, Meta(max_length=20_000)] = ""
-    """A JSON object, as text: services that enforce a schema know no free one."""
     writes: Annotated[tuple[NewWrite, ...], _at_most(20)] = ()
 
 
@@ -111,14 +114,11 @@ class NewReflection(Document, frozen=True):
     """What a model makes of the result of an action."""
 
     status: ActionStatus
-    evaluation: _Line
-    alignment_with_plan: _Text = ""
-    issues_identified: _Lines = ()
+    evaluation: _Text
     root_cause_analysis: _Text = ""
     missing: _Text = ""
     """What would have to be known to judge it; empty if it can be judged."""
-    reason: _Text = ""
-    changes: Annotated[tuple[NewChange, ...], _at_most(5)] = ()
+    changes: tuple[NewRemedy, ...] = ()
     """None if the plan stays as it is."""
-    recommendations: _Lines = ()
+    recommendations: tuple[_Text, ...] = ()
     """For a person, if it cannot go on by itself."""

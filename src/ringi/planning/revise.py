@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from msgspec import UNSET
-from msgspec.structs import fields, replace
+from msgspec.structs import asdict, fields, replace
 
 from ringi.domain import codec
-from ringi.domain.plan_answers import NewChange, NewReplan
+from ringi.domain.plan_answers import NewChange, NewRemedy, NewReplan
 from ringi.domain.planning import (
     ActionPlan,
     AddAction,
@@ -39,10 +39,11 @@ _ACTION_FIELDS: Final = frozenset(field.name for field in fields(PlannedAction))
 
 
 def revision_of(found: NewReplan) -> PlanRevision:
-    return PlanRevision(reason=found.reason, changes=tuple(_change(one) for one in found.changes))
+    return PlanRevision(reason=found.reason, changes=tuple(change_of(one) for one in found.changes))
 
 
-def _change(new: NewChange) -> Change:
+def change_of(remedy: NewRemedy) -> Change:
+    new = remedy if isinstance(remedy, NewChange) else NewChange(**asdict(remedy))
     named = {
         "description": new.description.strip(),
         "tool": new.tool.strip(),

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from ringi.coordinator.revisions import difference
 from ringi.domain.planning import AddAction, Change, ModifyAction, RemoveAction
 from ringi.domain.process import Process, RevisionRecord
+from ringi.planning.revise import revised
 from ringi.text import Text
 from ringi.views.lines import Line, Span, Style, line, prose
 
@@ -12,14 +14,14 @@ _STYLES: Final = {"+": Style.ADDED, "-": Style.REMOVED}
 _MOST: Final = 3
 
 
-def proposed_lines(process: Process, record: RevisionRecord, difference: Sequence[str]) -> Iterator[Line]:
+def proposed_lines(process: Process, record: RevisionRecord, changed: Sequence[str]) -> Iterator[Line]:
     """What a person is asked to approve."""
     title = Text("{step}: the plan is to be revised", step=process.step_id or process.process_id)
     yield prose(title, Style.STRONG)
     told = dict.fromkeys([record.reflection.error, record.revision.reason])
     yield from (prose(words, indent=2) for words in told if words)
     yield line(Text("suggested by {who}", who=record.by), Style.FAINT, indent=2)
-    for one in difference:
+    for one in changed:
         first, *more = one.split("\n")
         style = _STYLES.get(one[:1], Style.PLAIN)
         yield Line((Span(first, style),), indent=2, folds=True)
@@ -27,8 +29,13 @@ def proposed_lines(process: Process, record: RevisionRecord, difference: Sequenc
 
 
 def revision_lines(processes: Iterable[Process]) -> Iterator[Line]:
-    """For the status of a run: how often each plan was revised, and the newest ones."""
+    """For the status of a run: how often each plan was revised, the newest ones, and the one that waits."""
     for process in processes:
+        waiting = process.proposed
+        if waiting is not None and waiting.approved is None:
+            after = revised(process.plan, waiting.revision)
+            found = proposed_lines(process, waiting, difference(process.plan, after))
+            yield from (one._replace(indent=one.indent + 2) for one in found)
         if not process.revisions:
             continue
         count = Text("{step}: plan revised, {count} in all", step=process.step_id, count=process.revised)

@@ -361,7 +361,7 @@ def test_every_error_of_a_model_can_be_repeated(path: Path) -> None:
     def kinds(top: type[ModelFailed]) -> list[type[ModelFailed]]:
         return [top, *(kind for sub in top.__subclasses__() for kind in kinds(sub))]
 
-    errors = [failed(kind, model="m", why="w", seconds=3) for kind in kinds(ModelFailed)]
+    errors = [failed(kind, model="m", why="w", seconds=3, key="k") for kind in kinds(ModelFailed)]
     model = Recording(path, Played(*errors))
     for error in errors:
         with pytest.raises(type(error)):
