@@ -83,6 +83,8 @@ def test_a_session_that_was_sent_back_once_and_given_up(tmp_path: Path):
     assert of(found, F.PLANNING_ACCURACY) == (None, 0)
     assert of(found, F.REJECT_RATE) == (1.0, 1)
     assert [one.text for one in found.reasons] == ["Use the [masked] of the table."]
+    confidential = SETTINGS._replace(planning=SETTINGS.planning._replace(confidential=True))
+    assert measured(desk.ledger, tmp_path, settings=confidential).reasons == ()
 
 
 @pytest.mark.req("PP-13")

@@ -38,7 +38,7 @@ def measure(
     coverage = (
         read_report(root, report) if report else NoCoverage(Text("set quality_metrics.coverage_report"))
     )
-    make = figures.Figures(settings.metrics)
+    make, confidential = figures.Figures(settings.metrics), settings.planning.confidential
     return Metrics(
         created_at=now,
         since=since,
@@ -51,7 +51,7 @@ def measure(
             figures.people(make, tasks, read, plans),
         ),
         agents=tuple(replace(agent, agent=mask(agent.agent)[:_LONGEST_NAME]) for agent in plans.agents),
-        reasons=tuple(shown_reasons(read.said_no, plans.names, mask)),
+        reasons=() if confidential else tuple(shown_reasons(read.said_no, plans.names, mask)),
         tasks=tuple(figures.plotted(task) for task in tasks[-figures.MOST_TASKS :]),
         days=read.days,
     )
