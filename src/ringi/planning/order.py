@@ -277,7 +277,9 @@ class _Schedule:
                 groups[level].append(node[0])
         return Order(
             tuple(tasks),
-            tuple(tuple(groups[level]) for level in sorted(groups)),
+            tuple(
+                tuple(sorted(groups[level], key=self._graph.place.__getitem__)) for level in sorted(groups)
+            ),
             tuple(dict.fromkeys(self._found)),
         )
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ringi.domain.planning import Subtask
@@ -242,6 +242,7 @@ def apart(tasks: list[Subtask], found: Order) -> None:
 
 
 @given(tasks=plans())
+@example(tasks=[task("a"), task("c", reads="x", writes="x"), task("d", reads="x", writes="x"), task("e")])
 def test_the_order_can_be_ordered_again(tasks: list[Subtask]):
     """With what was found written down, nothing more is found and nothing moves apart."""
     found = ordered(tasks)
