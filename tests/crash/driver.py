@@ -19,6 +19,7 @@ import ringi
 from ringi.domain.answer import NewContent
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import PlanStatus
+from ringi.domain.process import ActionState
 from ringi.domain.run import OVER, Run, StepStatus, StopCode
 from ringi.usecases.plan_merge import merge_if_clean
 from ringi.usecases.replan import replan
@@ -61,11 +62,16 @@ def _say(what: object) -> None:
 
 def _warm() -> None:
     """Imports that an execution would do, so that a child does nothing but execute."""
+    import mcp
+    import pydantic_ai.models.openai
+
     from ringi.fs import calls
+    from ringi.integrations import mcp_servers
+    from ringi.llm import http_backend
     from ringi.store import integrity
 
     calls._exchange_function()
-    assert integrity
+    assert all([http_backend, integrity, mcp, mcp_servers, pydantic_ai.models.openai])
 
 
 def _child(task: Mapping[str, Any], tell: int) -> None:
@@ -74,7 +80,7 @@ def _child(task: Mapping[str, Any], tell: int) -> None:
         if "run" in task and task.get("event"):  # also while the work of an earlier one is recovered
             _die_at(task["event"], _CHANGING)
         if "save" in task:
-            _die_at_save(task["moment"], task["save"])
+            _die_at_save(task["moment"], task["save"], task["saved_by"])
         with _opened(task) as workspace:
             if task["attach"]:
                 _wait_for_tracer(tell)
@@ -124,8 +130,10 @@ def _carry_on(workspace: ringi.Workspace, run_id: str, options: RunOptions, edit
         made = [step for step in run.steps if step.status is StepStatus.PROPOSED]
         if run.stop and made:
             _decide(workspace.of_plan(made[0].plan_id), made[0].plan_id, edits.get(made[0].step_id))
+        if run.stop and run.stop.reason_code is StopCode.CALL_WAITS:
+            _decide_calls(workspace, run)
         now = run_steps(workspace, run.run_id, options)
-        if now.steps == run.steps and run.stop:
+        if (now.steps, now.stop) == (run.steps, run.stop):
             plans = [(ref.id, str(ref.status)) for ref in workspace.plan.list()]
             sys.stderr.write(f"{now.stop} {plans}\n")
             return False
@@ -147,13 +155,23 @@ def _decide(there: ringi.Workspace, plan_id: str, edit: str | None) -> None:
     there.plan.execute(plan_id)
 
 
-def _die_at_save(moment: str, number: int) -> None:
-    """`moment` is "call", before a transition of a run is saved, or "return", after it was."""
+def _decide_calls(workspace: ringi.Workspace, run: Run) -> None:
+    for process in workspace.sessions.processes(run.run_id):
+        for record in workspace.sessions.actions(process.process_id):
+            if record.state is not ActionState.WAITING:
+                continue
+            if workspace.plan.get_state(record.plan_id).status is PlanStatus.APPROVED:
+                workspace.plan.execute(record.plan_id)
+            _decide(workspace, record.plan_id, None)
+
+
+def _die_at_save(moment: str, number: int, saved_by: str) -> None:
+    """`moment` is "call", before a transition of a run or a process is saved, or "return", after it was."""
     left = number
 
     def watched(frame: FrameType, event: str, _: object) -> None:
         nonlocal left
-        if event == moment and frame.f_code.co_qualname == "Carrier.save":
+        if event == moment and frame.f_code.co_qualname == saved_by:
             left -= 1
             if left == 0:
                 _die()

@@ -1,6 +1,7 @@
 """A run that is killed again and again, and what comes of it."""
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -36,6 +37,8 @@ class Story(NamedTuple):
     """The first is committed, the second waits."""
     files: Mapping[str, str] | Path = FILES
     """By path, or all of a folder."""
+    config: Mapping[str, Any] | None = None
+    """Instead of roles that are scripts."""
 
 
 class Ended(NamedTuple):
@@ -61,6 +64,8 @@ class Bureau:
         for name, value in (("user.name", "Hanako"), ("user.email", "hanako@example.com")):
             git(self.root, "config", name, value)
         self.desk = RunDesk(self.root, **story.roles)
+        if story.config:
+            self.desk.configure(json.dumps(story.config))
         self.desk.start(story.plan)
         if story.granted:
             self.desk.grant(self.desk.key())
@@ -78,7 +83,12 @@ class Bureau:
         """`event` is when it is killed; or `moment` ("call" or "return") and `save`: at which save of it."""
         return {
             "root": str(self.root),
-            "environment": {"HOME": os.environ["HOME"], "PATH": os.environ["PATH"], "LANG": "C.UTF-8"},
+            "environment": {
+                "HOME": os.environ["HOME"],
+                "PATH": os.environ["PATH"],
+                "LANG": "C.UTF-8",
+                "OPENAI_API_KEY": "sk-none",
+            },
             "run": self.desk.run_id,
             "options": {"in_place": self._story.in_place},
             "edits": self._story.edits,
@@ -97,11 +107,13 @@ class Bureau:
         assert code == 0
         return kills
 
-    def killed_at_saves(self, driver: Driver, moment: str) -> int:
-        """At every transition: "call", before it is saved, or "return", after it was."""
-        first = {"moment": moment, "save": 1}
+    def killed_at_saves(
+        self, driver: Driver, moment: str, saved_by: str = "Carrier.save", each: int = 1
+    ) -> int:
+        """At every transition, or some: "call", before it is saved, or "return", after it was."""
+        first = {"moment": moment, "save": each, "saved_by": saved_by}
         # Before a save the next process has to come as far as this one first.
-        return self.killed_on_its_way(driver, first, {**first, "save": 1 + (moment == "call")})
+        return self.killed_on_its_way(driver, first, {**first, "save": each + (moment == "call")})
 
     def whole(self, driver: Driver) -> Ended:
         """Nobody is killed."""
@@ -132,7 +144,12 @@ class Bureau:
         with self.desk.open() as workspace:
             assert workspace.verify_log() == []
             assert workspace.recovered == ()
-            plans = {ref.id for ref in workspace.plan.list()}
+            calls = {
+                record.plan_id
+                for process in workspace.sessions.processes()
+                for record in workspace.sessions.actions(process.process_id)
+            }
+            plans = {ref.id for ref in workspace.plan.list()} - calls
             copies, grants = workspace.places.copies, workspace.grants.list()
         runs = self.runs()
         run = runs[-1]

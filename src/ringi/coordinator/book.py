@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ringi.coordinator.services import CoordinatorServices, ProcessTask
-from ringi.domain.process import PROCESS_MACHINE, ActionRecord, ActionState, Process, ProcessPhase
+from ringi.domain.process import PROCESS_MACHINE, ActionRecord, ActionState, Process, ProcessPhase, Recovery
 from ringi.domain.run import Spent, since, total
 from ringi.ports.telemetry import Component, Level
 
@@ -19,6 +19,7 @@ class Book:
         self._began = services.seconds()
         self._spent = services.model.spent
         self._changed: set[int] = set()
+        self._learnt: list[tuple[Recovery, bool]] = []
         stored = services.store.stored_process(task.process_id)
         self._revision = stored.revision if stored else 0
         self.is_new = stored is None
@@ -56,6 +57,12 @@ class Book:
     def set(self, **changes: Any) -> None:
         self.process = replace(self.process, **changes)
 
+    def learn(self, *, helped: bool) -> None:
+        """Whether what the last revision tried has helped (PP-24); saved with the action that shows it."""
+        if self.process.trying is not None:
+            self._learnt.append((self.process.trying, helped))
+            self.set(trying=None)
+
     def enter(self, phase: ProcessPhase) -> None:
         """Raises BadTransition."""
         if self.process.phase is not phase:
@@ -83,8 +90,11 @@ class Book:
         changed = [self._records[number] for number in sorted(self._changed)]
         with self._services.store.transaction() as transaction:
             transaction.save_process(self.process, changed, self._revision)
+            for tried, helped in self._learnt:
+                transaction.note_recovery(tried.kind, tried.tool, tried.strategy, helped=helped)
         self._revision += 1
         self._changed.clear()
+        self._learnt.clear()
 
     def say(self, component: Component, message: str, detail: str = "", level: Level = Level.INFO) -> None:
         self._services.telemetry.log(component, level, message, detail)

@@ -36,7 +36,7 @@ class Judgement:
     def after(self, ended: Sequence[ActionRecord]) -> None:
         """Counts what failed, remembers what helped, and reflects if it is time."""
         book, failed = self._book, [record for record in ended if record.error is not None]
-        self._learn(failed)
+        book.learn(helped=not failed)
         for record in ended:
             book.set(failures=self._failures(record), since=book.process.since + 1)
         if failed:
@@ -112,15 +112,6 @@ class Judgement:
             book.process = declined(book.process, settings)
             book.enter(_P.EXECUTION)
         book.save()
-
-    def _learn(self, failed: Sequence[ActionRecord]) -> None:
-        """Whether what the last revision tried has helped (PP-24)."""
-        tried = self._book.process.trying
-        if tried is None:
-            return
-        with self._services.store.transaction() as transaction:
-            transaction.note_recovery(tried.kind, tried.tool, tried.strategy, helped=not failed)
-        self._book.set(trying=None)
 
     def _reflect(self, record: ActionRecord, trigger: Trigger) -> None:
         book, reflection, planned = self._book, self._services.reflection, self._actions.planned(record)

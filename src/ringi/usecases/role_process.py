@@ -10,7 +10,6 @@ from ringi.coordinator.coordinator import ExecutionCoordinator
 from ringi.coordinator.reflection import ReflectionEngine, ReflectionServices
 from ringi.coordinator.services import CoordinatorServices, Outside, ProcessTask
 from ringi.coordinator.settings import ProcessSettings
-from ringi.domain.planning import NEEDS_PERSON
 from ringi.domain.process import Process, Wait
 from ringi.domain.prompt import Material
 from ringi.domain.run import Spent, StopCode, total
@@ -152,14 +151,10 @@ def _session(task: Task) -> str:
     return f"{task.plan.context.summary}\n{task.step.step_id}"
 
 
-def process_of(store: ProcessStore, task: Task) -> str:
-    """The id of the turn that is open, or of the next: one for each cycle, and each time it was sent back."""
-    base = "/".join([task.run.run_id, task.step.step_id, task.state.plan_id[:8], str(task.state.cycle)])
-    known = {one.process_id: one for one in store.processes(task.run.run_id)}
-    number = 1
-    while (found := known.get(f"{base}.{number}")) is not None and _is_over(found):
-        number += 1
-    return f"{base}.{number}"
+def process_of(task: Task) -> str:
+    """The id of the turn: the same until the run has taken what came of it, so that nothing is done twice."""
+    taken = sum(1 for one in task.state.attempts if one.role is task.role and one.exit_code == 0)
+    return f"{task.run.run_id}/{task.step.step_id}/{task.state.plan_id[:8]}/{task.state.cycle}.{taken + 1}"
 
 
 def spent_by(store: ProcessStore, process_id: str) -> Spent:
@@ -168,10 +163,6 @@ def spent_by(store: ProcessStore, process_id: str) -> Spent:
     if stored is None:
         return Spent()
     return total([stored.process.planning, stored.process.execution, stored.process.reflection])
-
-
-def _is_over(process: Process) -> bool:
-    return process.completion is not None and process.completion.status != NEEDS_PERSON
 
 
 def _worked(process: Process, task: Task) -> Worked:

@@ -359,7 +359,7 @@ class _Turn:
 
     @cached_property
     def _process_id(self) -> str:
-        return process_of(self._services.process.store, self._task)
+        return process_of(self._task)
 
     def _caller(self) -> Caller:
         services, settings, task = self._services, self._settings, self._task

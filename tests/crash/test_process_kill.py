@@ -1,0 +1,196 @@
+"""kill -9 anywhere in a run of a model with tools: the same files and records, and no call twice."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from ringi.domain.process import ErrorKind
+from tests.crash.killing import FULL, KILLED, Driver
+from tests.crash.run_bureau import Bureau, Ended, Story
+from tests.fakes.model_server import ModelServer, Request
+from tests.functional.run_desk import UNIT, a_plan, a_step, at_home
+
+pytestmark = pytest.mark.req("PP-4", "PP-7", "PP-9", "PP-15")
+PARTS = 16
+MCP = Path(__file__).parents[1] / "fakes" / "mcp_server.py"
+SAVE = "Book.save"
+EACH = 1 if FULL else 4
+"""Saves from one kill to the next."""
+_HEAD = "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n"
+PATCH = f"{_HEAD}-    return a - b\n+    return a + b\n"
+WRONG = f"{_HEAD}-    return b\n+    return a + b\n"
+README = {"path": "README.md", "content": "# Calc\n\nIt adds.\n"}
+REVISED = {
+    "status": "failure",
+    "evaluation": "The patch does not fit.",
+    "root_cause_analysis": "Its removed line is not in the file.",
+    "reason": "Copy the removed line from the file.",
+    "changes": [{"type": "modify_action", "action_id": "task_1", "description": "Copy the line, then add"}],
+}
+PLAN = a_plan(
+    a_step(1, title="Add instead of subtracting"),
+    a_step(2, scope={"target_paths": ["README.md"]}, title="Say that it adds"),
+)
+
+
+class Told(NamedTuple):
+    """What is recorded of a process, without times and the ids of plans and runs."""
+
+    step: str
+    actions: tuple[tuple[object, ...], ...]
+    revisions: tuple[str, ...]
+    notes: tuple[str, ...]
+    calls: int
+    state: tuple[object, ...]
+
+
+class Office(Bureau):
+    """With a model server, and a tracker outside that writes down each call it gets."""
+
+    def __init__(self, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.tracker = base / "here" / "tracker"
+        self.server = ModelServer(self._answer)
+        config = {
+            "llm": {"base_url": f"{self.server.url}/v1"},
+            "roles": {"implementer": {"model": "openai:gpt-5"}},
+            "mcp_servers": {"tracker": f"{sys.executable} {MCP} honest"},
+            "planning": {"cache": {"enabled": False}},
+        }
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+        super().__init__(base, monkeypatch, Story(PLAN, {}, config=config))
+
+    def _answer(self, request: Request) -> Mapping[str, Any]:
+        """By what the prompt says, so that the same question has the same answer."""
+        text = request.text
+        if "alignment_with_plan" in str(request.schema):
+            return REVISED
+        if "S02" in text:
+            return self._second(text)
+        failed = text.count("(failure, mismatch)")
+        if "#1 read" not in text:
+            return {"read": ["test_calc.py", "calc.py"], "search": ["add"], "done": False}
+        if failed < 2:
+            return {"patch": WRONG, "run": [UNIT], "note": f"attempt {failed + 1}"}
+        return {"patch": PATCH, "run": [UNIT], "note": "It subtracted."}
+
+    def _second(self, text: str) -> Mapping[str, Any]:
+        if "tracker_create" in text.partition(" results>")[2]:
+            return {"note": "told the tracker"}
+        call = f'{{"log": "{self.tracker}", "title": "It adds"}}'
+        return {"files": [README], "call": [{"tool": "tracker_create", "arguments": call}], "done": False}
+
+    @property
+    def called(self) -> int:
+        """How often the tracker was."""
+        return len(self.tracker.read_text().splitlines()) if self.tracker.exists() else 0
+
+    def told(self) -> list[Told]:
+        found = []
+        with self.desk.open() as workspace:
+            for process in workspace.sessions.processes(self.desk.run_id):
+                records = workspace.sessions.actions(process.process_id)
+                assert process.completion
+                assert process.completion.done
+                found.append(
+                    Told(
+                        process.step_id,
+                        tuple(
+                            (one.action_id, one.tool, one.state, one.error, one.changed, one.tree, one.group)
+                            for one in records
+                        ),
+                        tuple(one.digest for one in process.revisions),
+                        process.notes,
+                        process.execution.calls + process.reflection.calls,
+                        (process.phase, process.done, process.revised, process.turns, process.tree),
+                    )
+                )
+        return found
+
+
+class Whole(NamedTuple):
+    ended: Ended
+    told: list[Told]
+    asked: int
+
+
+@pytest.fixture
+def office(monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
+    with at_home(monkeypatch) as base:
+        office = Office(base, monkeypatch)
+        with office.server:
+            yield office
+
+
+def whole(office: Office, driver: Driver) -> Whole:
+    made = Whole(office.whole(driver), office.told(), len(office.server.requests))
+    assert office.called == 1
+    office.server.requests.clear()
+    return made
+
+
+def same(office: Office, before: Whole) -> None:
+    """Also if the outcome of the call is not known: then it is not made again, and the model is told so."""
+    assert office.ended() == before.ended
+    first, second = office.told()
+    assert first == before.told[0]
+    if second != before.told[1]:
+        assert [one[3] for one in second.actions] == [None, ErrorKind.UNKNOWN_OUTCOME]
+        assert second.notes == before.told[1].notes
+        assert office.called <= 1
+    else:
+        assert office.called == 1
+
+
+def test_killed_after_each_outcome_it_asks_and_calls_nothing_again(driver: Driver, office: Office):
+    before = whole(office, driver)
+    office.fresh()
+    assert office.killed_at_saves(driver, "return", SAVE, EACH) > 4
+    same(office, before)
+    assert office.called == 1
+    assert len(office.server.requests) == before.asked
+
+
+def test_killed_before_each_outcome_it_does_at_most_that_action_again(driver: Driver, office: Office):
+    before = whole(office, driver)
+    kills = office.killed_at_saves(driver, "call", SAVE, EACH)
+    assert kills > 3
+    same(office, before)
+    assert office.called == 1
+    assert before.asked < len(office.server.requests) <= before.asked + kills
+
+
+@pytest.mark.parametrize(("moment", "called"), [("call", 0), ("return", 1)])
+def test_killed_in_a_call_it_is_not_made_again(driver: Driver, office: Office, moment: str, called: int):
+    before = whole(office, driver)
+    office.fresh()
+    there = {"moment": moment, "save": 1, "saved_by": "McpServers.call_approved"}
+    assert driver.run(office.task(**there)) == KILLED
+    assert driver.run(office.task()) == 0
+    assert office.called == called
+    same(office, before)
+    assert office.called == called
+
+
+def test_killed_at_some_moments(driver: Driver, office: Office):
+    before = whole(office, driver)
+    assert office.killed_on_its_way(driver, {"event": 90}, {"event": 210}) > 2
+    same(office, before)
+
+
+@pytest.mark.skipif(not FULL, reason="one run per moment: make campaign")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_killed_at_every_moment_of_a_process(driver: Driver, office: Office, part: int):
+    before = whole(office, driver)
+    event = 1 + part
+    while True:
+        office.fresh()
+        if driver.run(office.task(event=event)) != KILLED:
+            break
+        office.look()
+        assert driver.run(office.task()) == 0, event
+        same(office, before)
+        event += PARTS
+    assert event > 200
