@@ -56,6 +56,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NothingToAdopt        no ledger of an earlier path
 │   ├── NoWorkspace           there is no workspace here
 │   ├── UnknownModel          the configuration names an unknown model
+│   ├── NoTaskModel           a task, and no model to do it
 │   ├── NoModelKey            the key for a model is not in the environment
 │   └── BadConfiguration      a configuration file or variable is wrong
 ├── PersonNeeded        3     an approval or an answer is missing
@@ -91,6 +92,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── EmptyPlan             a plan without text
 │   ├── BadInstruction        a planning session cannot begin with it
 │   ├── BadAnswer             it does not answer the question
+│   ├── BadFeedback           words that cannot be taken as feedback
 │   ├── NotAsked              an answer to another question
 │   ├── SessionOver           a planning session that has ended
 │   ├── RunOver               a run that has ended, or that another one replaced
@@ -518,6 +520,12 @@ class UnknownModel(Usage):
     )
 
 
+class NoTaskModel(Usage):
+    code = "no_task_model"
+    message = "A task is done by a language model, and none is configured."
+    hint = "Name one: RINGI_MODEL=openai:gpt-5, or model: in your configuration. Without one: ringi run"
+
+
 class NoModelKey(Usage):
     code = "no_model_key"
     message = "{model} needs a key, and {variable} is not set."
@@ -740,6 +748,12 @@ class BadAnswer(Refused):
     code = "bad_answer"
     message = "That does not answer {asked}: {why}"
     hint = "See what is asked: ringi status --session {session}"
+
+
+class BadFeedback(Refused):
+    code = "bad_feedback"
+    message = "That cannot be feedback: {why}"
+    hint = "Say in a few sentences what should be different; a long text belongs in a file of the project."
 
 
 class NotAsked(Refused):

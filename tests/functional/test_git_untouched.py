@@ -206,6 +206,8 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("continue", Case(finds_no("continue"))),
     ("retry", Case(finds_no("retry"))),
     ("cancel", Case(finds_no("cancel"))),
+    ("feedback", Case(finds_no("feedback shorter"))),
+    ("task", Case(finds_no("task shorter"))),
     ("mcp", Case(serves)),
     ("with", Case(works_beside)),
     ("", Case(runs("", "--json"))),

@@ -260,6 +260,8 @@ COMMON = (
     ("continue",),
     ("retry",),
     ("cancel",),
+    ("feedback", "make README.md friendlier"),
+    ("task", "make README.md friendlier"),
     ("check", "README.md"),
     ("state", "capture"),
     ("state", "show"),

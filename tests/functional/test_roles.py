@@ -307,7 +307,7 @@ def test_a_second_turn_is_not_taken_if_the_budget_does_not_allow_it(desk: RoleDe
         model(desk, server)
         once = desk.work().spent
     with ModelServer([Say({"patch": wrong})]) as server:
-        model(desk, server, max_tokens=(once.input_tokens + once.output_tokens) * 3 // 2)
+        model(desk, server, max_tokens=(once.input_tokens + once.output_tokens) * 2)
         done = desk.work()
         assert len(server.requests) == 1
     assert done.code is StopCode.BUDGET_EXCEEDED

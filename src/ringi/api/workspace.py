@@ -15,6 +15,9 @@ from ringi.workspace.places import find_root, places_of
 if TYPE_CHECKING:
     from ringi.domain.metrics import Metrics
     from ringi.domain.planning import Outline
+    from ringi.domain.process import Feedback
+    from ringi.domain.run import Run
+    from ringi.domain.session import SessionView
 
 
 class Workspace(OpenWorkspace):
@@ -55,6 +58,21 @@ class Workspace(OpenWorkspace):
         from ringi.usecases.outline import outline  # noqa: PLC0415  # most commands plan nothing
 
         return outline(self, request).document
+
+    def task(self, request: str) -> "SessionView | Run":
+        """What `ringi task` plans: a design by the model that a person approves, or with planning off a run.
+
+        Raises NoTaskModel, NotPermitted, BadBrought and ModelFailed.
+        """
+        from ringi.usecases.task import plan_task  # noqa: PLC0415  # as above
+
+        return plan_task(self, request)
+
+    def feedback(self, run_id: str, text: str) -> "Feedback":
+        """What should be different about a run; never an approval. Raises RunOver, BadFeedback."""
+        from ringi.usecases.feedback import give_feedback  # noqa: PLC0415  # as above
+
+        return give_feedback(self, self.sessions.find_run(run_id), text).feedback
 
     def metrics(self, since: str = "") -> "Metrics":
         """The figures of chapter 16 from what is recorded; `since` is a moment as ISO 8601, in UTC."""

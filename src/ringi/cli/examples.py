@@ -34,8 +34,13 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "undo": ("ringi undo", "ringi undo p3", "ringi undo p3 --commit"),
     "plan": ("ringi plan 'Sort the list by date'", "ringi plan --resume 1f3a"),
     "run": ('ringi run "Add --json to the report"', "ringi run --request requests/RQ-20251214-001.md"),
+    "task": ('ringi task "Add an install section to README.md"',),
     "continue": ("ringi continue",),
     "retry": ("ringi retry",),
+    "feedback": (
+        'ringi feedback "Keep the old option, too"',
+        'ringi feedback 20251214-210501 "Shorter, please"',
+    ),
     "cancel": ("ringi cancel",),
     "status": ("ringi status", "ringi status 20251214-210501"),
     "report": ("ringi report",),

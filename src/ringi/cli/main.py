@@ -63,8 +63,10 @@ BESIDE: Final = {
 FROM_REQUEST: Final = {
     "plan": Text("Plan a change: a few questions, the design decisions, a summary to approve."),
     "run": Text("Carry out a request: a plan to approve, small tested steps, a commit for each, a report."),
+    "task": Text("Carry out a request with models alone: one plans, one makes each step; you approve both."),
     "continue": Text("Go on with a run where it stopped."),
     "retry": Text("Make the current step of a run anew, also after it failed."),
+    "feedback": Text("Say what should be different about a run; it is never an approval."),
     "cancel": Text("End a run for good, also while another process carries it out."),
     "status": Text("Show the open planning sessions and the runs, or one of them."),
     "report": Text("Show the report of a run: its criteria with steps, commits and evidence."),

@@ -77,7 +77,8 @@ class Judgement:
         if not book.process.run_id or book.process.phase is not _P.EXECUTION:
             return
         for one in self._services.store.feedback(book.process.run_id):
-            if one.feedback_id in book.process.heard:
+            # What was said before the turn began is in its brief.
+            if one.feedback_id in book.process.heard or one.at < book.process.created_at:
                 continue
             book.set(heard=(*book.process.heard, one.feedback_id))
             book.enter(_P.REFLECTION)

@@ -1,5 +1,6 @@
 """The run that an approved planning session becomes (the planner session of IP), and its stage (RN-4)."""
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple
@@ -44,6 +45,11 @@ def run_id(now: str, word: str) -> str:
     """20251214-210501-a1b2c3: when it began, and six random digits."""
     digits = "".join(c for c in now.partition(".")[0] if c.isdigit())
     return f"{digits[:8]}-{digits[8:]}-{word[:_SIX]}"
+
+
+def run_id_in(word: str) -> bool:
+    """Whether what somebody typed looks like the id of a run, or its beginning."""
+    return re.fullmatch(r"[0-9]{8}(-[0-9]{1,6}(-[0-9a-f]{1,6})?)?", word) is not None
 
 
 class StepStatus(StrEnum):
@@ -325,6 +331,10 @@ class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
     planned: Spent = Spent()
     """What planning it took."""
     budget: RunBudget = RunBudget()
+    heard: tuple[str, ...] = ()
+    """Ids of the feedback that a step was told."""
+    by_model: bool = False
+    """Models have every role."""
 
     @property
     def step(self) -> StepState | None:

@@ -301,6 +301,8 @@ class SessionFacts(CamelDocument, frozen=True, kw_only=True):
     """What the agent found, each with its place: its words, which nobody checked."""
     created_by: str = ""
     """The user who began it."""
+    by_model: bool = False
+    """It becomes a run in which models have every role."""
 
 
 class Brief(CamelDocument, frozen=True, kw_only=True):

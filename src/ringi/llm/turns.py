@@ -26,7 +26,8 @@ _CONTROL: Final = re.compile(
     r"<(?=(?:[|\uff5c][^|\uff5c<>\s]{1,40}[|\uff5c]|(?:start|end)_of_turn|/?SYS>)>)|\[(?=/?(?:INST|TOOL_CALLS)\])",
     re.IGNORECASE,
 )
-_LEFT_OUT: Final = frozenset(["title", "description", "default", "$defs"])
+_LEFT_OUT: Final = frozenset(["title", "description", "default", "$defs", "minLength", "minItems"])
+"""What no model needs to be told: our own validation refuses an empty text."""
 
 
 def turns(prompt: Prompt, schema: Mapping[str, Any] | None) -> tuple[Turn, ...]:

@@ -119,6 +119,24 @@ WorkSeconds = Annotated[
 ]
 
 
+class TaskRequest(Document, frozen=True):
+    request: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=1_000_000,
+            description="What your user wants done, all of it, in their own words and language.",
+        ),
+    ]
+
+
+class GiveFeedback(Document, frozen=True):
+    run_id: Annotated[str, Meta(min_length=1, max_length=200, description="The run.")]
+    text: Annotated[
+        str, Meta(min_length=1, max_length=20_000, description="What should be different, and why.")
+    ]
+
+
 class PlanningStart(Document, frozen=True):
     instruction: Annotated[
         str,

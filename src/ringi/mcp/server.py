@@ -20,7 +20,7 @@ from ringi.domain.plan import title_of
 from ringi.domain.problems import decoded
 from ringi.domain.session import ApprovalPending, short
 from ringi.errors import BadDocument, RingiError
-from ringi.mcp import outline_tool, planning_tools, tools
+from ringi.mcp import outline_tool, planning_tools, run_tools, tools
 from ringi.mcp.answers import Requested, structured
 from ringi.mcp.arguments import input_schema, output_schema
 from ringi.mcp.handshake import INSTRUCTIONS
@@ -41,7 +41,12 @@ _LONGEST_LABEL: Final = 100
 _QUIET_SEC: Final = 60.0
 _ERRORS: Final = 2
 """Standard error: the one stream that may be a terminal."""
-TOOLS: Final[Mapping[str, Tool]] = {**tools.TOOLS, **planning_tools.TOOLS, **outline_tool.TOOLS}
+TOOLS: Final[Mapping[str, Tool]] = {
+    **tools.TOOLS,
+    **planning_tools.TOOLS,
+    **outline_tool.TOOLS,
+    **run_tools.TOOLS,
+}
 # Long, and the same for every client.
 _FIXED: Final = frozenset({"tools/list", "prompts/list", "resources/templates/list"})
 

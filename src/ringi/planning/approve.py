@@ -76,6 +76,7 @@ def approve(services: SessionServices, stored: StoredSession, approver: str, pro
     plan = stored.facts.run_plan
     planned = planned_with(stored.facts.usage)
     run = replace(_run(services, stored, now), replaces=stored.facts.replaces, planned=planned)
+    run = replace(run, by_model=stored.facts.by_model)
     state, entries = settled(services, operations.approved(state_of(stored), run.run_id, now), ())
 
     def saving(transaction: SessionTransaction) -> StoredSession:

@@ -51,6 +51,21 @@ _RULES: Final = (
     f"Write in the language of the instruction. Aim for at most {LINE_AIM} characters in a sentence and "
     f"{PHRASE_AIM} in a name, topic, option, pro or con."
 )
+_PLANNER_RULES: Final = (
+    "You plan a change to a software project; an engineer builds it afterwards. The data shows the project "
+    "as it is: call files and definitions by the names they have there, and assume nothing that it answers. "
+    f"Write in the language of the instruction, at most {LINE_AIM} characters in a sentence."
+)
+_PLANNER_TASK: Final = (
+    "Describe the design to whoever approves and builds it. summary: Markdown, at most 300 words: the goal "
+    "and what will be built; it repeats none of the lists. acceptance_criteria: what can be checked "
+    "afterwards, at least one for each thing that is asked for. target_paths: every file to change or add; "
+    "new: true only if it does not exist yet. test_commands: of this project, that check the change. steps: "
+    "none if it is one commit, as most changes are; otherwise at least 2, in order, each complete in itself, "
+    "code with its tests and docs; criteria: by number; test_commands: only if others check it. "
+    "assumptions, out_of_scope, open_points: one sentence each, or none. Add nothing that the data does not "
+    "say."
+)
 _OPTIONS: Final = "2 to 4 realistic options with short, honest pros and cons; recommend exactly one."
 _TASKS: Final = {
     Purpose.FILES: (
@@ -113,6 +128,13 @@ def prompt_for(state: State, purpose: Purpose) -> Prompt:
         task += _FURTHER.format(count=left) if left else _NONE_FURTHER
     material = tuple(Material(name, text) for name, text in _material(state, brief, purpose) if text)
     return Prompt(purpose, _RULES, material, brief, state.session.session_id, task)
+
+
+def planner_prompt(state: State) -> Prompt:
+    """For whoever brings the design at once: nobody was asked anything, and nothing was decided."""
+    whole = prompt_for(state, Purpose.REVIEW)
+    talked = state.session.questions or state.session.decisions or state.facts.feedback
+    return whole if talked else whole._replace(rules=_PLANNER_RULES, task=_PLANNER_TASK)
 
 
 def brief_of(state: State) -> Brief:

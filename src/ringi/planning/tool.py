@@ -19,7 +19,6 @@ from ringi.domain.session import (
     DecisionPending,
     FromRequest,
     Pending,
-    Purpose,
     Question,
     QuestionPending,
     SessionFacts,
@@ -36,7 +35,7 @@ from ringi.planning import approve, operations
 from ringi.planning.bring import AGENT, By, bring, read
 from ringi.planning.model import NextPrompt, next_prompt, resume, righted, with_context, work
 from ringi.planning.operations import ENDED, State, pending, state_of, writable
-from ringi.planning.prompts import language_of, prompt_for
+from ringi.planning.prompts import language_of, planner_prompt
 from ringi.planning.run_plan import plan_now
 from ringi.planning.save import add, save
 from ringi.planning.services import SessionServices
@@ -114,7 +113,7 @@ class _Sessions:
         _require_open(stored)
         if design:
             state = with_context(self._services, state_of(stored))
-            return NextPrompt(prompt_for(state, Purpose.REVIEW), NewSummary, stored.facts.model)
+            return NextPrompt(planner_prompt(state), NewSummary, stored.facts.model)
         found = next_prompt(self._services, state_of(stored))
         if found is None:
             _require(stored, WorkPending, Text("the model"))
@@ -144,6 +143,7 @@ class PlanningTool(_Sessions):
         request: FromRequest | None = None,
         replaces: str = "",
         agent_brings: bool = False,
+        by_model: bool = False,
     ) -> SessionView:
         """A new session, saved; the model is next, or an agent in its place: `bring`.
 
@@ -151,7 +151,7 @@ class PlanningTool(_Sessions):
         Raises NotPermitted, BadInstruction, UnknownModel, NoModelKey, NoExtra.
         """
         services = self._services
-        state = self._begun(instruction).knowing(request=request, replaces=replaces)
+        state = self._begun(instruction).knowing(request=request, replaces=replaces, by_model=by_model)
         if replaces and (creator := services.store.run(replaces).created_by):
             state = state.knowing(created_by=creator)
         services.permits.require_allowed(state.facts.created_by, services.person.user())

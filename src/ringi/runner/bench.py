@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from ringi.ports.telemetry import SILENT, Telemetry
 
 if TYPE_CHECKING:  # only names of types
+    from ringi.domain.process import Feedback
     from ringi.domain.run import Evidence, Run, StepState, Stop, StoredRun
     from ringi.domain.run_plan import RunPlan, RunStep
     from ringi.ports import Clock, NewEvent
@@ -29,6 +30,7 @@ class RunStore(Protocol):
 
     def transaction(self) -> AbstractContextManager[RunTransaction]: ...
     def stored_run(self, run_id: str) -> StoredRun: ...
+    def feedback(self, run_id: str) -> tuple[Feedback, ...]: ...
     def run_plan(self, run_id: str) -> RunPlan | None: ...
 
 

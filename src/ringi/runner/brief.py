@@ -51,6 +51,8 @@ class BriefFacts(NamedTuple):
     """For a role that judges."""
     answers_in_json: bool = False
     """It prints its verdict."""
+    by_model: bool = False
+    """What its prompt says already is left out."""
 
 
 def brief_of(facts: BriefFacts, tokens: int = MOST_TOKENS) -> str:
@@ -62,7 +64,7 @@ def _sections(facts: BriefFacts, say: Say) -> Iterator[Section]:
     plan, step, data = facts.plan, facts.step, [say(_DATA), ""]
     number = next(at for at, one in enumerate(plan.steps, 1) if one.step_id == step.step_id)
     title = f"# {step.step_id} ({number}/{len(plan.steps)}): {_line(step.title)}"
-    intro = [say(_ROLES[facts.role]), "", *_prose(step.intent)]
+    intro = [*([] if _is_told(facts) else [say(_ROLES[facts.role]), ""]), *_prose(step.intent)]
     yield _section(title, intro, 0.15)
     if facts.feedback:
         yield _section(_head(say, Text("What was wrong before")), data, 0.2, facts.feedback)
@@ -132,7 +134,9 @@ def _scope(facts: BriefFacts, say: Say) -> list[str]:
     if files is not UNSET:
         limits += [say(Text("At most {files} files.", files=files))]
     forbidden = _known(scope.forbidden_paths)
-    lines = [say(Text("Change only:")), "", *_bullets(f"`{path}`" for path in scope.target_paths), ""]
+    lines = []
+    if scope.target_paths:
+        lines += [say(Text("Change only:")), "", *_bullets(f"`{path}`" for path in scope.target_paths), ""]
     if forbidden:
         lines += [say(Text("Never change:")), "", *_bullets(f"`{path}`" for path in forbidden), ""]
     return [*lines, *limits]
@@ -160,9 +164,13 @@ def _decisions(decisions: Iterable[Decision]) -> Iterator[str]:
         yield from _bullets([f"{one.topic}: {one.choice}. {one.description}{why}"])
 
 
+def _is_told(facts: BriefFacts) -> bool:
+    return facts.by_model and facts.role not in JUDGES
+
+
 def _rules(facts: BriefFacts, say: Say) -> list[str]:
-    judges = facts.role in JUDGES
-    lines = [*_bullets(map(say, _JUDGING if judges else _WORKING))]
+    rules = _JUDGING if facts.role in JUDGES else _WORKING
+    lines = [*_bullets(map(say, rules[-1:] if _is_told(facts) else rules))]
     return [*lines, "", say(_ANSWER), ""] if facts.answers_in_json else lines
 
 

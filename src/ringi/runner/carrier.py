@@ -22,6 +22,7 @@ from ringi.ports.telemetry import (
 )
 from ringi.runner import machine
 from ringi.runner.bench import RunEvent, RunServices
+from ringi.runner.feedback import told, unheard
 from ringi.runner.gates import stops
 from ringi.runner.machine import with_step
 from ringi.runner.services import RoleWork, Task
@@ -107,6 +108,14 @@ class Carrier:
         again = with_step(run, index, status=_S.WORKING, cycle=state.cycle + 1, feedback=words)
         self.save(again, f"{step.step_id}: again, {code}")
         return True
+
+    def listen(self, index: int) -> None:
+        """Hands on what somebody has said since; it is in the next brief."""
+        run, step, _ = self.at(index)
+        said = unheard(run, self.services.store.feedback(run.run_id))
+        if said:
+            masked = [replace(one, text=self.services.mask(one.text)) for one in said]
+            self.save(told(run, index, masked), f"{step.step_id}: feedback")
 
     def turn(self, index: int, role: RunRole, diff: str = "") -> tuple[Attempt, RoleWork]:
         run, step, state = self.at(index)

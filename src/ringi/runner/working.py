@@ -56,6 +56,7 @@ def work(carrier: Carrier, index: int) -> None:
 
 
 def _take_turn(carrier: Carrier, index: int) -> None:
+    carrier.listen(index)
     before = carrier.run.steps[index].attempts
     attempt, done = carrier.turn(index, RunRole.IMPLEMENTER)
     if done.waits:

@@ -2,22 +2,25 @@
 
 from typing import Final
 
+from ringi.coordinator.settings import ExecutionSettings
 from ringi.domain.budget import Forecast
 from ringi.domain.run import RoleHow, Spent, StepStatus
 from ringi.domain.run_plan import RunRole
 from ringi.usecases.budget import PLAYBOOK, price_of
-from ringi.usecases.settings import RoleSettings, RunSettings
+from ringi.usecases.settings import RoleSettings, RunSettings, as_model
 from ringi.usecases.workspace import OpenWorkspace
 
 _PLANNING_CALLS: Final = 6
 """Of a session without a reject: files, questions, decisions twice, the summary and its targets."""
 _PLANNER_CALLS: Final = 2
-_STEP_CALLS: Final = 2
+_STEP_CALLS: Final = ExecutionSettings().most_turns
+"""Turns of a process; what it takes to think about failures is among the tokens."""
 
 
-def forecast_planning(settings: RunSettings, model: str) -> Forecast | None:
+def forecast_planning(settings: RunSettings, model: str, *, by_model: bool = False) -> Forecast | None:
     """What planning and carrying out may take at most; None if no model plans."""
     planner = settings.roles.get(RunRole.PLANNER, RoleSettings())
+    planner = as_model(RunRole.PLANNER, planner) if by_model else planner
     if planner.how is RoleHow.MODEL:
         return _forecast(settings, planner.model, _PLANNER_CALLS, Spent())
     if planner.how is RoleHow.COMMAND or model == PLAYBOOK:
@@ -38,6 +41,7 @@ def forecast_run(workspace: OpenWorkspace, run_id: str, command: str = "") -> Fo
     tries, calls, names = plan.limits.max_autofix_cycles + 1, 0, []
     for role in (RunRole.IMPLEMENTER, RunRole.REVIEWER, RunRole.QA):
         told = settings.roles.get(role, RoleSettings())
+        told = as_model(role, told) if run.by_model else told
         if told.how is not RoleHow.MODEL or (role is RunRole.IMPLEMENTER and by_command):
             continue
         each = _STEP_CALLS if role is RunRole.IMPLEMENTER else 1

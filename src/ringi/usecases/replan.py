@@ -16,7 +16,7 @@ from ringi.planning.prompts import language_of
 from ringi.planning.run_parts import line
 from ringi.planning.split import split
 from ringi.text import Text
-from ringi.usecases.run_start import add_run, renamed, require_current
+from ringi.usecases.run_start import add_run, planner_of, renamed, require_current
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.copy_steps import line_counts, since
@@ -61,7 +61,7 @@ def _smaller(workspace: OpenWorkspace, run: Run, plan: RunPlan, step: StepState)
     made = renamed(plan, run_id(workspace.clock.now(), workspace.services.ids()))
     changed, language = _changed(workspace, run, step), language_of(plan.context.summary)
     planned: Sequence[NewStep] = ()
-    if planner := workspace.roles(None).planner():
+    if planner := planner_of(workspace, by_model=run.by_model):
         try:
             planned = planner.split(plan, step, changed)
         except Interrupted:
@@ -158,5 +158,6 @@ def _started(
         actor=actor_at(workspace.person),
         request=request,
         replaces=run.run_id,
-        agent_brings=workspace.roles(None).planner() is not None,
+        agent_brings=planner_of(workspace, by_model=run.by_model) is not None,
+        by_model=run.by_model,
     )

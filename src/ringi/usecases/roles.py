@@ -36,14 +36,14 @@ from ringi.usecases.role_model import (
 )
 from ringi.usecases.role_planner import Planner, PlannerTools
 from ringi.usecases.role_process import ProcessParts, StepOrder, process_of, spent_by, work_with_tools
-from ringi.usecases.settings import RoleSettings, RunSettings
+from ringi.usecases.role_stops import gh_stop, nobody, stop
+from ringi.usecases.settings import RoleSettings, RunSettings, as_model
 from ringi.workspace.copy_steps import changed_between
 
 PLAYBOOK: Final = "playbook"
 _NOBODY: Final = RoleSettings()
 _CONTEXT_TOKENS: Final = 1_500
 _FILES_TOKENS: Final = 24_000
-_EXAMPLE: Final = "roles: {{{role}: {{command: claude}}}}"
 _TELL_COST: Final = "command:claude"
 _LONGEST: Final = 600
 _AGAIN: Final = "Your last answer was no verdict: "
@@ -77,9 +77,17 @@ class ConfiguredRoles:
     def __init__(self, services: RoleServices, commands: Mapping[RunRole, str] | None = None) -> None:
         self._services = services
         self._commands = commands or {}
+        self._by_model = False
+
+    def by_model(self) -> "ConfiguredRoles":
+        """The same, with a model in every role; only a command that was given replaces one."""
+        found = ConfiguredRoles(self._services, self._commands)
+        found._by_model = True
+        return found
 
     def _settings(self, role: RunRole) -> RoleSettings:
         found = self._services.settings.roles.get(role, _NOBODY)
+        found = as_model(role, found) if self._by_model else found
         if command := self._commands.get(role, ""):
             return found._replace(how=RoleHow.COMMAND, command=command, untrusted=False)
         return found
@@ -92,7 +100,7 @@ class ConfiguredRoles:
     def check(self, plan: RunPlan) -> Stop | None:
         for command in _commands_of(plan):
             if runs_gh(command):
-                return _gh(command, Text("Remove it from the plan: ringi run starts with a new one"))
+                return gh_stop(command, Text("Remove it from the plan: ringi run starts with a new one"))
         wanted = [*(step.role for step in plan.steps), *filter(self.has, sorted(JUDGES))]
         return next(filter(None, map(self._check_role, dict.fromkeys(wanted))), None)
 
@@ -100,7 +108,7 @@ class ConfiguredRoles:
         settings = self._settings(role)
         match settings.how:
             case None:
-                return _nobody(role, settings)
+                return nobody(role, settings)
             case RoleHow.COMMAND:
                 return self._check_command(role, settings)
             case RoleHow.MODEL:
@@ -110,13 +118,13 @@ class ConfiguredRoles:
     def _check_command(self, role: RunRole, settings: RoleSettings) -> Stop | None:
         key = f"roles.{role}.command"
         if runs_gh(settings.command):
-            return _gh(settings.command, Text("Change {key}", key=key))
+            return gh_stop(settings.command, Text("Change {key}", key=key))
         if settings.max_tokens is not None or settings.max_dollars is not None:
             message = Text(
                 "roles.{role} has a budget, but a command does not say what it spends: it cannot be kept.",
                 role=role,
             )
-            return _stop(StopCode.NO_ROLE, message, Text("Remove the budget, or use a model"))
+            return stop(StopCode.NO_ROLE, message, Text("Remove the budget, or use a model"))
         try:
             words = words_of(settings.command)
             program_of(words, self._services.workspace.places.root, self._services.environment)
@@ -124,23 +132,23 @@ class ConfiguredRoles:
             message = Text("{key}: there is no program {name}.", key=key, name=error.details["name"])
         else:
             return None
-        return _stop(StopCode.NO_ROLE, message, Text("Install it, or change {key}", key=key))
+        return stop(StopCode.NO_ROLE, message, Text("Install it, or change {key}", key=key))
 
     def _check_model(self, role: RunRole, settings: RoleSettings) -> Stop | None:
         name, key = settings.model, f"roles.{role}.model"
         if name == PLAYBOOK:
             message = Text("The playbook cannot do the work of roles.{role}.", role=role)
-            return _stop(StopCode.NO_ROLE, message, Text("Set {key} to a language model", key=key))
+            return stop(StopCode.NO_ROLE, message, Text("Set {key} to a language model", key=key))
         try:
             self._services.model(name, None)
         except RingiError as error:
             hint = Text(error.hint, **error.details) if error.hint else Text("Change {key}", key=key)
-            return _stop(StopCode.NO_ROLE, Text(error.message, **error.details), hint)
+            return stop(StopCode.NO_ROLE, Text(error.message, **error.details), hint)
         limited = settings.max_dollars is not None or self._services.settings.budget.dollars is not None
         if limited and self._price(name) is None and name != _TELL_COST:
             message = Text("Dollars are limited, and what {model} costs is not known.", model=name)
             example = f'llm: {{prices: ["{name} 1.25 10"]}}'
-            return _stop(
+            return stop(
                 StopCode.NO_ROLE,
                 message,
                 Text("Say what a million tokens cost, in and out: {example}", example=example),
@@ -187,9 +195,9 @@ class ConfiguredRoles:
         if task.state.fallback and task.role is task.step.role:
             settings = _instead(settings, task.step)
         if settings.how is None:
-            stop = _nobody(task.role, settings)
-            problem = Text("{message} {next}", message=stop.message, next=stop.next_action)
-            return RoleWork(RoleHow.PERSON, "", 1, problem=problem, code=stop.reason_code)
+            why = nobody(task.role, settings)
+            problem = Text("{message} {next}", message=why.message, next=why.next_action)
+            return RoleWork(RoleHow.PERSON, "", 1, problem=problem, code=why.reason_code)
         turn = _Turn(self._services, settings, task, self._price(settings.model))
         if task.copy.is_gone:
             return turn.lost()
@@ -232,8 +240,9 @@ class _Briefs:
             decisions=tuple(self._decisions()),
             commits=[("", one) for _, one in task.commits] if by_model else task.commits,
             feedback="\n\n".join(filter(None, [task.feedback, again])),
-            context=self._context,
+            context="" if by_model else self.context,
             diff="" if by_model else task.diff,
+            by_model=by_model,
             answers_in_json=task.role in JUDGES and self._how is RoleHow.COMMAND,
         )
         text = brief_of(facts)
@@ -241,7 +250,7 @@ class _Briefs:
         return text
 
     @cached_property
-    def _context(self) -> str:
+    def context(self) -> str:
         step, targets = self._task.step, self._task.step.scope.target_paths
         request = "\n".join([step.title, step.intent, *targets])
         # A model sees nothing else; everybody else can search, and does not wait until all is read.
@@ -408,7 +417,12 @@ class _Turn:
             services.mask,
             _FILES_TOKENS,
         )
-        return (Material("brief", self._briefs.write()), *([Material("files", shown)] if shown else []))
+        project = self._briefs.context
+        return (
+            Material("brief", self._briefs.write()),
+            *([Material("project", project)] if project else []),
+            *([Material("files", shown)] if shown else []),
+        )
 
 
 def _who(settings: RoleSettings) -> str:
@@ -476,25 +490,3 @@ def _commands_of(plan: RunPlan) -> Iterator[str]:
             yield instead
     for told in plan.context.test_instructions.values():
         yield from (told,) if isinstance(told, str) else told
-
-
-def _stop(code: StopCode, message: Text, then: Text) -> Stop:
-    return Stop(reason_code=code, message=str(message), next_action=str(then))
-
-
-def _gh(command: str, then: Text) -> Stop:
-    message = Text("A command of the run uses gh, which is never allowed in one: {command}", command=command)
-    return _stop(StopCode.GH_FORBIDDEN, message, then)
-
-
-def _nobody(role: RunRole, settings: RoleSettings) -> Stop:
-    if settings.untrusted:
-        message = Text("roles.{role} comes from the project, and nobody has trusted it yet.", role=role)
-        return _stop(StopCode.NO_ROLE, message, Text("ringi trust"))
-    message = Text("Nobody has the role {role}.", role=role)
-    example = _EXAMPLE.format(role=role)
-    if role is RunRole.IMPLEMENTER:
-        then = Text("ringi retry --with claude; or in your configuration: {example}", example=example)
-    else:
-        then = Text("In your configuration: {example}", example=example)
-    return _stop(StopCode.NO_ROLE, message, then)

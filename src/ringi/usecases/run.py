@@ -8,13 +8,15 @@ from msgspec.structs import replace
 
 from ringi.approvals.who import actor_at
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.run import Review, Run, RunPhase, StepStatus, Stop, StopCode, StoredRun
+from ringi.domain.plan import PlanStatus
+from ringi.domain.run import Review, Run, RunPhase, StepState, StepStatus, Stop, StopCode, StoredRun
 from ringi.domain.run_plan import RunPlan, RunRole
 from ringi.errors import CopyFailed, NotFound, RunOver
 from ringi.ports import NewEvent
 from ringi.ports.telemetry import OPERATION, OUTCOME, RUN_ID, SESSION_ID, WORKFLOW, Component, Level, Value
 from ringi.runner import machine
 from ringi.runner.bench import Bench, RunEvent, RunServices
+from ringi.runner.feedback import made_again, told, unheard
 from ringi.runner.loop import carry_on
 from ringi.text import Text
 from ringi.usecases.agent_sandbox import agent_sandbox
@@ -87,12 +89,13 @@ def _services(
     run = workspace.sessions.stored_run(run_id).run
     environment, command = dict(workspace.environment), options.role or run.implementer
     bench = RunBench(workspace, environment, agent_sandbox(workspace))
+    roles = workspace.roles({RunRole.IMPLEMENTER: command} if command else None)
     return RunServices(
         store=workspace.sessions,
         clock=workspace.clock,
         ids=workspace.services.ids,
         bench=bench,
-        roles=workspace.roles({RunRole.IMPLEMENTER: command} if command else None),
+        roles=roles.by_model() if run.by_model else roles,
         files=RunFiles(
             workspace.places.root,
             run.request_id,
@@ -129,6 +132,8 @@ def _ready(workspace: OpenWorkspace, bench: Bench, run: Run, plan: RunPlan, opti
         run = machine.resumed(run)
     if options.retry and run.phase is RunPhase.EXECUTING:
         run = _anew(bench, run, current)
+    elif run.phase is RunPhase.EXECUTING:
+        run = _with_feedback(workspace, bench, run, current)
     if machine.paused(run):
         run = replace(run, most_steps=run.most_steps + (options.max_steps or plan.limits.max_steps_per_run))
     return run
@@ -173,6 +178,31 @@ def _anew(bench: Bench, run: Run, index: int) -> Run:
     if done:
         return machine.with_step(run, done[-1], tree=begun.base_tree)
     return replace(run, base_tree=begun.base_tree)
+
+
+def _with_feedback(workspace: OpenWorkspace, bench: Bench, run: Run, index: int) -> Run:
+    """A step that waits or stopped is made again if a person has said since what should be different.
+
+    An agent's words reach the next turn, but take back nothing that waits for a person.
+    """
+    said = unheard(run, workspace.sessions.feedback(run.run_id))
+    if index >= len(run.steps) or all(one.agent for one in said) or _is_decided(workspace, run.steps[index]):
+        return run
+    mask = workspace.services.mask
+    for step in run.steps[index + 1 :]:
+        if step.plan_id and step.status is not StepStatus.WAITING:
+            bench.throw_away(step.plan_id)
+    return made_again(told(run, index, [replace(one, text=mask(one.text)) for one in said]), index)
+
+
+def _is_decided(workspace: OpenWorkspace, step: StepState) -> bool:
+    """Whether a person has answered what it changed: then their words are for what comes next."""
+    if step.status is not StepStatus.PROPOSED:
+        return False
+    return workspace.plan.get_state(step.plan_id).status not in {
+        PlanStatus.PROPOSED,
+        PlanStatus.PENDING_REVIEW,
+    }
 
 
 def _end_replaced(workspace: OpenWorkspace, run: Run) -> None:

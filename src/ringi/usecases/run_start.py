@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -39,6 +39,9 @@ from ringi.usecases.check_document import Checked, DocumentKind, check_document
 from ringi.usecases.requests import next_id
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.run_branch import main_of_remotes
+
+if TYPE_CHECKING:
+    from ringi.usecases.role_planner import Planner
 
 _MOST_SHOWN: Final = 30
 _EMPTY_SECTION: Final = re.compile(r"^##[^\n]*\n\s*(?=^##|\Z)", re.MULTILINE)
@@ -120,8 +123,14 @@ def start_from_request(workspace: OpenWorkspace, data: bytes, name: str) -> Sess
         _EMPTY_SECTION.sub("", without_comments(text)).strip(),
         actor=actor_at(workspace.person),
         request=source,
-        agent_brings=workspace.roles(None).planner() is not None,
+        agent_brings=planner_of(workspace) is not None,
     )
+
+
+def planner_of(workspace: OpenWorkspace, *, by_model: bool = False) -> "Planner | None":
+    """Who plans a run, instead of the questions of a session."""
+    roles = workspace.roles(None)
+    return (roles.by_model() if by_model else roles).planner()
 
 
 def _require(checked: Checked, kind: DocumentKind, name: str) -> None:
@@ -220,6 +229,7 @@ def add_run(
     *,
     reason: str = "",
     replaces: str = "",
+    by_model: bool = False,
 ) -> Run:
     """A run in phase planning that a person has to approve; it takes the place of another one, if given.
 
@@ -227,10 +237,17 @@ def add_run(
     """
     actor = workspace.person.user()
     run = run_of(plan, session_id, instruction, workspace.clock.now(), actor)
+    run = replace(run, by_model=by_model)
     if replaces:
         before = workspace.sessions.run(replaces)
-        creator = before.created_by or actor
-        run = replace(run, replaces=replaces, implementer=before.implementer, created_by=creator)
+        run = replace(
+            run,
+            replaces=replaces,
+            implementer=before.implementer,
+            created_by=before.created_by or actor,
+            by_model=before.by_model,
+            planned=before.planned,
+        )
     workspace.services.permits.require_allowed(run.created_by, actor)
     with workspace.sessions.transaction() as transaction:
         take_over(workspace.sessions, transaction, run)

@@ -51,6 +51,13 @@ class RoleSettings(NamedTuple):
     """The project's file names somebody, and nobody has trusted it."""
 
 
+def as_model(role: RunRole, settings: RoleSettings) -> RoleSettings:
+    """For a task: models plan and implement; another role is a model's if it is somebody's at all."""
+    if settings.how is None and role not in {RunRole.PLANNER, RunRole.IMPLEMENTER}:
+        return settings
+    return settings._replace(how=RoleHow.MODEL, command="", untrusted=False)
+
+
 class RunSettings(NamedTuple):
     roles: Mapping[RunRole, RoleSettings] = {}
     budget: RunBudget = RunBudget()

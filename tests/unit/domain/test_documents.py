@@ -211,7 +211,7 @@ FIELDS: dict[type[Document], str] = {
     session.Design: "acceptanceCriteria targetPaths testCommands assumptions outOfScope openPoints steps",
     session.SessionFacts: "language model usage usageBy failedIn designed feedback project context snapshot"
     " restless design files missing code readIn rejected draft wrong runPlan request replaces agentBrings"
-    " findings createdBy",
+    " findings createdBy byModel",
     session.FromRequest: "requestId path request",
     session.OpenCall: "purpose model counted usage",
     session.Brief: "instruction language project questions decisions feedback",
@@ -230,7 +230,7 @@ FIELDS: dict[type[Document], str] = {
     run.Run: "schema_version run_id planning_session_id phase instruction created_at updated_at created_by"
     " request_id plan_sha256 work_branch base_branch base_commit current_step_index steps review in_place"
     " most_steps allowed tests implementer base_tree copy_id stop stopped_in replaces"
-    " replaced_by undone planned budget",
+    " replaced_by undone planned budget heard by_model",
     AnswerOrigin: "subject step_id role turn",
     KeptAnswer: "made_at model origin input_tokens output_tokens value",
     KeptPlan: "made_at task kind value model snapshot reads origin calls tokens",

@@ -19,7 +19,7 @@ from ringi.text import Text
 from ringi.usecases.replan import replan
 from ringi.usecases.requests import new_request
 from ringi.usecases.run import RunOptions
-from ringi.usecases.run_start import start_from_file, start_from_request, start_from_session
+from ringi.usecases.run_start import planner_of, start_from_file, start_from_request, start_from_session
 
 _SOURCES: Final = ("request", "plan", "session", "again", "new_request")
 
@@ -106,7 +106,7 @@ def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
             return then(start_from_session(workspace, words[0]).run_id)
         except NotFound:
             pass  # a request of one word
-    by_role = workspace.roles(None).planner() is not None
+    by_role = planner_of(workspace) is not None
     if given["sign"] and not by_role:
         raise _unsigned()
     return started(app, " ".join(words), then, given["sign"], by_role=by_role)

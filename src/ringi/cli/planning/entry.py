@@ -38,6 +38,7 @@ from ringi.planning.take_in import changes, read_session
 from ringi.text import Text
 from ringi.usecases.forecast import forecast_planning
 from ringi.usecases.plan_cache import Offer
+from ringi.usecases.run_start import planner_of
 from ringi.views.budget import forecast_line
 from ringi.views.lines import Style
 
@@ -150,9 +151,10 @@ def planned(
     seated = _at_terminal(app)
     if not seated and not app.ui.as_json:
         app.ui = Ui(as_json=True, environment=app.environment)
-    driver = Driver(app, view.session_id, app.workspace.roles(None).planner(), offer)
+    by_model = app.workspace.planning.get(view.session_id).facts.by_model
+    driver = Driver(app, view.session_id, planner_of(app.workspace, by_model=by_model), offer)
     if isinstance(view.pending, WorkPending | AgentPending):
-        _tell_budget(app)
+        _tell_budget(app, by_model=by_model)
     if seated:
         return _talk(driver, view, then, at_once=True, key=key)
 
@@ -167,10 +169,11 @@ def planned(
     return _saved(driver, signed)
 
 
-def _tell_budget(app: App) -> None:
+def _tell_budget(app: App, *, by_model: bool) -> None:
     """Before anything is spent."""
     workspace = app.workspace
-    found = forecast_planning(workspace.settings.runs, workspace.configuration.config.model)
+    model = workspace.configuration.config.model
+    found = forecast_planning(workspace.settings.runs, model, by_model=by_model)
     if found is not None:
         app.ui.show([forecast_line(found)])
 

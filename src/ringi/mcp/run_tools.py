@@ -1,0 +1,91 @@
+"""Tasks and feedback on runs as tools. Nothing is carried out, and no tool approves."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from ringi.domain.run import Run
+from ringi.domain.session import ApprovalPending, short
+from ringi.mcp import arguments
+from ringi.mcp.answers import NextStep
+from ringi.mcp.render import text_of
+from ringi.mcp.tools import Answered, Caller, Hints, Tool
+from ringi.text import Text
+from ringi.usecases.feedback import give_feedback
+from ringi.usecases.task import plan_task
+from ringi.views.lines import line
+
+if TYPE_CHECKING:
+    from ringi.api import Workspace
+
+_APPROVE: Final = (
+    "Show your user the plan. Only they can approve it, in a terminal of their own: tell them to type "
+    "{command}"
+)
+_HEARD: Final = (
+    "It is recorded as an agent's words, not as your user's, and approves nothing. Your user goes on with "
+    "the run: {command}"
+)
+
+
+class TaskAnswer(NextStep, frozen=True):
+    session_id: str
+    """Empty if nothing was planned."""
+    run_id: str
+    """Empty until it is approved."""
+    summary: str
+    """Markdown; what your user approves."""
+    person_types: str
+
+
+class FeedbackAnswer(NextStep, frozen=True):
+    feedback_id: str
+    run_id: str
+    agent: bool
+    """Always true here: it is not a person's."""
+
+
+def _task(workspace: "Workspace", given: arguments.TaskRequest, _: Caller) -> Answered:
+    view = plan_task(workspace, given.request)
+    if isinstance(view, Run):
+        return _answered("", view.run_id, view.instruction, f"ringi run {view.run_id}")
+    summary = view.pending.summary if isinstance(view.pending, ApprovalPending) else ""
+    command = f"ringi plan --resume {short(view.session_id)}"
+    return _answered(view.session_id, "", summary, command)
+
+
+def _answered(session_id: str, run_id: str, summary: str, command: str) -> Answered:
+    step = _APPROVE.format(command=command)
+    found = TaskAnswer(session_id, run_id, summary, command, next_step=step)
+    return Answered(found, text_of([line(Text("{summary}", summary=summary))], step))
+
+
+def _feedback(workspace: "Workspace", given: arguments.GiveFeedback, _: Caller) -> Answered:
+    run_id = workspace.planning.find_run(given.run_id)
+    said = give_feedback(workspace, run_id, given.text, "mcp").feedback
+    step = _HEARD.format(command=f"ringi continue {run_id}")
+    found = FeedbackAnswer(said.feedback_id, run_id, said.agent, next_step=step)
+    return Answered(
+        found, text_of([line(Text("✓ {run} will hear it, as an agent's words", run=run_id))], step)
+    )
+
+
+TOOLS: Final[Mapping[str, Tool]] = {
+    "task": Tool(
+        "Plan a task for models to carry out",
+        "The configured model plans the whole request, and later makes each step. This only plans: your user "
+        "approves the plan and the steps, in a terminal of their own. No file of the workspace changes.",
+        arguments.TaskRequest,
+        TaskAnswer,
+        Hints(open_world=True),
+        _task,
+    ),
+    "feedback": Tool(
+        "Say what should be different about a run",
+        "Whoever makes its next step reads it, marked as an agent's words. It approves nothing, rejects "
+        "nothing, and takes back nothing that waits for your user.",
+        arguments.GiveFeedback,
+        FeedbackAnswer,
+        Hints(),
+        _feedback,
+    ),
+}

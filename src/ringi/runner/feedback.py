@@ -1,0 +1,39 @@
+"""What was said about a run since somebody last listened, for the next turn at a step (PP-20)."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from ringi.domain.process import Feedback
+from ringi.domain.run import Run, StepStatus
+from ringi.runner.machine import anew_from, with_step
+from ringi.text import Text
+
+_S = StepStatus
+
+
+def unheard(run: Run, said: Sequence[Feedback]) -> tuple[Feedback, ...]:
+    return tuple(one for one in said if one.feedback_id not in run.heard)
+
+
+def told(run: Run, index: int, said: Sequence[Feedback]) -> Run:
+    """The run whose step gets these words in its next turn."""
+    words = [run.steps[index].feedback, *map(_words, said)]
+    step = with_step(run, index, feedback="\n\n".join(filter(None, words)))
+    return replace(step, heard=(*run.heard, *(one.feedback_id for one in said)))
+
+
+def made_again(run: Run, index: int) -> Run:
+    """The step, if it was made, works on with what it was told; what was built on it is made anew."""
+    state = run.steps[index]
+    if state.status in {_S.WAITING, _S.WORKING, _S.DONE}:
+        return run
+    return with_step(
+        anew_from(run, index + 1), index, status=_S.WORKING, cycle=0, feedback=state.feedback, tree=state.tree
+    )
+
+
+def _words(one: Feedback) -> str:
+    if one.agent:
+        return str(Text("An agent says ({who}); it is no person's word: {text}", who=one.who, text=one.text))
+    return str(Text("{who} says: {text}", who=one.who, text=one.text))

@@ -1,0 +1,61 @@
+"""A task: a run in which models have every role (PP-28); approvals, gates and report are those of any run."""
+
+from ringi.approvals.who import actor_at
+from ringi.domain.events import Actor
+from ringi.domain.plan import title_of
+from ringi.domain.planning import GoalUnderstanding
+from ringi.domain.run import Run, run_id
+from ringi.domain.run_plan import MAIN_BRANCH, RunRole
+from ringi.domain.session import SessionView
+from ringi.errors import BadInstruction, NoTaskModel
+from ringi.planning.compile import RunNames, compile_run_plan
+from ringi.planning.operations import LONGEST_INSTRUCTION, unfit
+from ringi.planning.prompts import language_of
+from ringi.planning.run_parts import Planned
+from ringi.usecases.budget import PLAYBOOK
+from ringi.usecases.requests import next_id
+from ringi.usecases.run_start import add_run, planner_of
+from ringi.usecases.settings import RoleSettings
+from ringi.usecases.workspace import OpenWorkspace
+from ringi.workspace.copy_layout import branch_of
+
+
+def begin_task(workspace: OpenWorkspace, request: str, actor: Actor) -> SessionView | Run:
+    """A session that the planner is to bring the design of; with planning.enabled false a run of one step.
+
+    A person approves either. Raises NoTaskModel, BadInstruction, NotPermitted.
+    """
+    for role in (RunRole.PLANNER, RunRole.IMPLEMENTER):
+        told = workspace.settings.runs.roles.get(role, RoleSettings())
+        if told.model in {"", PLAYBOOK}:
+            raise NoTaskModel
+    if not workspace.settings.planning.enabled:
+        return _unplanned(workspace, request)
+    return workspace.planning.start(request, actor=actor, agent_brings=True, by_model=True)
+
+
+def plan_task(workspace: OpenWorkspace, request: str) -> SessionView | Run:
+    """Begun, and planned as far as a model can. Raises BadBrought, ModelFailed, and like `begin_task`."""
+    begun = begin_task(workspace, request, actor_at(workspace.person))
+    if isinstance(begun, Run):
+        return begun
+    planner = planner_of(workspace, by_model=True)
+    assert planner is not None  # noqa: S101  # a task has a model
+    return planner.bring(workspace.planning, begun.session_id)
+
+
+def _unplanned(workspace: OpenWorkspace, request: str) -> Run:
+    words = request.strip()
+    if why := unfit(words, LONGEST_INSTRUCTION):
+        raise BadInstruction(why=why)
+    services = workspace.services
+    now = services.clock.now()
+    planned = Planned(
+        words,
+        goal=GoalUnderstanding(main_objective=title_of(words)),
+        project=workspace.code.gather(words).project,
+        language=language_of(words),
+    )
+    base = branch_of(workspace.places.root) or MAIN_BRANCH
+    names = RunNames(next_id(workspace), run_id(now, services.ids()), now, base)
+    return add_run(workspace, compile_run_plan(planned, names), "", words, by_model=True)

@@ -1,0 +1,220 @@
+"""`ringi task`: a run in which models have every role, from the request to the commit."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringi.api import open_workspace
+from ringi.domain.session import ApprovalPending, SessionView
+from tests.fakes.model_server import ModelServer, Request, Say, tokens
+from tests.functional.mcp_desk import RawClient, talks
+from tests.functional.run_desk import RunDesk, at_home, git, project
+from tests.functional.screens import Screen
+
+talk = talks
+
+README = "# Sample\n\nA small tool.\n\n## Usage\n\nRun it.\n"
+FILES = {
+    "README.md": README,
+    "pyproject.toml": '[project]\nname = "sample"\nversion = "1.0"\n',
+    "sample/__init__.py": "",
+    "sample/main.py": 'def main():\n    print("hi")\n',
+    "tests/test_main.py": 'import sys\n\nsys.path.insert(0, ".")\nfrom sample.main import main\n\nmain()\n',
+    "LICENSE": "MIT\n",
+}
+REQUEST = "add an install section to README.md"
+PATCH = """\
+--- a/README.md
++++ b/README.md
+@@ -2,6 +2,10 @@
+
+ A small tool.
+
++## Install
++
++    pip install sample
++
+ ## Usage
+
+ Run it.
+"""
+DESIGN: Mapping[str, Any] = {
+    "summary": "README.md gets a section Install between the introduction and Usage.",
+    "acceptance_criteria": [
+        {"given": "the README", "when": "somebody looks for how to install it", "then": "a section says so"}
+    ],
+    "target_paths": [{"path": "README.md"}],
+    "test_commands": ["python3 -m compileall -q sample"],
+}
+
+
+def answers(request: Request) -> Any:
+    if "acceptance_criteria" in json.dumps(request.schema):
+        return DESIGN
+    return {"patch": PATCH}
+
+
+@pytest.fixture
+def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with at_home(monkeypatch) as base:
+        yield project(base / "project", FILES)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    with ModelServer([answers]) as server:
+        for name, value in server.environment().items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+def configure(desk: RunDesk, server: ModelServer, **more: object) -> None:
+    llm = {"base_url": f"{server.url}/v1"}
+    desk.configure(json.dumps({"model": "openai:gpt-5", "llm": llm, **more}))
+
+
+def ringi(root: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ringi", *words]
+    return subprocess.run(
+        command, cwd=root, input=stdin, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+MATERIAL = re.compile(r"<data \S+ (?:project|code|files|instruction|results)>\n.*?\n</data \S+>", re.DOTALL)
+
+
+def beside_material(request: Request) -> int:
+    """Tokens of what is ours: rules, task, brief and schema, without the project's files and the request."""
+    schema = json.dumps(request.schema, separators=(",", ":")) if request.schema else ""
+    ours = MATERIAL.sub("", request.text).replace(REQUEST, "")
+    return tokens(ours) + tokens(schema)
+
+
+@pytest.mark.req("PP-13", "PP-28")
+def test_from_a_request_to_a_commit_in_two_calls(root: Path, server: ModelServer):
+    desk = RunDesk(root)
+    key = str(desk.key().path)
+    configure(desk, server)
+    done = ringi(root, "task", REQUEST, "--sign", key, "--unattended", key)
+    assert done.returncode == 0, done.stderr
+    run = json.loads(done.stdout)
+    assert run["phase"] == "completed"
+    assert run["by_model"]
+    assert "## Install" in git(root, "show", f"{run['work_branch']}:README.md")
+    ours = [beside_material(request) for request in server.requests]
+    sys.stderr.write(f"\ncalls: {len(ours)}, prompt tokens beside material: {sum(ours)} ({ours})\n")
+    assert len(ours) <= 2
+    assert sum(ours) <= 1_400
+
+
+@pytest.mark.req("PP-28")
+def test_a_person_approves_the_plan_and_the_step(root: Path, server: ModelServer):
+    configure(RunDesk(root), server)
+    with Screen.ringi(root, "task", REQUEST, columns=100, rows=60) as screen:
+        screen.wait("Models: at most 2 calls and 5,000,000 tokens")
+        screen.wait("openai:gpt-5 plans")
+        screen.wait(r"\[a\]pprove")
+        screen.type("a", enter=True)
+        screen.wait(r"Approve\? \[y/n\]")
+        screen.type("y", enter=True)
+        screen.wait(r"\[a\]pply")
+        screen.type("a")
+        screen.wait("Subject:")
+        screen.type("", enter=True)
+        shown = screen.wait("→ ringi report")
+    assert "Execute now?" not in shown
+    with open_workspace(root) as workspace:
+        [run] = workspace.planning.runs()
+    assert "## Install" in git(root, "show", f"{run.work_branch}:README.md")
+    assert git(root, "status", "--porcelain") == ""
+
+
+@pytest.mark.req("PP-28")
+def test_without_a_model_it_says_what_to_do(root: Path):
+    done = ringi(root, "--json", "task", REQUEST)
+    assert done.returncode == 2
+    error = json.loads(done.stdout)["error"]
+    assert error["code"] == "no_task_model"
+    assert "RINGI_MODEL=openai:gpt-5" in error["hint"]
+    assert ringi(root, "task").returncode == 2
+
+
+@pytest.mark.req("PP-28")
+def test_without_planning_it_is_one_step(root: Path, server: ModelServer):
+    desk = RunDesk(root)
+    key = str(desk.key().path)
+    configure(desk, server, planning={"enabled": False})
+    done = ringi(root, "--json", "task", "-", "--sign", key, "--unattended", key, stdin=REQUEST)
+    assert done.returncode == 0, done.stderr
+    run = json.loads(done.stdout)
+    assert [step["step_id"] for step in run["steps"]] == ["S01"]
+    assert len(server.requests) == 1
+    assert run.get("planned", {}) == {}
+    assert "## Install" in git(root, "show", f"{run['work_branch']}:README.md")
+
+
+@pytest.mark.req("PP-28", "PP-18")
+def test_a_role_by_command_is_a_models_in_a_task(root: Path, server: ModelServer):
+    """Roles that a command has are the model's; nobody reviews if nobody is configured for it."""
+    desk = RunDesk(root)
+    key = str(desk.key().path)
+    configure(desk, server, roles={"implementer": {"command": "false"}, "planner": {"command": "false"}})
+    done = ringi(root, "task", REQUEST, "--sign", key, "--unattended", key)
+    assert done.returncode == 0, done.stderr
+    attempts = json.loads(done.stdout)["steps"][0]["attempts"]
+    assert [(one["role"], one["how"]) for one in attempts] == [("implementer", "model")]
+
+
+SEVERAL = {
+    **DESIGN,
+    "acceptance_criteria": [
+        {"given": "the README", "when": "read", "then": "it says how to install"},
+        {"given": "the package", "when": "imported", "then": "it has a version"},
+        {"given": "main", "when": "run", "then": "it greets politely"},
+    ],
+    "target_paths": [{"path": "README.md"}, {"path": "sample/__init__.py"}, {"path": "sample/main.py"}],
+    "steps": [
+        {"title": "Say how to install it", "target_paths": ["README.md"], "criteria": [1]},
+        {"title": "Name the version", "target_paths": ["sample/__init__.py"], "criteria": [2]},
+        {"title": "Greet politely", "target_paths": ["sample/main.py"], "criteria": [3]},
+    ],
+}
+
+
+@pytest.mark.req("PP-28")
+def test_all_goals_of_one_task_are_in_its_plan(root: Path, monkeypatch: pytest.MonkeyPatch):
+    request = "Add an install section, give the package a version, and greet politely"
+    with ModelServer([Say(SEVERAL)]) as server:
+        for name, value in server.environment().items():
+            monkeypatch.setenv(name, value)
+        configure(RunDesk(root), server)
+        done = ringi(root, "task", request)
+    assert done.returncode == 3, done.stderr
+    assert "at least one for each thing that is asked for" in server.requests[0].text
+    plan = json.loads(done.stdout)["pending"]["runPlan"]
+    assert [step["links_to_ac"] for step in plan["steps"]] == [["AC-01"], ["AC-02"], ["AC-03"]]
+
+
+@pytest.mark.req("PP-28", "PP-20")
+def test_a_task_over_mcp_and_from_python_is_only_planned(
+    root: Path, server: ModelServer, talk: Callable[..., RawClient]
+):
+    configure(RunDesk(root), server)
+    client = talk(root=root)
+    client.greet()
+    found = client.fine("task", request=REQUEST)
+    assert found["run_id"] == ""
+    assert "section Install" in found["summary"]
+    assert found["person_types"].startswith("ringi plan --resume planning-")
+    with open_workspace(root) as workspace:
+        view = workspace.task(REQUEST + " again")
+        assert isinstance(view, SessionView)
+        assert isinstance(view.pending, ApprovalPending)
+        assert workspace.planning.runs() == []
+    assert "## Install" not in (root / "README.md").read_text()
