@@ -15,6 +15,7 @@ from bench import (
     patching,
     planning,
     plans,
+    process,
     provenance,
     runs,
     snapshots,
@@ -115,6 +116,7 @@ def main() -> int:
         planning.figures,
         cache.figures,
         runs.figures,
+        process.figures,
         provenance.figures,
         growth.figures,
     )

@@ -27,7 +27,6 @@ REVISED = {
     "status": "failure",
     "evaluation": "The patch does not fit.",
     "root_cause_analysis": "Its removed line is not in the file.",
-    "reason": "Copy the removed line from the file.",
     "changes": [{"type": "modify_action", "action_id": "task_1", "description": "Copy the line, then add"}],
 }
 PLAN = a_plan(
@@ -65,7 +64,7 @@ class Office(Bureau):
     def _answer(self, request: Request) -> Mapping[str, Any]:
         """By what the prompt says, so that the same question has the same answer."""
         text = request.text
-        if "alignment_with_plan" in str(request.schema):
+        if "root_cause_analysis" in str(request.schema):
             return REVISED
         if "S02" in text:
             return self._second(text)
@@ -101,7 +100,7 @@ class Office(Bureau):
                             (one.action_id, one.tool, one.state, one.error, one.changed, one.tree, one.group)
                             for one in records
                         ),
-                        tuple(one.digest for one in process.revisions),
+                        tuple(f"{one.by}: {one.digest}" for one in process.revisions),
                         process.notes,
                         process.execution.calls + process.reflection.calls,
                         (process.phase, process.done, process.revised, process.turns, process.tree),
@@ -127,6 +126,7 @@ def office(monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
 def whole(office: Office, driver: Driver) -> Whole:
     made = Whole(office.whole(driver), office.told(), len(office.server.requests))
     assert office.called == 1
+    assert [one.partition(":")[0] for one in made.told[0].revisions] == ["openai"]
     office.server.requests.clear()
     return made
 

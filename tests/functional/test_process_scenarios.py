@@ -1,0 +1,344 @@
+"""Whole tasks, from the words to the end: simple, medium and complex ones, and how they recover from errors.
+
+The model is a server on loopback that answers by what it is told, the tools are those of a real copy and of a
+real MCP server.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringi.api import Workspace
+from ringi.coordinator.coordinator import ExecutionCoordinator
+from ringi.coordinator.reflection import ReflectionEngine, ReflectionServices
+from ringi.coordinator.services import CoordinatorServices, ProcessTask
+from ringi.domain.planning import NEEDS_PERSON, CompletionSummary, PlanningDocument
+from ringi.domain.process import ActionRecord, ActionState, ErrorKind, Feedback, Process, ProcessPhase, Wait
+from ringi.domain.run import RunPhase, StopCode
+from ringi.fs import OsFileSystem
+from ringi.planning.levels import Level
+from ringi.planning.plan_checks import PlanRules
+from ringi.ports.telemetry import Component, Telemetry
+from ringi.ports.telemetry import Level as LogLevel
+from ringi.usecases.outline import engine_of
+from ringi.usecases.role_model import Caller, Limits
+from ringi.workspace.copy import WorkCopy
+from ringi.workspace.copy_steps import stand_at
+from ringi.workspace.tree import Tree
+from tests.fakes.model_server import ModelServer, Request
+from tests.functional.run_desk import CALC, UNIT, RunDesk, a_plan, a_step, at_home, project
+from tests.unit.coordinator.process_desk import plan
+
+pytestmark = pytest.mark.req("PP-4", "PP-7", "PP-8", "PP-28")
+MCP = Path(__file__).parents[1] / "fakes" / "mcp_server.py"
+_HEAD = "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n"
+PATCH = f"{_HEAD}-    return a - b\n+    return a + b\n"
+WRONG = f"{_HEAD}-    return b\n+    return a + b\n"
+FILES = {
+    "calc.py": CALC,
+    "test_calc.py": 'from calc import add\n\nassert add(2, 3) == 5, add(2, 3)\nprint("fine")\n',
+    "README.md": "# Calc\n",
+    "config/app.config.js": "module.exports = {port: 80}\n",
+}
+Answer = Callable[[str], dict[str, Any]]
+
+
+def outline(*tasks: tuple[str, str]) -> dict[str, Any]:
+    """A plan: what is done, with which tool, one after another."""
+    subtasks = [
+        {"id": f"task_{at}", "description": words, "dependencies": [f"task_{at - 1}"] if at > 1 else []}
+        for at, (words, _) in enumerate(tasks, 1)
+    ]
+    actions = [
+        {"task_id": f"task_{at}", "tool": tool, "purpose": words} for at, (words, tool) in enumerate(tasks, 1)
+    ]
+    goal = {"main_objective": tasks[0][0], "success_criteria": ["It is done"]}
+    return {
+        "goal_understanding": goal,
+        "task_decomposition": {"subtasks": subtasks},
+        "action_plan": {"actions": actions},
+    }
+
+
+def reflected(reason: str, *changes: dict[str, Any]) -> dict[str, Any]:
+    return {"status": "failure", "evaluation": reason, "changes": list(changes)}
+
+
+class CopyPlace:
+    """Implements `Place`; everything may change."""
+
+    def __init__(self, copy: WorkCopy) -> None:
+        self._copy = copy
+        self._tree = Tree(OsFileSystem(), copy.tree)
+
+    def stand_at(self, tree: str) -> None:
+        stand_at(self._copy, tree)
+
+    def has(self, path: str) -> bool:
+        return self._tree.look(path) is not None
+
+    def beyond(self, changed: Sequence[str]) -> tuple[str, ...]:
+        del changed
+        return ()
+
+
+class Studio:
+    """A project, a model that answers by what it is told, and a task that is worked on in a copy."""
+
+    def __init__(self, root: Path, turn: Answer, **more: Any) -> None:
+        """`first` is the plan it makes, `reflect` what it makes of a failure."""
+        self._answers = {"outline": more.pop("first", {}), "reflect": more.pop("reflect", {}), "turn": turn}
+        self.server = ModelServer(self._answer)
+        self.desk = RunDesk(root)
+        config = {
+            "model": "openai:gpt-5",
+            "llm": {"base_url": f"{self.server.url}/v1"},
+            "roles": {"implementer": {"model": "openai:gpt-5"}},
+            "mcp_servers": {"tracker": f"{sys.executable} {MCP} honest"},
+            **more,
+        }
+        self.desk.configure(json.dumps(config))
+        self.lines: list[str] = []
+
+    def _answer(self, request: Request) -> dict[str, Any]:
+        schema = str(request.schema)
+        kind = "outline" if "goal_understanding" in schema else "turn"
+        kind = "reflect" if "root_cause_analysis" in schema else kind
+        found = self._answers[kind]
+        said: dict[str, Any] = found(request.text) if callable(found) else found
+        return said
+
+    def _log(self, component: Component, level: LogLevel, message: str, detail: str = "") -> None:
+        del level, detail
+        self.lines.append(f"{component}: {message}")
+
+    def carried_out(self, words: str, given: PlanningDocument | None = None) -> Process:
+        with self.server, self.desk.open() as workspace, self._services(workspace) as services:
+            coordinator = ExecutionCoordinator(services)
+            process = coordinator.execute_with_planning(ProcessTask("task", words, plan=given))
+            assert coordinator.get_current_phase() is process.phase is ProcessPhase.COMPLETION
+            assert workspace.sessions.processes() == [process]
+            self.records: tuple[ActionRecord, ...] = workspace.sessions.actions("task")
+            self.offered = [one.name for one in services.tools.offered()]
+        return process
+
+    @contextmanager
+    def _services(self, workspace: Workspace) -> Iterator[CoordinatorServices]:
+        parts = workspace.roles(None)._services.process
+        places, services = workspace.places, workspace.services
+        assert services.model
+        assert services.model_budget
+        self.copy = WorkCopy.make(self.desk.root, places.state, places.copies)
+        caller = Caller(services.model(), Limits((), None), services.model_budget)
+        with parts.tools(self.copy, lambda _: None) as tools:
+            rules = PlanRules(tools.rules(), 15)
+            reflection = ReflectionEngine(
+                ReflectionServices(
+                    caller.ask, parts.settings.reflection, tools.offered(), rules, parts.store.recoveries,
+                    str, Level.MINIMAL, caller.name,
+                )
+            )  # fmt: skip
+            yield CoordinatorServices(
+                store=parts.store, clock=parts.clock, ids=parts.ids, seconds=lambda: 0.0, model=caller,
+                tools=tools, place=CopyPlace(self.copy), outside=parts.outside(""), reflection=reflection,
+                rules=rules, settings=parts.settings, engine=lambda: engine_of(workspace),
+                telemetry=Telemetry(log=self._log),
+            )  # fmt: skip
+
+    def file(self, name: str) -> str:
+        return (self.copy.tree / name).read_text()
+
+    def tried(self) -> list[tuple[str, ActionState, ErrorKind | None]]:
+        return [(one.tool, one.state, one.error) for one in self.records]
+
+
+def summary_of(process: Process) -> CompletionSummary:
+    assert process.completion
+    return process.completion.summary
+
+
+@pytest.fixture
+def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with at_home(monkeypatch) as base:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+        yield project(base / "project", FILES)
+
+
+DONE = ActionState.SUCCESS
+
+
+def test_simple_a_page_is_brought_up_to_date(root: Path) -> None:
+    """Planning, execution, completion; no error."""
+
+    def turn(text: str) -> dict[str, Any]:
+        if "tracker_read" not in text.partition(" results>")[2]:
+            asked = {"tool": "tracker_read", "arguments": '{"what": "style"}'}
+            return {"read": ["README.md"], "call": [asked], "done": False}
+        return {"files": [{"path": "README.md", "content": "# Calc\n\nIt adds.\n"}], "note": "said it"}
+
+    studio = Studio(root, turn, first=outline(("Say in README.md that it adds", "write")))
+    process = studio.carried_out("Say in README.md that it adds")
+    assert studio.tried() == [("read", DONE, None), ("tracker_read", DONE, None), ("write", DONE, None)]
+    assert "read style" in studio.records[1].result
+    assert studio.file("README.md") == "# Calc\n\nIt adds.\n"
+    assert (root / "README.md").read_text() == "# Calc\n"
+    summary = summary_of(process)
+    assert (summary.goal_achieved, summary.tasks_completed, summary.tasks_failed) == (True, 1, 0)
+    assert summary.revision_attempts == 0
+    assert summary.key_outcomes == ("said it",)
+    assert process.planning.calls == 1
+    assert process.reflection.calls == 0
+    assert studio.lines[0] == "Planning: Task started: task"
+    assert studio.lines[-1] == "Execution: Task completed"
+    assert not any("failed" in line or "revision" in line for line in studio.lines)
+
+
+def test_medium_a_feature_takes_a_revision(root: Path) -> None:
+    """Planning, execution, reflection, revision, completion."""
+
+    def turn(text: str) -> dict[str, Any]:
+        if "[now] task_2" in text:
+            return {"run": [UNIT], "note": "tested"}
+        return {"patch": PATCH if "Copy the removed line" in text else WRONG}
+
+    change = {
+        "type": "modify_action",
+        "action_id": "task_1",
+        "description": "Copy the removed line, then add",
+    }
+    first = outline(("Make add in calc.py add", "patch"), ("Run the tests", "run"))
+    studio = Studio(root, turn, first=first, reflect=reflected("The patch does not fit.", change))
+    process = studio.carried_out("Make add in calc.py add, and run its tests")
+    failed = ("patch", ActionState.FAILURE, ErrorKind.MISMATCH)
+    assert studio.tried() == [failed, failed, ("patch", DONE, None), ("run", DONE, None)]
+    assert 1 <= process.revised <= 2
+    assert process.revisions[0].by == "openai:gpt-5"
+    assert process.done == ("task_1", "task_2")
+    summary = summary_of(process)
+    assert summary.goal_achieved
+    assert summary.revision_attempts == process.revised
+    assert studio.file("calc.py") == CALC.replace("a - b", "a + b")
+    told = [line for line in studio.lines if line.startswith("Reflection")]
+    assert told.count("Reflection: Action failed: mismatch") == 2
+    assert "Reflection: Plan revision suggested" in told
+    assert process.reflection.calls == 1
+
+
+@pytest.mark.req("PP-9", "PP-20")
+def test_complex_several_revisions_and_what_a_person_says(root: Path) -> None:
+    """As a run: revised by the model, then stuck, then led on by somebody's words, and committed."""
+
+    def turn(text: str) -> dict[str, Any]:
+        if "in one expression" in text:
+            return {"patch": PATCH, "run": [UNIT], "note": "in one expression"}
+        if "calc/__init__.py" in text.partition(" results>")[2]:
+            return {"patch": WRONG}
+        return {"read": ["calc/__init__.py"], "done": False}
+
+    def reflect(text: str) -> dict[str, Any]:
+        count = text.count("Look closer") + 1
+        change = {"type": "modify_action", "action_id": "task_1", "description": f"Look closer {count}"}
+        return reflected(f"It is not as planned, {count}.", change)
+
+    config = {"execution": {"early_termination": {"max_consecutive_failures": 9}}}
+    studio = Studio(root, turn, reflect=reflect, planning=config)
+    desk = studio.desk
+    with studio.server:
+        desk.start(a_plan(a_step(1, title="Make it a package")))
+        run = desk.go()
+        assert run.stop
+        assert run.stop.reason_code is StopCode.HELP_NEEDED
+        stuck = processes(desk)[0]
+        assert stuck.waits is Wait.PERSON
+        assert stuck.revised == 3
+        assert stuck.completion
+        assert stuck.completion.status == NEEDS_PERSON
+        assert summary_of(stuck).recommendations
+        said = Feedback(feedback_id="f", run_id=desk.run_id, at="", who="ann", text="Do it in one expression")
+        with desk.open() as workspace, workspace.sessions.transaction() as transaction:
+            transaction.add_feedback(said)
+        desk.go()
+        run = desk.decide("S01")
+    assert run.phase is RunPhase.COMPLETED
+    (process,) = processes(desk)
+    assert process.heard == ("f",)
+    assert process.revised > stuck.revised
+    assert process.revisions[-1].by == "ann"
+    assert process.revisions[-1].reflection.feedback_type == "human"
+    assert summary_of(process).goal_achieved
+    assert desk.file("calc.py") == CALC.replace("a - b", "a + b").strip()
+
+
+def processes(desk: RunDesk) -> list[Process]:
+    with desk.open() as workspace:
+        return workspace.sessions.processes(desk.run_id)
+
+
+@pytest.mark.req("PP-9")
+def test_a_file_that_is_not_there_is_searched_for(root: Path) -> None:
+    """Reflection, revision, and the action once more."""
+    search = {
+        "type": "add_action", "before_task": "task_1", "description": "Search for the configuration",
+        "tool": "search", "arguments": '{"query": "module.exports"}',
+    }  # fmt: skip
+    read = {
+        "type": "modify_action", "action_id": "task_1", "tool": "read",
+        "arguments": '{"path": "config/app.config.js"}',
+    }  # fmt: skip
+    studio = Studio(
+        root, lambda _: {"note": "nothing left"}, reflect=reflected("It is elsewhere.", search, read)
+    )
+    given = plan({"tool": "read", "arguments": {"path": "src/config.js"}})
+    process = studio.carried_out("Read the configuration", given)
+    assert studio.tried() == [
+        ("read", ActionState.FAILURE, ErrorKind.NOT_FOUND),
+        ("search", DONE, None),
+        ("read", DONE, None),
+    ]
+    assert "port: 80" in studio.records[-1].result
+    assert process.revised == 1
+    assert summary_of(process).goal_achieved
+
+
+def test_an_unexpected_result_is_followed_by_another_way(root: Path) -> None:
+    other = {
+        "type": "modify_action", "action_id": "task_1", "tool": "search", "arguments": '{"query": "port"}',
+        "description": "Search for it instead",
+    }  # fmt: skip
+    studio = Studio(
+        root, lambda _: {"note": "nothing left"}, reflect=reflected("It says nothing of it.", other)
+    )
+    given = plan({"tool": "read", "arguments": {"path": "README.md"}, "extra": {"expect": "port"}})
+    process = studio.carried_out("Find the port", given)
+    assert studio.tried()[0] == ("read", ActionState.PARTIAL, ErrorKind.UNEXPECTED)
+    assert studio.tried()[-1] == ("search", DONE, None)
+    assert process.revised == 1
+    assert summary_of(process).goal_achieved
+
+
+@pytest.mark.req("PP-9")
+def test_three_revisions_that_fail_need_a_person(root: Path) -> None:
+    def reflect(text: str) -> dict[str, Any]:
+        number = text.count("lost_")
+        path = f'{{"path": "lost_{number}.js"}}'
+        change = {"type": "modify_action", "action_id": "task_1", "tool": "read", "arguments": path}
+        return reflected("It must be elsewhere.", change)
+
+    config = {"execution": {"early_termination": {"max_consecutive_failures": 9}}}
+    studio = Studio(root, lambda _: {"read": ["lost.js"], "done": False}, reflect=reflect, planning=config)
+    process = studio.carried_out("Read it", plan({"tool": "read", "arguments": {"path": "lost_0.js"}}))
+    assert process.waits is Wait.PERSON
+    assert process.completion
+    assert process.completion.status == NEEDS_PERSON
+    summary = summary_of(process)
+    assert not summary.goal_achieved
+    assert summary.revision_attempts == process.revised == 3
+    assert summary.recommendations
+    assert summary.current_state == "left: task_1"
+    assert sum(error is ErrorKind.NOT_FOUND for _, _, error in studio.tried()) == 4
+    assert "Execution: A person is needed" in studio.lines
