@@ -18,13 +18,14 @@ from ringi.coordinator.coordinator import ExecutionCoordinator
 from ringi.coordinator.reflection import ReflectionEngine, ReflectionServices
 from ringi.coordinator.services import CoordinatorServices, ProcessTask
 from ringi.domain.planning import NEEDS_PERSON, CompletionSummary, PlanningDocument
-from ringi.domain.process import ActionRecord, ActionState, ErrorKind, Feedback, Process, ProcessPhase, Wait
+from ringi.domain.process import ActionRecord, ActionState, ErrorKind, Process, ProcessPhase, Wait
 from ringi.domain.run import RunPhase, StopCode
 from ringi.fs import OsFileSystem
 from ringi.planning.levels import Level
 from ringi.planning.plan_checks import PlanRules
 from ringi.ports.telemetry import Component, Telemetry
 from ringi.ports.telemetry import Level as LogLevel
+from ringi.usecases.feedback import give_feedback
 from ringi.usecases.outline import engine_of
 from ringi.usecases.role_model import Caller, Limits
 from ringi.workspace.copy import WorkCopy
@@ -259,16 +260,15 @@ def test_complex_several_revisions_and_what_a_person_says(root: Path) -> None:
         assert stuck.completion
         assert stuck.completion.status == NEEDS_PERSON
         assert summary_of(stuck).recommendations
-        said = Feedback(feedback_id="f", run_id=desk.run_id, at="", who="ann", text="Do it in one expression")
-        with desk.open() as workspace, workspace.sessions.transaction() as transaction:
-            transaction.add_feedback(said)
+        with desk.open() as workspace:
+            said = give_feedback(workspace, desk.run_id, "Do it in one expression").feedback
         desk.go()
         run = desk.decide("S01")
     assert run.phase is RunPhase.COMPLETED
     (process,) = processes(desk)
-    assert process.heard == ("f",)
+    assert process.heard == (said.feedback_id,)
     assert process.revised > stuck.revised
-    assert process.revisions[-1].by == "ann"
+    assert process.revisions[-1].by == said.who
     assert process.revisions[-1].reflection.feedback_type == "human"
     assert summary_of(process).goal_achieved
     assert desk.file("calc.py") == CALC.replace("a - b", "a + b").strip()
