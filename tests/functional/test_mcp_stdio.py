@@ -27,6 +27,8 @@ PLANNING = [
     "planning_decide",
     "planning_get",
     "planning_outline",
+    "task",
+    "feedback",
 ]
 NAMES = [
     "propose",

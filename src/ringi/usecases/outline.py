@@ -86,6 +86,7 @@ def outline(
 
     Raises BadInstruction, and OutlineFailed if the model does not answer.
     """
+    workspace.services.permits.require_allowed(workspace.person.user())
     words = request.strip()
     if why := unfit(words, LONGEST_INSTRUCTION):
         raise BadInstruction(why=why)
