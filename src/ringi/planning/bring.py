@@ -35,7 +35,7 @@ from ringi.errors import BadBrought, BadDocument
 from ringi.planning import operations
 from ringi.planning.call_log import Call
 from ringi.planning.design import Checked, checked, is_outside, plain_line, plain_path
-from ringi.planning.model import project_of, summarised, with_context
+from ringi.planning.model import project_of, spent_on, summarised, with_context
 from ringi.planning.operations import State, pending, questions_left, state_of
 from ringi.planning.save import call_entry, log_phase, save
 from ringi.planning.services import SessionServices
@@ -75,8 +75,10 @@ def bring(
     step.take()
     if step.faults:
         raise BadBrought(what=_WHAT, why=in_words(step.faults))
-    state = step.state.knowing(model=by.who, usage=before.facts.usage.plus(by.used))
     purpose = step.done[0] if step.done else due.purpose
+    state = step.state.knowing(model=by.who)
+    if by.used.requests:
+        state = spent_on(state, Purpose.REVIEW, by.used)
     phase = log_phase(purpose, stored.session.status)
     said = Exchange("", codec.canonical(brought).decode())
     call = Call(purpose, by.who, by.used, (said,), before.facts.model)

@@ -205,6 +205,8 @@ def _cost(run: Run, say: Say) -> str:
 
 
 def cost(given: int, written: int, dollars: float) -> Text:
+    if not dollars:  # nobody knows what it cost, or it was nothing
+        return Text("{given} tokens in, {written} out", given=given, written=written)
     return Text("{given} tokens in, {written} out, ${dollars}",
                 given=given, written=written, dollars=f"{dollars:.4f}")  # fmt: skip
 
