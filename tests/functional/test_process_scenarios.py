@@ -4,163 +4,24 @@ The model is a server on loopback that answers by what it is told, the tools are
 real MCP server.
 """
 
-import json
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ringi.api import Workspace
-from ringi.coordinator.coordinator import ExecutionCoordinator
-from ringi.coordinator.reflection import ReflectionEngine, ReflectionServices
-from ringi.coordinator.services import CoordinatorServices, ProcessTask
-from ringi.domain.planning import NEEDS_PERSON, CompletionSummary, PlanningDocument
-from ringi.domain.process import ActionRecord, ActionState, ErrorKind, Process, ProcessPhase, Wait
+from ringi.domain.planning import NEEDS_PERSON
+from ringi.domain.process import ActionState, ErrorKind, Process, Wait
 from ringi.domain.run import RunPhase, StopCode
-from ringi.fs import OsFileSystem
-from ringi.planning.levels import Level
-from ringi.planning.plan_checks import PlanRules
-from ringi.ports.telemetry import Component, Telemetry
-from ringi.ports.telemetry import Level as LogLevel
 from ringi.usecases.feedback import give_feedback
-from ringi.usecases.outline import engine_of
-from ringi.usecases.role_model import Caller, Limits
-from ringi.workspace.copy import WorkCopy
-from ringi.workspace.copy_steps import stand_at
-from ringi.workspace.tree import Tree
-from tests.fakes.model_server import ModelServer, Request
 from tests.functional.run_desk import CALC, UNIT, RunDesk, a_plan, a_step, at_home, project
+from tests.functional.studio import FILES, Studio, outline, reflected, summary_of
 from tests.unit.coordinator.process_desk import plan
 
 pytestmark = pytest.mark.req("PP-4", "PP-7", "PP-8", "PP-28")
-MCP = Path(__file__).parents[1] / "fakes" / "mcp_server.py"
 _HEAD = "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n"
 PATCH = f"{_HEAD}-    return a - b\n+    return a + b\n"
 WRONG = f"{_HEAD}-    return b\n+    return a + b\n"
-FILES = {
-    "calc.py": CALC,
-    "test_calc.py": 'from calc import add\n\nassert add(2, 3) == 5, add(2, 3)\nprint("fine")\n',
-    "README.md": "# Calc\n",
-    "config/app.config.js": "module.exports = {port: 80}\n",
-}
-Answer = Callable[[str], dict[str, Any]]
-
-
-def outline(*tasks: tuple[str, str]) -> dict[str, Any]:
-    """A plan: what is done, with which tool, one after another."""
-    subtasks = [
-        {"id": f"task_{at}", "description": words, "dependencies": [f"task_{at - 1}"] if at > 1 else []}
-        for at, (words, _) in enumerate(tasks, 1)
-    ]
-    actions = [
-        {"task_id": f"task_{at}", "tool": tool, "purpose": words} for at, (words, tool) in enumerate(tasks, 1)
-    ]
-    goal = {"main_objective": tasks[0][0], "success_criteria": ["It is done"]}
-    return {
-        "goal_understanding": goal,
-        "task_decomposition": {"subtasks": subtasks},
-        "action_plan": {"actions": actions},
-    }
-
-
-def reflected(reason: str, *changes: dict[str, Any]) -> dict[str, Any]:
-    return {"status": "failure", "evaluation": reason, "changes": list(changes)}
-
-
-class CopyPlace:
-    """Implements `Place`; everything may change."""
-
-    def __init__(self, copy: WorkCopy) -> None:
-        self._copy = copy
-        self._tree = Tree(OsFileSystem(), copy.tree)
-
-    def stand_at(self, tree: str) -> None:
-        stand_at(self._copy, tree)
-
-    def has(self, path: str) -> bool:
-        return self._tree.look(path) is not None
-
-    def beyond(self, changed: Sequence[str]) -> tuple[str, ...]:
-        del changed
-        return ()
-
-
-class Studio:
-    """A project, a model that answers by what it is told, and a task that is worked on in a copy."""
-
-    def __init__(self, root: Path, turn: Answer, **more: Any) -> None:
-        """`first` is the plan it makes, `reflect` what it makes of a failure."""
-        self._answers = {"outline": more.pop("first", {}), "reflect": more.pop("reflect", {}), "turn": turn}
-        self.server = ModelServer(self._answer)
-        self.desk = RunDesk(root)
-        config = {
-            "model": "openai:gpt-5",
-            "llm": {"base_url": f"{self.server.url}/v1"},
-            "roles": {"implementer": {"model": "openai:gpt-5"}},
-            "mcp_servers": {"tracker": f"{sys.executable} {MCP} honest"},
-            **more,
-        }
-        self.desk.configure(json.dumps(config))
-        self.lines: list[str] = []
-
-    def _answer(self, request: Request) -> dict[str, Any]:
-        schema = str(request.schema)
-        kind = "outline" if "goal_understanding" in schema else "turn"
-        kind = "reflect" if "root_cause_analysis" in schema else kind
-        found = self._answers[kind]
-        said: dict[str, Any] = found(request.text) if callable(found) else found
-        return said
-
-    def _log(self, component: Component, level: LogLevel, message: str, detail: str = "") -> None:
-        del level, detail
-        self.lines.append(f"{component}: {message}")
-
-    def carried_out(self, words: str, given: PlanningDocument | None = None) -> Process:
-        with self.server, self.desk.open() as workspace, self._services(workspace) as services:
-            coordinator = ExecutionCoordinator(services)
-            process = coordinator.execute_with_planning(ProcessTask("task", words, plan=given))
-            assert coordinator.get_current_phase() is process.phase is ProcessPhase.COMPLETION
-            assert workspace.sessions.processes() == [process]
-            self.records: tuple[ActionRecord, ...] = workspace.sessions.actions("task")
-            self.offered = [one.name for one in services.tools.offered()]
-        return process
-
-    @contextmanager
-    def _services(self, workspace: Workspace) -> Iterator[CoordinatorServices]:
-        parts = workspace.roles(None)._services.process
-        places, services = workspace.places, workspace.services
-        assert services.model
-        assert services.model_budget
-        self.copy = WorkCopy.make(self.desk.root, places.state, places.copies)
-        caller = Caller(services.model(), Limits((), None), services.model_budget)
-        with parts.tools(self.copy, lambda _: None) as tools:
-            rules = PlanRules(tools.rules(), 15)
-            reflection = ReflectionEngine(
-                ReflectionServices(
-                    caller.ask, parts.settings.reflection, tools.offered(), rules, parts.store.recoveries,
-                    str, Level.MINIMAL, caller.name,
-                )
-            )  # fmt: skip
-            yield CoordinatorServices(
-                store=parts.store, clock=parts.clock, ids=parts.ids, seconds=lambda: 0.0, model=caller,
-                tools=tools, place=CopyPlace(self.copy), outside=parts.outside(""), reflection=reflection,
-                rules=rules, settings=parts.settings, engine=lambda: engine_of(workspace),
-                telemetry=Telemetry(log=self._log),
-            )  # fmt: skip
-
-    def file(self, name: str) -> str:
-        return (self.copy.tree / name).read_text()
-
-    def tried(self) -> list[tuple[str, ActionState, ErrorKind | None]]:
-        return [(one.tool, one.state, one.error) for one in self.records]
-
-
-def summary_of(process: Process) -> CompletionSummary:
-    assert process.completion
-    return process.completion.summary
 
 
 @pytest.fixture
