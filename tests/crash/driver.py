@@ -130,8 +130,7 @@ def _carry_on(workspace: ringi.Workspace, run_id: str, options: RunOptions, edit
         made = [step for step in run.steps if step.status is StepStatus.PROPOSED]
         if run.stop and made:
             _decide(workspace.of_plan(made[0].plan_id), made[0].plan_id, edits.get(made[0].step_id))
-        if run.stop and run.stop.reason_code is StopCode.CALL_WAITS:
-            _decide_calls(workspace, run)
+        _decide_calls(workspace, run)
         now = run_steps(workspace, run.run_id, options)
         if (now.steps, now.stop) == (run.steps, run.stop):
             plans = [(ref.id, str(ref.status)) for ref in workspace.plan.list()]
@@ -156,6 +155,7 @@ def _decide(there: ringi.Workspace, plan_id: str, edit: str | None) -> None:
 
 
 def _decide_calls(workspace: ringi.Workspace, run: Run) -> None:
+    """A person sees them in the list of what waits, also if the run was killed before it could say so."""
     for process in workspace.sessions.processes(run.run_id):
         for record in workspace.sessions.actions(process.process_id):
             if record.state is not ActionState.WAITING:
