@@ -522,7 +522,7 @@ class UnknownModel(Usage):
 
 class NoTaskModel(Usage):
     code = "no_task_model"
-    message = "A task is done by a language model, and none is configured."
+    message = "A task needs a language model, and none is configured."
     hint = "Name one: RINGI_MODEL=openai:gpt-5, or model: in your configuration. Without one: ringi run"
 
 
@@ -752,7 +752,7 @@ class BadAnswer(Refused):
 
 class BadFeedback(Refused):
     code = "bad_feedback"
-    message = "That cannot be feedback: {why}"
+    message = "This feedback cannot be used: {why}"
     hint = "Say in a few sentences what should be different; a long text belongs in a file of the project."
 
 

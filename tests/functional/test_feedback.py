@@ -109,7 +109,7 @@ def test_an_agents_words_are_marked_and_take_back_nothing(
         workspace.feedback(desk.run_id, "Once more")
     desk.go()
     brief = next((root / ".agent/runs").rglob("S01-implementer-2.md")).read_text()
-    assert "it is no person's word: Say please" in brief
+    assert "not a person, says: Say please" in brief
     assert "person says: Once more" in brief
 
 

@@ -50,6 +50,11 @@ def span_of(moment: str) -> int | None:
     return int(span[1]) * _SECONDS[span[2]] if span else None
 
 
+def text_of(given: str) -> str:
+    """A dash means standard input, which must be text."""
+    return read_named(STDIN).decode("utf-8", "surrogateescape") if given == STDIN else given
+
+
 def read_named(name: str, *, most_bytes: int = MOST_BYTES) -> bytes:
     """A dash is standard input, which has no limit."""
     if name == STDIN:

@@ -103,7 +103,7 @@ PROVE: Final = {
 }
 CARE: Final = {
     "recover": Text("Settle what a crash interrupted."),
-    "cache": Text("Show what is kept of models' answers, and how many calls that saved."),
+    "cache": Text("Show what the cache of model answers holds, and how many calls it saved."),
 }
 COMMANDS: Final = {**START, **BESIDE, **FROM_REQUEST, **BY_SCRIPT, **INSPECT, **PROVE, **CARE}
 # Words of Python get an underscore.

@@ -11,7 +11,7 @@ from ringi.coordinator.due import actions_of
 from ringi.coordinator.services import CoordinatorServices
 from ringi.domain import codec
 from ringi.domain.planning import PlannedAction
-from ringi.domain.process import ActionRecord, ActionState, ErrorKind, ToolEffect, Wait
+from ringi.domain.process import RUN, ActionRecord, ActionState, ErrorKind, ToolEffect, Wait
 from ringi.ports.process import ToolInfo, ToolResult
 from ringi.ports.telemetry import (
     ACTION_ID,
@@ -28,7 +28,6 @@ from ringi.ports.telemetry import (
 from ringi.text import Text
 
 _S = ActionState
-RUN: Final = "run"
 _NOT_DONE: Final = "not done: an action before it failed"
 
 

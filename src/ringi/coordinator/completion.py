@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ringi.coordinator.book import Book
-from ringi.coordinator.due import subtasks_of
 from ringi.domain.planning import NEEDS_PERSON, CompletionDocument, CompletionSummary
 from ringi.domain.process import ActionState, ProcessPhase, Wait
+from ringi.planning.prompts import language_of
 from ringi.ports.telemetry import Component, Level
-from ringi.text import Text
+from ringi.text import Text, in_language
 
 _LATEST: Final = 3
 
@@ -19,12 +19,14 @@ def complete(book: Book, now: str) -> None:
 
 
 def needs_person(
-    book: Book, now: str, reason: Text, recommendations: Sequence[str], mask: Callable[[str], str]
+    book: Book, now: str, reason: Text, recommendations: Sequence[str | Text], mask: Callable[[str], str]
 ) -> None:
     """It goes on when somebody says so."""
-    words = str(reason)
+    say = in_language(language_of(book.process.task))
+    words = say(reason)
     book.say(Component.EXECUTION, "A person is needed", words, Level.WARN)
-    told = tuple(mask(one) for one in dict.fromkeys(recommendations) if one)
+    given = dict.fromkeys(say(one) if isinstance(one, Text) else one for one in recommendations)
+    told = tuple(mask(one) for one in given if one)
     summary = _summary(book, achieved=False, reason=words, recommendations=told, current_state=_state(book))
     _finish(book, CompletionDocument(status=NEEDS_PERSON, summary=summary, comment=words), Wait.PERSON, now)
 
@@ -50,7 +52,7 @@ def _summary(book: Book, *, achieved: bool, **more: Any) -> CompletionSummary:
 
 
 def _state(book: Book) -> str:
-    left = [task.id for task in subtasks_of(book.process.plan) if task.id not in book.process.done]
+    left = [task.id for task in book.process.plan.subtasks if task.id not in book.process.done]
     changed = dict.fromkeys(path for record in book.records for path in record.changed)
     return "; ".join(
         f"{name}: {', '.join(found)}" for name, found in (("left", left), ("changed", changed)) if found

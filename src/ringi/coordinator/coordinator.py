@@ -5,7 +5,6 @@ that reads or works in the copy is done again from the files it began with; one 
 is a plan of its own, which the plan tool carries out once.
 """
 
-from functools import reduce
 from typing import Final
 
 from ringi.coordinator.actions import Actions, Meant
@@ -20,7 +19,6 @@ from ringi.coordinator.due import (
     carried_out,
     current,
     due,
-    subtasks_of,
 )
 from ringi.coordinator.judgement import Judgement
 from ringi.coordinator.services import CoordinatorServices, ProcessTask
@@ -30,7 +28,7 @@ from ringi.domain.planning import NEEDS_PERSON, PlannedAction
 from ringi.domain.process import PROCESS_MACHINE, ActionRecord, Process, ProcessPhase, Wait
 from ringi.domain.prompt import NewPlanTurn, NewTurn
 from ringi.domain.session import TokenUsage
-from ringi.errors import BudgetUsed, ModelFailed
+from ringi.errors import ModelFailed
 from ringi.planning.engine import Planned, Refused, Unclear, Undecomposed
 from ringi.ports.telemetry import Component
 from ringi.text import Text
@@ -49,7 +47,7 @@ class ExecutionCoordinator:
     def execute_with_planning(self, task: ProcessTask) -> Process:
         """Until it is complete, or somebody is needed; the same task again goes on where it was.
 
-        Raises ModelFailed and BudgetUsed; what was done until then is saved.
+        Raises ModelFailed; what was done until then is saved.
         """
         self._execution = _Execution(self._services, task)
         return self._execution.go()
@@ -88,7 +86,7 @@ class _Execution:
                 self._judgement.hear()
                 if self.book.process.waits is None:
                     self._advance()
-        except (ModelFailed, BudgetUsed):
+        except ModelFailed:
             self.book.save()  # what it took counts
             raise
         return self.book.process
@@ -133,7 +131,7 @@ class _Execution:
         try:
             return engine.plan("\n\n".join([self._task.words, *said.values()]))
         finally:
-            usage = reduce(TokenUsage.plus, engine.spent.values(), TokenUsage())
+            usage = TokenUsage.total(engine.spent.values())
             self.book.add("planning", spent_of({SpentOn.PLANNING: usage}, usage.cost_usd or 0.0))
             self.book.set(heard=(*self.book.process.heard, *said))
 
@@ -158,7 +156,7 @@ class _Execution:
         book = self.book
         if book.left() <= 0:
             seconds = f"{self._limits.total_timeout:g}"
-            hint = "Raise planning.execution.total_timeout, or make the task smaller."
+            hint = Text("Raise planning.execution.total_timeout, or make the task smaller.")
             self._judgement.stop(Text("it took longer than {seconds} s", seconds=seconds), (hint,))
             book.save()
             return
@@ -191,7 +189,7 @@ class _Execution:
         book = self.book
         if book.process.turns >= self._limits.most_turns:
             reason = Text("the model took {turns} turns", turns=book.process.turns)
-            self._judgement.stop(reason, ("Make the step smaller, or say what is missing.",))
+            self._judgement.stop(reason, (Text("Make the step smaller, or say what is missing."),))
             book.save()
             return
         tools = self._services.tools.offered()
@@ -215,7 +213,7 @@ class _Execution:
             self._end_tasks()
         else:
             book.set(failures=book.process.failures + 1, hint=_EMPTY)
-            self._judgement.has_given_up(Text("the model does nothing"))
+            self._judgement.has_given_up(Text("the model did nothing"))
         book.save()
 
     def _note(self, answer: NewTurn) -> None:
@@ -237,5 +235,5 @@ class _Execution:
         ids = [task.id for task in current(book.process)]
         if book.process.finishing:
             book.say(Component.EXECUTION, "Success criteria met early")
-            ids = [task.id for task in subtasks_of(book.process.plan) if task.id not in book.process.done]
+            ids = [task.id for task in book.process.plan.subtasks if task.id not in book.process.done]
         book.set(done=(*book.process.done, *ids), ending=False, finishing=False)

@@ -75,7 +75,7 @@ def _next_actions(
 def current(process: Process) -> tuple[Subtask, ...]:
     """The tasks of the first group that has any left."""
     order = _order(process)
-    by_id = {task.id: task for task in subtasks_of(process.plan)}
+    by_id = {task.id: task for task in process.plan.subtasks}
     for group in order.groups if order else ():
         if left := [by_id[task] for task in group if task not in process.done]:
             return tuple(left)
@@ -83,12 +83,8 @@ def current(process: Process) -> tuple[Subtask, ...]:
 
 
 def _order(process: Process) -> Order | None:
-    found = ordered(subtasks_of(process.plan))
+    found = ordered(process.plan.subtasks)
     return found if isinstance(found, Order) else None
-
-
-def subtasks_of(plan: PlanningDocument) -> tuple[Subtask, ...]:
-    return plan.task_decomposition.subtasks if plan.task_decomposition else ()
 
 
 def group_of(process: Process, task_id: str) -> int:
@@ -98,8 +94,7 @@ def group_of(process: Process, task_id: str) -> int:
 
 def actions_of(plan: PlanningDocument, task_id: str) -> tuple[tuple[str, PlannedAction], ...]:
     """Of a task, with their ids: task_1_action_1 …"""
-    actions = (plan.action_plan.actions or ()) if plan.action_plan else ()
-    own = (action for action in actions if action.task_id == task_id)
+    own = (action for action in plan.actions if action.task_id == task_id)
     return tuple((f"{task_id}_action_{at}", action) for at, action in enumerate(own, 1))
 
 

@@ -8,13 +8,12 @@ from msgspec.structs import replace
 
 from ringi.coordinator.strategies import paths_of, planned_action, subtask_of
 from ringi.domain.planning import ActionStatus, PlannedAction, Reflection
-from ringi.domain.process import ActionRecord, ActionState, ErrorKind, Process, ToolEffect
+from ringi.domain.process import RUN, ActionRecord, ActionState, ErrorKind, Process, ToolEffect
 from ringi.planning.order import normal
 from ringi.planning.prompts import language_of
 from ringi.text import Text, in_language
 
 _E = ErrorKind
-RUN: Final = "run"
 SOFT: Final = frozenset([_E.UNEXPECTED, _E.SIDE_EFFECT, _E.PRECONDITION])
 """Whether these matter can be judged."""
 _LONGEST: Final = 300
@@ -25,9 +24,9 @@ _CAUSES: Final[Mapping[ErrorKind, Text]] = {
     _E.INVALID_ARGUMENTS: Text("The tool was called with arguments that it does not take."),
     _E.NOT_ALLOWED: Text("The rules for tools do not allow the call."),
     _E.UNKNOWN_TOOL: Text("There is no tool of that name."),
-    _E.TIMEOUT: Text("It took longer than an action may."),
-    _E.DIED: Text("The server of the tool ended."),
-    _E.FLOODED: Text("The server of the tool sent more than a result may have."),
+    _E.TIMEOUT: Text("It took longer than an action may take."),
+    _E.DIED: Text("The tool's server stopped."),
+    _E.FLOODED: Text("The tool's server sent more than a result may hold."),
     _E.TOOL_ERROR: Text("The tool reports an error of its own."),
     _E.COMMAND_FAILED: Text("The command ended with an error; its output says why."),
     _E.UNEXPECTED: Text("The result is not the expected one."),
@@ -162,7 +161,7 @@ def _issues(record: ActionRecord, kind: ErrorKind | None) -> Iterator[Text]:
     if kind is _E.UNEXPECTED and not record.result.strip():
         yield Text("The result is empty.")
     if record.cut and kind is _E.UNEXPECTED:
-        yield Text("The result is longer than what was kept of it.")
+        yield Text("The result was too long to keep whole.")
     if beside := _outside(record.changed, paths_of(record)):
         yield _changed_beside(beside)
     if record.state is ActionState.PARTIAL and kind is None:

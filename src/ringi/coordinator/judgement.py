@@ -12,6 +12,7 @@ from ringi.coordinator.revisions import Revised, Stuck, accepted, declined, revi
 from ringi.coordinator.services import CoordinatorServices
 from ringi.domain.planning import PlannedAction
 from ringi.domain.process import (
+    RUN,
     ActionRecord,
     ErrorKind,
     ProcessPhase,
@@ -55,7 +56,7 @@ class Judgement:
             return failures + 1
         earlier = [one for one in self._book.records if one.error is not None]
         idle = record.effect is ToolEffect.READS or (
-            record.tree and not record.changed and record.tool != "run"
+            record.tree and not record.changed and record.tool != RUN
         )
         return failures if idle and earlier and earlier[-1].effect is not ToolEffect.READS else 0
 
@@ -68,7 +69,7 @@ class Judgement:
         self.stop(reason, [*told, *(advice(kind, self._book.process) for kind in _kinds(failed))])
         return True
 
-    def stop(self, reason: Text, recommendations: Sequence[str] = ()) -> None:
+    def stop(self, reason: Text, recommendations: Sequence[str | Text] = ()) -> None:
         needs_person(self._book, self._services.clock.now(), reason, recommendations, self._services.mask)
 
     def hear(self) -> None:
@@ -178,9 +179,7 @@ class Judgement:
         if isinstance(made, Stuck):
             self.stop(made.reason, made.recommendations)
             return
-        trying = None
-        if record is not None and record.error is not None and made.record.strategy:
-            trying = _recovery(record, made.record)
+        trying = _recovery(record, made.record) if record else None
         book.process = replace(made.process, trying=trying, ending=False)
         book.enter(_P.EXECUTION)
 
@@ -190,6 +189,7 @@ def _kinds(failed: Sequence[ActionRecord]) -> list[ErrorKind]:
 
 
 def _recovery(record: ActionRecord, made: RevisionRecord) -> Recovery | None:
-    if record.error is None:
+    """What is tried, if it is about an error and has a name."""
+    if record.error is None or not made.strategy:
         return None
     return Recovery(kind=record.error, tool=record.tool, strategy=made.strategy, helped=0, failed=0)

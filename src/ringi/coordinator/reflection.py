@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from ringi.context.tokens import tokens
-from ringi.coordinator.evaluation import RUN, SOFT, judged, judged_in, kind_of, short
+from ringi.coordinator.evaluation import SOFT, judged, judged_in, kind_of, short
 from ringi.coordinator.settings import Depth, ReflectionSettings
 from ringi.coordinator.strategies import (
     ADVICE,
@@ -34,10 +34,19 @@ from ringi.domain.planning import (
     PlanRevision,
     Reflection,
 )
-from ringi.domain.process import ActionRecord, ActionState, ErrorKind, Feedback, Process, Recovery, ToolEffect
+from ringi.domain.process import (
+    RUN,
+    ActionRecord,
+    ActionState,
+    ErrorKind,
+    Feedback,
+    Process,
+    Recovery,
+    ToolEffect,
+)
 from ringi.domain.prompt import Material, Prompt
 from ringi.domain.session import Purpose
-from ringi.errors import BudgetUsed, ModelFailed
+from ringi.errors import ModelFailed
 from ringi.planning.levels import Level, Measure
 from ringi.planning.plan_checks import PlanRules
 from ringi.planning.plan_prompts import plan_shown, prompt_for
@@ -91,7 +100,7 @@ class Suggestion(NamedTuple):
 
 class ReflectionServices(NamedTuple):
     ask: Callable[[Prompt, type], Any]
-    """A model; raises ModelFailed, BudgetUsed."""
+    """A model; raises ModelFailed."""
     settings: ReflectionSettings
     tools: Sequence[ToolInfo]
     rules: PlanRules
@@ -199,7 +208,7 @@ class ReflectionEngine:
             found: NewReflection = self._services.ask(
                 self._prompt(case, records, evaluation, remembered), NewReflection
             )
-        except (ModelFailed, BudgetUsed):
+        except ModelFailed:
             return None
         error = kind_of(case.record)
         hard = error is not None and error not in SOFT
@@ -284,7 +293,7 @@ class ReflectionEngine:
             prompt = prompt._replace(material=(*prompt.material, done))
         try:
             found: NewReplan = self._services.ask(prompt, NewReplan)
-        except (ModelFailed, BudgetUsed):
+        except ModelFailed:
             return None
         return found
 
@@ -326,13 +335,10 @@ def _without_the_same(case: Case, revision: PlanRevision) -> PlanRevision:
 def _said(process: Process, feedback: Feedback, words: str) -> PlanRevision:
     """Mechanical: the words reach whoever works on the task next."""
     say = in_language(language_of(process.task))
-    quoted = Text("{who} says: {words}", who=feedback.who, words=words)
-    if feedback.agent:
-        quoted = Text("An agent ({who}), not a person, says: {words}", who=feedback.who, words=words)
-    reason = say(Text("Feedback of {who}", who=feedback.who))
-    subtasks = process.plan.task_decomposition.subtasks if process.plan.task_decomposition else ()
-    order = (process.plan.action_plan.execution_order or ()) if process.plan.action_plan else ()
-    left = [one for one in order or [task.id for task in subtasks] if one not in process.done]
+    quoted = replace(feedback, text=words).quoted
+    reason = say(Text("Feedback from {who}", who=feedback.who))
+    order = process.plan.execution_order or [task.id for task in process.plan.subtasks]
+    left = [one for one in order if one not in process.done]
     named = [one for one in left if one in words.split()]
     task = subtask_of(process.plan, (named or left or [""])[0])
     if task is None:

@@ -29,20 +29,20 @@ from ringi.text import Text, in_language
 _DIGEST: Final = 12
 _LINE: Final = 200
 LIMIT: Final = Text("the limit of revisions is reached")
-LOOP: Final = Text("the revisions go round in a circle")
+LOOP: Final = Text("the revisions repeat themselves")
 NOTHING: Final = Text("the revision changes nothing")
 EVERYTHING: Final = Text("the revision removes everything that is left to do")
 REFUSED: Final = Text("the revised plan is refused")
 NO_WAY: Final = Text("there is no other way to try")
-CHANGED: Final = Text("the plan is not the one that the revision is about")
+CHANGED: Final = Text("the plan changed after the revision was proposed")
 _ADVICE: Final = {
     LIMIT: Text("Look at what was tried, and say what should be done differently."),
-    LOOP: Text("The same ways were tried again and again: say which one is right, or name another."),
+    LOOP: Text("The same fixes were tried again and again: say which one is right, or suggest another."),
     NOTHING: Text("Say what the plan should do differently."),
     EVERYTHING: Text("Say what should remain of the plan, or cancel the run."),
     REFUSED: Text("Check the rules for tools and paths, or say what to do within them."),
     NO_WAY: Text("Say what the plan should do differently."),
-    CHANGED: Text("Go on; the plan is looked at anew."),
+    CHANGED: Text("Continue the run: the plan is evaluated again."),
 }
 
 
@@ -72,7 +72,7 @@ def revise(
     if _removes_everything(process, revision, plan):
         return _stuck(process, EVERYTHING, suggestion)
     found = findings(plan, rules)
-    if found or not isinstance(ordered(_subtasks(plan)), Order):
+    if found or not isinstance(ordered(plan.subtasks), Order):
         named = tuple(f"{one.task}: {one.kind} {one.subject}".lstrip(": ") for one in found)
         return _stuck(process, REFUSED, suggestion, named)
     record = RevisionRecord(
@@ -129,16 +129,12 @@ def _stuck(
     return Stuck(reason, tuple(dict.fromkeys([*also, *(given or (say(_ADVICE[reason]),))])))
 
 
-def _subtasks(plan: PlanningDocument) -> tuple[Subtask, ...]:
-    return plan.task_decomposition.subtasks if plan.task_decomposition else ()
-
-
 def _removes_everything(process: Process, revision: PlanRevision, plan: PlanningDocument) -> bool:
     """Whatever it adds instead: a plan that shares nothing with the one before is no revision of it."""
     if not any(isinstance(one, RemoveAction) for one in revision.changes or ()):
         return False
-    before = {one.id for one in _subtasks(revised(process.plan, PlanRevision()))} - set(process.done)
-    return not before & {one.id for one in _subtasks(plan)}
+    before = {one.id for one in revised(process.plan, PlanRevision()).subtasks} - set(process.done)
+    return not before & {one.id for one in plan.subtasks}
 
 
 def _repeats(process: Process, record: RevisionRecord) -> bool:
@@ -216,13 +212,10 @@ def difference(before: PlanningDocument, after: PlanningDocument) -> tuple[str, 
 
 def _lines(plan: PlanningDocument) -> Iterator[tuple[str, str]]:
     """Each field of a task names the task, so that a single changed line tells what it is about."""
-    actions = (plan.action_plan.actions or ()) if plan.action_plan else ()
-    subtasks = _subtasks(revised(plan, PlanRevision()))
-    order = {
-        one: at for at, one in enumerate((plan.action_plan.execution_order or ()) if plan.action_plan else ())
-    }
+    subtasks = revised(plan, PlanRevision()).subtasks
+    order = {one: at for at, one in enumerate(plan.execution_order)}
     for task in sorted(subtasks, key=lambda one: order.get(one.id, len(order))):
-        own = [one for one in actions if one.task_id == task.id]
+        own = [one for one in plan.actions if one.task_id == task.id]
         yield task.id, " ".join(f"{task.id} {_head(own)}".split()) + f": {task.description}"
         for name, words in _facts(task, own):
             yield task.id, f"{task.id}   {name}: {words}"

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET
 
+from ringi.coordinator.due import actions_of
 from ringi.domain.planning import (
     AddAction,
     Change,
@@ -72,19 +73,19 @@ _GUARDED: Final = frozenset([_E.NOT_ALLOWED, _E.DECLINED])
 _NOTES: Final[Mapping[Strategy, Text]] = {
     _S.NEW_CALL: Text("The last try failed: look at its result, and call it differently."),
     _S.NARROWER: Text("The last try took too long: ask for less at once."),
-    _S.READ_OUTPUT: Text("The command failed: read its output, mend the cause, then run it again."),
+    _S.READ_OUTPUT: Text("The command failed: read its output, fix the cause, then run it again."),
     _S.KEEP_TO_SCOPE: Text("The last try changed more than it should: keep to the files named here."),
     _S.SMALLER: Text("The last answer could not be used: do one small thing at a time."),
 }
 ADVICE: Final[Mapping[ErrorKind, Text]] = {
     _E.NOT_FOUND: Text("Check the path by hand, and say which file is meant."),
     _E.MISMATCH: Text("Look at the file: it is not as the change expects it."),
-    _E.INVALID_ARGUMENTS: Text("Say what the tool has to be called with."),
+    _E.INVALID_ARGUMENTS: Text("Say which arguments the tool needs."),
     _E.NOT_ALLOWED: Text("Check whether the rules for tools forbid something that the task needs."),
     _E.UNKNOWN_TOOL: Text("Check whether the server with that tool is configured."),
     _E.TIMEOUT: Text("Give it more time (planning.execution.action_timeout), or ask for less."),
-    _E.DIED: Text("Check whether the server of the tool starts: ringi doctor."),
-    _E.FLOODED: Text("Ask for less, or check what the server of the tool sends."),
+    _E.DIED: Text("Check whether the tool's server starts: ringi doctor."),
+    _E.FLOODED: Text("Ask for less, or check what the tool's server sends."),
     _E.TOOL_ERROR: Text("Look at the tool's error message, and say what to do instead."),
     _E.COMMAND_FAILED: Text("Run the command by hand, and say what it needs."),
     _E.UNEXPECTED: Text("Look at the result, and say whether it is the right one."),
@@ -131,7 +132,7 @@ class Case(NamedTuple):
     @property
     def target(self) -> str:
         """How a change names it: by its task, if that has only this one."""
-        return self.task if len(_actions(self.process.plan, self.task)) <= 1 else self.record.action_id
+        return self.task if len(actions_of(self.process.plan, self.task)) <= 1 else self.record.action_id
 
     @property
     def by_turn(self) -> bool:
@@ -146,21 +147,12 @@ class Case(NamedTuple):
 
 def planned_action(plan: PlanningDocument, record: ActionRecord) -> PlannedAction | None:
     """The one of the plan that was carried out; the task's only one if it names no tool."""
-    found = _actions(plan, record.task_id)
-    number = record.action_id.rpartition("_action_")[2]
-    if len(found) > 1 and number.isdecimal() and 1 <= int(number) <= len(found):
-        return found[int(number) - 1]
-    return found[0] if found else None
-
-
-def _actions(plan: PlanningDocument, task: str) -> list[PlannedAction]:
-    actions = (plan.action_plan.actions or ()) if plan.action_plan else ()
-    return [one for one in actions if one.task_id == task]
+    found = dict(actions_of(plan, record.task_id))
+    return found.get(record.action_id) or next(iter(found.values()), None)
 
 
 def subtask_of(plan: PlanningDocument, task: str) -> Subtask | None:
-    subtasks = plan.task_decomposition.subtasks if plan.task_decomposition else ()
-    return next((one for one in subtasks if one.id == task), None)
+    return next((one for one in plan.subtasks if one.id == task), None)
 
 
 class Attempt(NamedTuple):
@@ -375,9 +367,8 @@ def _noted(case: Case, note: Text) -> tuple[Change, ...]:
 
 def _remove(case: Case) -> tuple[Change, ...]:
     """Only what nothing is lost with: help for another task, or a reading that nobody waits for."""
-    subtasks = case.process.plan.task_decomposition.subtasks if case.process.plan.task_decomposition else ()
-    own = next((one for one in subtasks if one.id == case.task), None)
-    left = [one for one in subtasks if one.id != case.task and one.id not in case.process.done]
+    plan, over = case.process.plan, {case.task, *case.process.done}
+    own, left = subtask_of(plan, case.task), [one for one in plan.subtasks if one.id not in over]
     if own is None or not left:
         return ()
     needed = own.writes or own.criteria or any(case.task in (one.dependencies or ()) for one in left)

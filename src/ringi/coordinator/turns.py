@@ -7,15 +7,27 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ringi.context.tokens import tokens
-from ringi.coordinator.due import Turn, subtasks_of
+from ringi.coordinator.due import Turn
 from ringi.coordinator.services import ProcessTask
 from ringi.domain.planning import PlannedAction
-from ringi.domain.process import ENDED, ActionRecord, ActionState, Process, ToolEffect
+from ringi.domain.process import (
+    BUILT_IN,
+    ENDED,
+    LIST,
+    PATCH,
+    READ,
+    RUN,
+    SEARCH,
+    WRITE,
+    ActionRecord,
+    ActionState,
+    Process,
+    ToolEffect,
+)
 from ringi.domain.prompt import Material, NewPlanTurn, NewTurn, NewTurnWithCalls, Prompt
 from ringi.domain.session import Purpose
 from ringi.ports.process import ToolInfo
 
-BUILT_IN: Final = frozenset(["list", "read", "search", "write", "patch", "run"])
 _RULES: Final = (
     "You make one step of a change to a software project, in a copy of it. The brief says what to do, in "
     "which files, and what not to do; files shows those files as they are now, without line numbers. What"
@@ -47,7 +59,7 @@ class Wanted(NamedTuple):
 
 def kind_for(process: Process, tools: Sequence[ToolInfo]) -> type[NewTurn]:
     """Nobody is told of calls if there are no tools of servers, nor of later tasks if there are none."""
-    if len(subtasks_of(process.plan)) > 1:
+    if len(process.plan.subtasks) > 1:
         return NewPlanTurn
     return NewTurnWithCalls if any(one.name not in BUILT_IN for one in tools) else NewTurn
 
@@ -61,7 +73,7 @@ def prompt_for(
     given = [Material("brief", task.words), *task.material]
     if servers:
         given.append(Material("tools", "\n".join(map(_tool, servers))))
-    several = len(subtasks_of(process.plan)) > 1
+    several = len(process.plan.subtasks) > 1
     if several or process.revised:
         given.append(Material("plan", "\n".join(_plan(process, due))))
     given += [Material("results", text) for text in [_results(process, records, most_tokens)] if text]
@@ -84,7 +96,7 @@ def _tool(info: ToolInfo) -> str:
 
 def _plan(process: Process, due: Turn) -> Iterator[str]:
     now = {one.id for one in due.tasks}
-    for one in subtasks_of(process.plan):
+    for one in process.plan.subtasks:
         mark = "done" if one.id in process.done else "now" if one.id in now else "later"
         yield f"[{mark}] {one.id}: {one.description}"
     goal = process.plan.goal_understanding
@@ -138,17 +150,17 @@ def wanted(answer: NewTurn) -> tuple[Wanted, ...]:
 def _wanted(answer: NewTurn) -> Iterator[Wanted]:
     for path in answer.read:
         if path.endswith("/") or path in {"", "."}:
-            yield Wanted("list", {"path": path.rstrip("/") or "."})
+            yield Wanted(LIST, {"path": path.rstrip("/") or "."})
         else:
-            yield Wanted("read", {"path": path})
+            yield Wanted(READ, {"path": path})
     for query in answer.search:
-        yield Wanted("search", {"query": query})
+        yield Wanted(SEARCH, {"query": query})
     if answer.patch.strip():
-        yield Wanted("patch", {"diff": answer.patch})
+        yield Wanted(PATCH, {"diff": answer.patch})
     for file in answer.files:
-        yield Wanted("write", {"path": file.path, "content": file.content})
+        yield Wanted(WRITE, {"path": file.path, "content": file.content})
     for command in answer.run:
-        yield Wanted("run", {"argv": _words(command)})
+        yield Wanted(RUN, {"argv": _words(command)})
     for call in answer.call if isinstance(answer, NewTurnWithCalls) else ():
         yield Wanted(call.tool, _arguments(call.arguments))
 

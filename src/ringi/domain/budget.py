@@ -61,9 +61,7 @@ def own_tokens(usage: TokenUsage) -> int:
 
 
 def spent_of(usages: Mapping[SpentOn, TokenUsage], dollars: float) -> Spent:
-    whole = TokenUsage()
-    for usage in usages.values():
-        whole = whole.plus(usage)
+    whole = TokenUsage.total(usages.values())
     return Spent(
         input_tokens=whole.input_tokens,
         output_tokens=whole.output_tokens,

@@ -118,7 +118,7 @@ class NewReflection(Document, frozen=True):
     root_cause_analysis: _Text = ""
     missing: _Text = ""
     """What would have to be known to judge it; empty if it can be judged."""
-    changes: tuple[NewRemedy, ...] = ()
+    changes: Annotated[tuple[NewRemedy, ...], _at_most(20)] = ()
     """None if the plan stays as it is."""
-    recommendations: tuple[_Text, ...] = ()
+    recommendations: Annotated[tuple[_Text, ...], _at_most(20)] = ()
     """For a person, if it cannot go on by itself."""

@@ -114,6 +114,18 @@ class PlanningDocument(OpenDocument, frozen=True, kw_only=True, tag_field="phase
     error: PlanningError | UnsetType = UNSET
     comment: _Text = UNSET
 
+    @property
+    def subtasks(self) -> tuple[Subtask, ...]:
+        return self.task_decomposition.subtasks if self.task_decomposition else ()
+
+    @property
+    def actions(self) -> tuple[PlannedAction, ...]:
+        return (self.action_plan.actions or ()) if self.action_plan else ()
+
+    @property
+    def execution_order(self) -> tuple[str, ...]:
+        return (self.action_plan.execution_order or ()) if self.action_plan else ()
+
 
 class FindingKind(StrEnum):
     """Why a plan is refused (PP-16)."""

@@ -12,6 +12,7 @@ from msgspec import field
 from ringi.domain.base import Document, Machine, OpenDocument
 from ringi.domain.planning import CompletionDocument, PlanningDocument, PlanRevision, Reflection
 from ringi.domain.run import Spent
+from ringi.text import Text
 
 
 class ProcessPhase(StrEnum):
@@ -52,6 +53,16 @@ class ToolEffect(StrEnum):
     """Files of the copy, which can be put back."""
     OUTSIDE = "outside"
     """Anything else: it waits for a person, as a spec of the kind call."""
+
+
+# The tools that work in the copy; those of servers are <server>_<tool>.
+LIST: Final = "list"
+READ: Final = "read"
+SEARCH: Final = "search"
+WRITE: Final = "write"
+PATCH: Final = "patch"
+RUN: Final = "run"
+BUILT_IN: Final = frozenset([LIST, READ, SEARCH, WRITE, PATCH, RUN])
 
 
 class ErrorKind(StrEnum):
@@ -171,6 +182,13 @@ class Feedback(Document, frozen=True, kw_only=True, omit_defaults=True):
     source: str = "cli"
     """cli, mcp, api, issue_comment, review."""
     text: str
+
+    @property
+    def quoted(self) -> Text:
+        """For whoever works with it: nobody takes an agent for a person."""
+        if self.agent:
+            return Text("An agent ({who}), not a person, says: {text}", who=self.who, text=self.text)
+        return Text("{who} says: {text}", who=self.who, text=self.text)
 
 
 class Wait(StrEnum):

@@ -1,8 +1,9 @@
 """The planning session (IP-2, IP-7): from an instruction to a design that a person approved."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import reduce
 from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
@@ -204,6 +205,10 @@ class TokenUsage(CamelDocument, frozen=True):
             saved_tokens=self.saved_tokens + other.saved_tokens,
             reused_from=min(filter(None, (self.reused_from, other.reused_from)), default=""),
         )
+
+    @staticmethod
+    def total(usages: Iterable["TokenUsage"]) -> "TokenUsage":
+        return reduce(TokenUsage.plus, usages, TokenUsage())
 
 
 class Criterion(CamelDocument, frozen=True):

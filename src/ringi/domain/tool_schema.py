@@ -31,7 +31,7 @@ _ONE_SCHEMA: Final = ("items", "additionalProperties", "not")
 def fault(schema: object) -> Text | None:
     """What is wrong with a schema of an object; None if it can be used."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
-        return Text("its schema is not one of an object")
+        return Text("its schema does not describe an object")
     try:
         too_large = len(codec.canonical(schema)) > MOST_BYTES
     except (BadDocument, msgspec.MsgspecError, TypeError, ValueError, RecursionError):

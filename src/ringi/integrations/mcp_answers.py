@@ -117,7 +117,7 @@ def words_of(error: BaseException) -> Text:
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])[:_SHOWN]
-        return Text("{what} is not what the protocol says ({where}: {why})", what=error.title, where=where,
+        return Text("{what} does not follow the protocol ({where}: {why})", what=error.title, where=where,
                     why=first["msg"])  # fmt: skip
     said = str(error).strip().partition("\n")[0][:_SHOWN]
     return Text("{why}", why=said or type(error).__name__)

@@ -233,7 +233,7 @@ async def _ping(session: ClientSession, seconds: float, cut: Cut) -> None:
         with contextlib.suppress(MCPError, ValidationError):
             await session.send_ping()
         return
-    cut(ErrorKind.TIMEOUT, Text("it does not answer any more"))
+    cut(ErrorKind.TIMEOUT, Text("it no longer answers"))
 
 
 async def _listed(session: ClientSession, most: int) -> list[types.Tool] | None:

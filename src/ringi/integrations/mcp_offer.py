@@ -49,7 +49,7 @@ def offer_of(server: str, listed: Sequence[types.Tool], judge: Judge) -> Offer:
 def _looked_at(server: str, tool: types.Tool, judge: Judge, *, alone: bool) -> ServerTool | Text:
     """A text says why it is left out."""
     if not _NAME.fullmatch(tool.name):
-        return Text("its name has characters that no tool's name has")
+        return Text("its name has characters that are not allowed")
     if not alone:
         return Text("another tool has the same name, or one that looks like it")
     if wrong := fault(tool.input_schema) or (tool.output_schema and fault(tool.output_schema)):

@@ -84,8 +84,8 @@ def _answer(found: Outline, step: str) -> OutlineAnswer:
 
 
 def _in_order(plan: PlanningDocument) -> tuple[Subtask, ...]:
-    tasks = {task.id: task for task in plan.task_decomposition.subtasks} if plan.task_decomposition else {}
-    order = (plan.action_plan.execution_order or ()) if plan.action_plan else ()
+    tasks = {task.id: task for task in plan.subtasks}
+    order = plan.execution_order
     return tuple(tasks[id_] for id_ in order if id_ in tasks) or tuple(tasks.values())
 
 

@@ -77,7 +77,7 @@ def bring(
         raise BadBrought(what=_WHAT, why=in_words(step.faults))
     purpose = step.done[0] if step.done else due.purpose
     state = step.state.knowing(model=by.who)
-    if by.used.requests:
+    if by.used.requests or by.used.reused:
         state = spent_on(state, Purpose.REVIEW, by.used)
     phase = log_phase(purpose, stored.session.status)
     said = Exchange("", codec.canonical(brought).decode())

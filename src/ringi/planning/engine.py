@@ -189,10 +189,9 @@ class PlanningEngine:
             found = self._ask(Purpose.REPLAN, NewReplan, brief, measure, context)
         revision = revision_of(found)
         plan = revised(current_plan, revision)
-        order = ordered(plan.task_decomposition.subtasks if plan.task_decomposition else ())
+        order = ordered(plan.subtasks)
         if isinstance(order, Unordered):
-            tasks = plan.task_decomposition.subtasks if plan.task_decomposition else ()
-            failed = _failed(tasks, order, 0, NewDecomposition(()), brief.language)
+            failed = _failed(plan.subtasks, order, 0, NewDecomposition(()), brief.language)
             return Undecomposed(replace(current_plan, error=failed), failed), revision
         return _checked(self.services, plan, order, measure, ()), revision
 
@@ -284,7 +283,7 @@ class PlanningEngine:
         notes: tuple[Text, ...],
         span: Span,
     ) -> Outcome:
-        subtasks = known.task_decomposition.subtasks if known.task_decomposition else ()
+        subtasks = known.subtasks
         order = ordered(subtasks)
         if isinstance(order, Unordered):  # a reader that came to nothing cannot make one
             failed = _failed(subtasks, order, 0, NewDecomposition(()), language)
@@ -347,7 +346,7 @@ def _brief(
 
 def adopted(services: EngineServices, task_prompt: str, document: PlanningDocument) -> Outcome:
     """A plan that was made before, checked like a new one; nobody is asked."""
-    subtasks = document.task_decomposition.subtasks if document.task_decomposition else ()
+    subtasks = document.subtasks
     order = ordered(subtasks)
     if isinstance(order, Unordered):
         failed = _failed(subtasks, order, 0, NewDecomposition(()), language_of(task_prompt))

@@ -69,8 +69,7 @@ def findings(plan: PlanningDocument, rules: PlanRules) -> tuple[Finding, ...]:
 
 
 def _all(plan: PlanningDocument, rules: PlanRules) -> Iterator[Finding]:
-    subtasks = plan.task_decomposition.subtasks if plan.task_decomposition else ()
-    actions = (plan.action_plan.actions or ()) if plan.action_plan else ()
+    subtasks, actions = plan.subtasks, plan.actions
     yield from _too_much(plan, subtasks, actions, rules)
     found = ordered(subtasks)
     if isinstance(found, Unordered):

@@ -101,7 +101,7 @@ def _made(plan: PlanningDocument, purpose: Purpose) -> Iterator[tuple[str, str]]
 
 def plan_shown(plan: PlanningDocument, done: Collection[str]) -> str:
     """Its goal and its tasks, a line each."""
-    subtasks = plan.task_decomposition.subtasks if plan.task_decomposition else ()
+    subtasks = plan.subtasks
     lines = [_goal(plan.goal_understanding)] if plan.goal_understanding else []
     return "\n".join([*lines, *(_subtask(one) + (" [done]" if one.id in done else "") for one in subtasks)])
 

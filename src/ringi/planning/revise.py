@@ -77,7 +77,7 @@ def _arguments(text: str) -> dict[str, Any]:
 
 def revised(plan: PlanningDocument, revision: PlanRevision) -> PlanningDocument:
     """Without effect if a change names no task of the plan; strings only tell what changed."""
-    actions = list((plan.action_plan.actions or ()) if plan.action_plan else ())
+    actions = list(plan.actions)
     subtasks = _subtasks(plan, actions)
     for change in revision.changes or ():
         match change:
@@ -114,7 +114,7 @@ def least(plan: PlanningDocument, revision: PlanRevision, done: Collection[str] 
 
 
 def _sound(change: Change, plan: PlanningDocument, done: Collection[str]) -> Change | None:
-    tasks = plan.task_decomposition.subtasks if plan.task_decomposition else ()
+    tasks = plan.subtasks
     if isinstance(change, AddAction):
         action = change.action
         if action.task_id and action.task_id in done:
@@ -152,7 +152,7 @@ def _fitting(updates: Mapping[str, Any]) -> dict[str, Any]:
 
 def _subtasks(plan: PlanningDocument, actions: Iterable[PlannedAction]) -> list[Subtask]:
     """A plan may have actions alone: each is a task then."""
-    subtasks = list(plan.task_decomposition.subtasks) if plan.task_decomposition else []
+    subtasks = list(plan.subtasks)
     if subtasks:
         return subtasks
     named = {one.task_id: one for one in reversed(list(actions)) if one.task_id}

@@ -73,4 +73,4 @@ def dangers(specs: Sequence[ActionSpecExt], *, sandboxed: Callable[[], bool]) ->
         if kind is SpecKind.RUN and not sandboxed():
             yield Text("{spec} runs a command outside a sandbox", spec=spec.id)
         if kind is SpecKind.CALL and needs_approval(spec.base.tool or "", _NO_RULES):
-            yield Text("{tool} deletes, or changes who may do what", tool=spec.base.tool or "")
+            yield Text("{tool} deletes something, or changes permissions", tool=spec.base.tool or "")

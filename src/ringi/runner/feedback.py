@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from ringi.domain.process import Feedback
 from ringi.domain.run import Run, StepStatus
 from ringi.runner.machine import anew_from, with_step
-from ringi.text import Text
 
 _S = StepStatus
 
@@ -18,7 +17,7 @@ def unheard(run: Run, said: Sequence[Feedback]) -> tuple[Feedback, ...]:
 
 def told(run: Run, index: int, said: Sequence[Feedback]) -> Run:
     """The run whose step gets these words in its next turn."""
-    words = [run.steps[index].feedback, *map(_words, said)]
+    words = [run.steps[index].feedback, *(str(one.quoted) for one in said)]
     step = with_step(run, index, feedback="\n\n".join(filter(None, words)))
     return replace(step, heard=(*run.heard, *(one.feedback_id for one in said)))
 
@@ -31,9 +30,3 @@ def made_again(run: Run, index: int) -> Run:
     return with_step(
         anew_from(run, index + 1), index, status=_S.WORKING, cycle=0, feedback=state.feedback, tree=state.tree
     )
-
-
-def _words(one: Feedback) -> str:
-    if one.agent:
-        return str(Text("An agent says ({who}); it is no person's word: {text}", who=one.who, text=one.text))
-    return str(Text("{who} says: {text}", who=one.who, text=one.text))

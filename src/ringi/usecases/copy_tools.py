@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ringi.domain.process import ErrorKind, ToolEffect
+from ringi.domain.process import LIST, PATCH, READ, RUN, SEARCH, WRITE, ErrorKind, ToolEffect
 from ringi.domain.prompt import NewChange, NewFile
 from ringi.errors import (
     BadPatch,
@@ -41,13 +41,6 @@ from ringi.usecases.role_model import files_of, put_files
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.paths import normalise
 from ringi.workspace.tree import repositories
-
-LIST: Final = "list"
-READ: Final = "read"
-SEARCH: Final = "search"
-WRITE: Final = "write"
-PATCH: Final = "patch"
-RUN: Final = "run"
 
 _E = ErrorKind
 _MOST_LISTED: Final = 400
@@ -101,7 +94,6 @@ _INFOS: Final = (
         _schema(["argv"], argv={"type": "array", "items": _STRING}), _C, parallel=False,
     ),
 )  # fmt: skip
-BUILT_IN: Final = tuple(info.name for info in _INFOS)
 
 
 class CopyTools:

@@ -168,7 +168,7 @@ def _fixed(what: Text) -> Finding:
 def _of_servers(states: Sequence[ServerState]) -> Iterator[Finding]:
     for state in states:
         if state.problem is not None:
-            yield Finding(Mark.BAD, state.problem, Text("mend its line in mcp_servers, or remove it"))
+            yield Finding(Mark.BAD, state.problem, Text("fix its line in mcp_servers, or remove it"))
             continue
         text = Text("server {server} answers; it has {count} tools", server=state.name, count=state.tools)
         yield Finding(Mark.GOOD, text)

@@ -164,7 +164,7 @@ def _run_plan(workspace: OpenWorkspace, request: str, gathered: Gathered | None,
     found = run_parts.Planned(
         request,
         goal=document.goal_understanding or None,
-        subtasks=document.task_decomposition.subtasks if document.task_decomposition else (),
+        subtasks=document.subtasks,
         actions=document.action_plan or None,
         project=gathered.project if gathered else ProjectFacts(),
         language=language_of(request),

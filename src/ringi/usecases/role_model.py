@@ -101,7 +101,7 @@ class Caller:
 
     @property
     def used(self) -> TokenUsage:
-        return self._limits.priced(_whole(self._with(*self._now)))
+        return self._limits.priced(TokenUsage.total(self._with(*self._now).values()))
 
     @property
     def spent(self) -> Spent:
@@ -142,15 +142,8 @@ class Caller:
     def _require(self, phase: SpentOn, more: TokenUsage) -> None:
         would = self._with(phase, more)
         own = {one: own_tokens(usage) for one, usage in would.items()}
-        if key := self._limits.exceeded(_whole(would), own):
+        if key := self._limits.exceeded(TokenUsage.total(would.values()), own):
             raise BudgetUsed(model=self._model.name, key=key)
-
-
-def _whole(usages: Mapping[SpentOn, TokenUsage]) -> TokenUsage:
-    whole = TokenUsage()
-    for usage in usages.values():
-        whole = whole.plus(usage)
-    return whole
 
 
 def put_files(tree: Tree, files: Files) -> None:

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
 from ringi.domain.planning import FindingKind
-from ringi.domain.process import ErrorKind, ToolEffect
+from ringi.domain.process import RUN, ErrorKind, ToolEffect
 from ringi.domain.tool_schema import mismatch
 from ringi.policy.tools import ToolRules, needs_approval, refusal, spelled, tool_named
 from ringi.ports.process import ToolInfo, ToolResult, Tools
@@ -19,7 +19,8 @@ from ringi.text import visible
 from ringi.usecases.agent_sandbox import agent_sandbox
 from ringi.usecases.agent_state import Surrounding
 from ringi.usecases.copy_commands import CopyServices
-from ringi.usecases.copy_tools import RUN, CopyTools
+from ringi.usecases.copy_files import failed
+from ringi.usecases.copy_tools import CopyTools
 from ringi.workspace.copy import WorkCopy
 
 _E = ErrorKind
@@ -74,7 +75,7 @@ class ToolBox:
             return found
         info, owner = found
         if info.effect is ToolEffect.OUTSIDE:
-            return _failed(_E.NOT_ALLOWED, f"{info.name} waits for a person; it is not called by itself.")
+            return failed(_E.NOT_ALLOWED, f"{info.name} waits for a person; it is not called by itself.")
         return self._limited(owner.call(info.name, arguments, timeout_sec))
 
     def _found(self, name: str, arguments: Mapping[str, Any]) -> _Held | ToolResult:
@@ -82,16 +83,16 @@ class ToolBox:
         rules = self._rules._replace(known=tuple(held))
         kind, tool = refusal(name, rules), tool_named(name, rules)
         if kind is FindingKind.FORBIDDEN_TOOL:
-            return _failed(_E.NOT_ALLOWED, f"{_shown(name)} is forbidden here. Do without it.")
+            return failed(_E.NOT_ALLOWED, f"{_shown(name)} is forbidden here. Do without it.")
         if kind is not None or tool is None:
             near = get_close_matches(_shown(name).lower(), list(held), _NAMED) or list(held)[:_MOST_NAMED]
-            return _failed(_E.UNKNOWN_TOOL, f"There is no tool {_shown(name)}. There are: {', '.join(near)}.")
+            return failed(_E.UNKNOWN_TOOL, f"There is no tool {_shown(name)}. There are: {', '.join(near)}.")
         found = held[tool]
         if tool != name and found.info.effect is not ToolEffect.READS:
             # Whoever recorded what it may change looked it up by the name.
-            return _failed(_E.UNKNOWN_TOOL, f"There is no tool {_shown(name)}. Do you mean {tool}?")
+            return failed(_E.UNKNOWN_TOOL, f"There is no tool {_shown(name)}. Do you mean {tool}?")
         if why := _unfit(arguments, found.info.schema):
-            return _failed(_E.INVALID_ARGUMENTS, f"The arguments of {tool} do not fit: {why}.")
+            return failed(_E.INVALID_ARGUMENTS, f"The arguments of {tool} do not fit: {why}.")
         return found
 
     def _held(self) -> dict[str, _Held]:
@@ -179,10 +180,6 @@ def _bounded(text: str) -> tuple[str, bool]:
 def _sound(text: str) -> str:
     """Names of files need not be UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _failed(kind: ErrorKind, message: str) -> ToolResult:
-    return ToolResult("", kind, message)
 
 
 def _shown(name: str) -> str:

@@ -49,9 +49,9 @@ LABELS: Final = {
     _F.LLM_CALLS: Text("calls"),
     _F.TOKENS_USED: Text("tokens"),
     _F.API_COST: Text("cost"),
-    _F.PLANNING_TOKENS: Text("tokens to plan a task, beside material"),
-    _F.REFLECTION_TOKENS: Text("tokens of a reflection, beside material"),
-    _F.TASK_TOKENS: Text("tokens of a whole task, beside material"),
+    _F.PLANNING_TOKENS: Text("tokens to plan a task, without material"),
+    _F.REFLECTION_TOKENS: Text("tokens of a reflection, without material"),
+    _F.TASK_TOKENS: Text("tokens of a whole task, without material"),
     _F.SAVED_CALLS: Text("calls saved by the cache"),
     _F.SAVED_TOKENS: Text("tokens saved by the cache"),
     _F.TASK_COMPLETION_RATE: Text("tasks completed"),
@@ -65,7 +65,7 @@ LABELS: Final = {
     _F.UNDO_RATE: Text("undone after approval"),
     _F.HUNKS_CHANGED: Text("hunks dropped or edited"),
     _F.STRONG_APPROVALS: Text("approvals with a strong proof"),
-    _F.UNSEEN_STEPS: Text("steps under a standing approval, without a look"),
+    _F.UNSEEN_STEPS: Text("steps under a standing approval that nobody looked at"),
 }
 PARTS: Final = {
     "planning": Text("planning"),

@@ -79,10 +79,10 @@ def _goal(goal: GoalUnderstanding) -> Iterator[Line]:
 
 
 def _tasks(plan: PlanningDocument) -> Iterator[Line]:
-    tasks = {task.id: task for task in plan.task_decomposition.subtasks} if plan.task_decomposition else {}
-    order = (plan.action_plan.execution_order or ()) if plan.action_plan else ()
+    tasks = {task.id: task for task in plan.subtasks}
+    order = plan.execution_order
     actions: dict[str, list[PlannedAction]] = {}
-    for action in (plan.action_plan.actions or ()) if plan.action_plan else ():
+    for action in plan.actions:
         actions.setdefault(action.task_id or "", []).append(action)
     yield from _heading(Text("Steps"))
     for number, id_ in enumerate(order or tuple(tasks), 1):

@@ -139,7 +139,7 @@ SERVER: Final = Form(
 )  # fmt: skip
 SERVER_VARIABLES: Final = Form(
     _variables_of_server,
-    Text("a server is named with the variables it gets, like tracker: TRACKER_URL TRACKER_KEY"),
+    Text("name a server and the variables it gets, such as tracker: TRACKER_URL TRACKER_KEY"),
 )
 WORDS: Final = Form(_line, Text("a text is one line"))
 TARGET: Final = Form(

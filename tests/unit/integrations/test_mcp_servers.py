@@ -131,8 +131,8 @@ def test_calls_run_at_once(tmp_path: Path):
         ("floods errors", ErrorKind.FLOODED, "1000000 bytes of errors"),
         ("many", ErrorKind.FLOODED, "more than 250 tools"),
         ("endless pages", ErrorKind.FLOODED, "more than 250 tools"),
-        ("no list", ErrorKind.DIED, "not what the protocol says"),
-        ("schemas", ErrorKind.DIED, "not what the protocol says"),
+        ("no list", ErrorKind.DIED, "does not follow the protocol"),
+        ("schemas", ErrorKind.DIED, "does not follow the protocol"),
         ("old", ErrorKind.DIED, "1999-01-01"),
     ],
 )
@@ -176,7 +176,7 @@ def test_a_server_that_answers_nothing_any_more_is_cut_off(tmp_path: Path, nothi
         found = [servers.call("s_read", {"what": "x"}, SHORT)]
         while "cannot be used" not in found[-1].message:
             found.append(servers.call("s_read", {"what": "x"}, SHORT))
-        assert "does not answer any more" in found[-1].message
+        assert "it no longer answers" in found[-1].message
 
 
 def test_a_program_that_is_not_there(tmp_path: Path):

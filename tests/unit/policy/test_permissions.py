@@ -74,8 +74,8 @@ def deletions(count: int) -> list[ActionSpecExt]:
         ([spec(SpecKind.PATCH, "setup.py", RiskCode.CRITICAL_FILE)], "setup.py is a critical file"),
         ([spec(SpecKind.MOVE, "x", RiskCode.CRITICAL_SOURCE)], "x is a critical file"),
         ([spec(SpecKind.RUN, argv=("make",))], "s1 runs a command outside a sandbox"),
-        ([spec(SpecKind.CALL, tool="github_delete_file")], "github_delete_file deletes, or changes who"),
-        ([spec(SpecKind.CALL, tool="forge_addPermission")], "forge_addPermission deletes, or changes who"),
+        ([spec(SpecKind.CALL, tool="github_delete_file")], "github_delete_file deletes something"),
+        ([spec(SpecKind.CALL, tool="forge_addPermission")], "forge_addPermission deletes something"),
     ],
 )  # fmt: skip
 def test_dangerous(specs: list[ActionSpecExt], why: str):

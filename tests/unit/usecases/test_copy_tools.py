@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.process import ErrorKind, ToolEffect
+from ringi.domain.process import BUILT_IN, ErrorKind, ToolEffect
 from ringi.ports.process import ToolResult
-from ringi.usecases.copy_tools import BUILT_IN, CopyTools
+from ringi.usecases.copy_tools import CopyTools
 from ringi.workspace.copy import capture
 from ringi.workspace.copy_steps import stand_at
 from tests.fakes.tools import KEY, TEXT, ToolDesk, tool_desk

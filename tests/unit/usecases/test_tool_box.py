@@ -1,6 +1,5 @@
 """The rules for tools, at what is offered and at each call."""
 
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

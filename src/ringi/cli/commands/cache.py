@@ -31,7 +31,7 @@ def _read_nothing(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.group(invoke_without_command=True)
 @click.pass_context
 def cache(ctx: click.Context) -> None:
-    """Show what is kept of models' answers, and how many calls that saved.
+    """Show what the cache of model answers holds, and how many calls it saved.
 
     The same request on the same files is answered from it, without a call. Only answers that were approved,
     or committed, are used again; entries are encrypted and expire after planning.cache.ttl seconds.

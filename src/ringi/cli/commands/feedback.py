@@ -6,7 +6,7 @@ from gettext import gettext as _
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import STDIN, read_named
+from ringi.cli.arguments import text_of
 from ringi.cli.runs import GOING_ON, RunReader, lock_of, reading
 from ringi.domain.run import run_id_in
 from ringi.errors import Ambiguous, NotFound
@@ -37,9 +37,7 @@ def feedback(app: App, words: tuple[str, ...]) -> None:
     with reading(app) as reader:
         name = words[0] if len(words) > 1 and _is_run(reader, words[0]) else None
         run_id = reader.find(name, GOING_ON)
-    text = " ".join(words if name is None else words[1:])
-    if text == STDIN:
-        text = read_named(STDIN).decode("utf-8", "surrogateescape")
+    text = text_of(" ".join(words if name is None else words[1:]))
     given = give_feedback(app.workspace, run_id, text, "cli")
     working = lock_of(app.places.state, run_id).is_held()
     if app.ui.as_json:

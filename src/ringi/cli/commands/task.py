@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ringi.cli.app import App
-from ringi.cli.arguments import STDIN, read_named
+from ringi.cli.arguments import text_of
 from ringi.cli.commands.cache import no_cache
 from ringi.cli.commands.run_driver import RunDriver
 from ringi.cli.planning.entry import planned
@@ -40,9 +40,7 @@ def task(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
     app: App = ctx.obj
     if not words:
         raise click.UsageError(_("Say what to do"))
-    text = " ".join(words)
-    if text == STDIN:
-        text = read_named(STDIN).decode("utf-8", "surrogateescape")
+    text = text_of(" ".join(words))
     options = RunOptions(
         review=Review(given["review"]) if given["review"] else None, max_steps=given["max_steps"] or 0
     )

@@ -9,7 +9,7 @@ from unicodedata import normalize
 import click
 
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
-from ringi.cli.arguments import STDIN, read_named, require_long
+from ringi.cli.arguments import read_named, require_long, text_of
 from ringi.cli.planning import CHOOSE
 from ringi.cli.planning.answers import read_answers
 from ringi.cli.planning.dialogue import Dialogue
@@ -65,7 +65,7 @@ def run(app: App, words: Sequence[str], options: dict[str, Any], then: Then) -> 
     order = _order(options)
     if options["resume"] is not None or options["file"] is not None:
         return _go_on(app, _opened(app, options), order, then, seated=seated)
-    text = _text(" ".join(words))
+    text = text_of(" ".join(words))
     view, offer = offered(app, text, seated=seated and not order.anything)
     view = view or app.workspace.planning.start(text, actor=app.actor)
     return _go_on(app, view, order, then, seated=seated, offer=offer)
@@ -74,7 +74,7 @@ def run(app: App, words: Sequence[str], options: dict[str, Any], then: Then) -> 
 def _show_prompt(app: App, words: Sequence[str], session: str | None) -> int:
     """Without asking anybody; a new session is not stored."""
     tool = app.workspace.planning
-    found = tool.first_prompt(_text(" ".join(words))) if session is None else tool.next_prompt(session)
+    found = tool.first_prompt(text_of(" ".join(words))) if session is None else tool.next_prompt(session)
     schema = compact_schema(found.kind)
     sent = turns(found.prompt, schema)
     if app.ui.as_json:
@@ -114,20 +114,15 @@ def _taken_in(app: App, file: str) -> SessionView:
     return view
 
 
-def _text(given: str) -> str:
-    """A dash means standard input, which must be text."""
-    return read_named(STDIN).decode("utf-8", "surrogateescape") if given == STDIN else given
-
-
 def _order(given: dict[str, Any]) -> Order:
     answers = given["answers"]
     return Order(
         answers=None if answers is None else read_answers(read_named(answers), answers),
-        answer=None if given["answer"] is None else _text(given["answer"]),
+        answer=None if given["answer"] is None else text_of(given["answer"]),
         reason=given["reason"],
         to=given["to"],
         skip=given["skip"],
-        reject=None if given["reject"] is None else _text(given["reject"]),
+        reject=None if given["reject"] is None else text_of(given["reject"]),
         cancel=given["cancel"],
         approve=given["approve"],
         sign=given["sign"],

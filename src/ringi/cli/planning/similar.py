@@ -41,5 +41,5 @@ def offered(app: App, words: str, *, seated: bool) -> tuple[SessionView | None, 
         return similar_plan.start_with(app.workspace, words, offer, app.actor), offer
     except BadBrought as error:
         why = error.details["why"]
-        app.ui.prose(Text("It does not fit any more: {why}", why=why), Style.WARNING, mark="! ")
+        app.ui.prose(Text("It no longer fits: {why}", why=why), Style.WARNING, mark="! ")
         return None, offer

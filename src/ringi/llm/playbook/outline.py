@@ -97,7 +97,7 @@ def replan(brief: PlanningBrief) -> NewReplan:
     """One more task before the last, which checks the result."""
     feedback = one_line(brief.feedback, _LINE)
     words = book(brief.language).sentences["again"].format(feedback=feedback)
-    known = brief.plan.task_decomposition.subtasks if brief.plan.task_decomposition else ()
+    known = brief.plan.subtasks
     tool = "patch" if "patch" in brief.tools or not brief.tools else brief.tools[0]
     before = known[-1].id if known else ""
     change = NewChange("add_action", before_task=before, description=words, tool=tool, purpose=words)

@@ -14,9 +14,7 @@ from ringi.fs import read_bounded
 from ringi.text import Text, why_failed
 
 LARGEST: Final = 64 * 1024 * 1024
-_NOT_A_REPORT: Final = Text(
-    "it is no coverage report that is understood: Cobertura XML, coverage.py JSON or lcov"
-)
+_NOT_A_REPORT: Final = Text("it is not a supported coverage report: Cobertura XML, coverage.py JSON or lcov")
 _MOST_LINES: Final = 10**9
 
 
@@ -46,7 +44,7 @@ def read_report(root: Path, name: str) -> Coverage | NoCoverage:
         data = read_bounded(path, LARGEST)
         covered, lines = _counted(data, posixpath.basename(name))
         if not 0 <= covered <= lines or not 0 < lines <= _MOST_LINES:
-            return NoCoverage(Text("its numbers of lines cannot be right"))
+            return NoCoverage(Text("its line counts cannot be right"))
         return Coverage(covered, lines, path.stat().st_mtime)
     except _Wrong as wrong:
         return NoCoverage(wrong.why)
@@ -106,7 +104,7 @@ def _cobertura(data: bytes) -> tuple[int, int]:
     try:
         found.parser.Parse(data, True)
     except (expat.ExpatError, ValueError, LookupError) as error:
-        raise _Wrong(Text("it is no XML that can be read: {why}", why=str(error))) from None
+        raise _Wrong(Text("the XML cannot be read: {why}", why=str(error))) from None
     root = found.root or {}
     totals = (root.get("lines-covered", ""), root.get("lines-valid", ""))
     if all(one.isascii() and one.isdigit() and len(one) < len(str(_MOST_LINES)) for one in totals):

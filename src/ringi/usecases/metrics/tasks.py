@@ -265,8 +265,7 @@ class _Reader:
         achieved = done is not None and done.summary.goal_achieved
         waits = done is None or done.status == NEEDS_PERSON
         outcome = Outcome.COMPLETED if achieved else Outcome.OPEN if waits else Outcome.FAILED
-        found = process.plan.task_decomposition
-        subtasks = found.subtasks if found else ()
+        subtasks = process.plan.subtasks
         parents = {one.parent for one in subtasks}
         leaves = [one for one in subtasks if one.id not in parents]
         serial, wall = self._clocked([process])
