@@ -8,13 +8,14 @@ from datetime import UTC, datetime, timedelta
 
 class SystemClock:
     def now(self) -> str:
-        return _text(datetime.now(UTC))
+        return timestamp(datetime.now(UTC))
 
     def after(self, seconds: float) -> str:
-        return _text(datetime.now(UTC) + timedelta(seconds=seconds))
+        return timestamp(datetime.now(UTC) + timedelta(seconds=seconds))
 
 
-def _text(moment: datetime) -> str:
+def timestamp(moment: datetime) -> str:
+    """Of a moment in UTC, so that the order of texts is the order of time."""
     return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 

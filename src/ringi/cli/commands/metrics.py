@@ -15,6 +15,7 @@ from ringi.fs import replace_file
 from ringi.text import Text
 from ringi.views import metrics as words
 from ringi.views.metrics_page import page
+from ringi.wiring.system import timestamp
 
 _WIDEST: Final = 50
 """Columns of a label; longer ones push the rest of their row."""
@@ -43,14 +44,13 @@ def metrics(app: App, since: str | None, file: str | None) -> None:
 
 
 def _from(app: App, since: str | None) -> str:
-    """As the ledger writes moments, so that text order is time order."""
+    """As the ledger writes moments."""
     if since is None:
         return ""
     seconds = span_of(since)
     if seconds is not None:
         return app.workspace.clock.after(-seconds)
-    moment = datetime.fromisoformat(since).astimezone(UTC)
-    return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+    return timestamp(datetime.fromisoformat(since).astimezone(UTC))
 
 
 def _show(app: App, found: Metrics) -> None:
