@@ -84,7 +84,7 @@ def test_it_is_told_before_it_is_spent_and_afterwards_by_phase(root: Path, serve
     done = ringi(root, "run", "Make add in calc.py add", "--sign", str(key.path))
     assert done.returncode == 3, done.stderr
     told = [line for line in done.stderr.splitlines() if line.startswith("Models: at most")]
-    assert told[0] == "Models: at most 2 calls, 100,000 tokens, $1.00"
+    assert told[0] == "Models: at most 100,000 tokens, $1.00"
     assert "tokens, $0.9" in told[1]
     assert "· spent so far: " in told[1]
     [run_id] = [one["run_id"] for one in [json.loads(done.stdout)]]

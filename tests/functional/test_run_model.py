@@ -12,6 +12,7 @@ from ringi.domain.process import ActionState, Feedback, Wait
 from ringi.domain.run import Run, RunPhase, StopCode
 from tests.fakes.model_server import ModelServer, Request, Say
 from tests.functional.run_desk import CALC, RunDesk, a_plan, a_step, at_home, project
+from tests.helpers import approve
 
 pytestmark = [pytest.mark.req("PP-4", "PP-7", "RN-9"), pytest.mark.usefixtures("root")]
 MCP = Path(__file__).parents[1] / "fakes" / "mcp_server.py"
@@ -134,3 +135,56 @@ def test_a_revision_waits_if_a_person_wants_to_approve_it(root: Path) -> None:
         (process,) = workspace.sessions.processes(desk.run_id)
     assert process.proposed
     assert process.revised == 0
+
+
+def tokens_at(server: ModelServer) -> int:
+    """What the service was sent."""
+    return sum(request.prompt_tokens for request in server.requests)
+
+
+@pytest.mark.req("PP-13")
+def test_what_a_turn_took_counts_once_however_often_the_run_goes_on(root: Path) -> None:
+    with ModelServer(lambda request: Say({"read": ["README.md"], "done": False})) as server:
+        desk = desk_with(root, server, runs={"max_tokens": 6_000})
+        desk.start(a_plan(a_step(1)))
+        assert stopped(desk.go()) is StopCode.BUDGET_EXCEEDED
+        for _ in range(2):
+            assert stopped(desk.go()) is StopCode.BUDGET_EXCEEDED
+        spent = desk.run().spent
+        assert (spent.calls, spent.input_tokens) == (len(server.requests), tokens_at(server))
+
+
+@pytest.mark.req("PP-13")
+def test_what_was_taken_before_a_call_waits_counts_for_the_budget_also_if_the_step_is_made_anew(
+    root: Path,
+) -> None:
+    call = {"tool": "tracker_create", "arguments": '{"title": "fixed"}'}
+    with ModelServer([Say({"patch": PATCH, "call": [call]})]) as server:
+        servers = {"tracker": f"{sys.executable} {MCP} honest"}
+        desk = desk_with(root, server, mcp_servers=servers, runs={"max_tokens": 3_000})
+        desk.start(a_plan(a_step(1)))
+        assert stopped(desk.go()) is StopCode.CALL_WAITS
+        assert desk.run().spent.input_tokens == tokens_at(server)
+        codes = [stopped(desk.go(retry=True)) for _ in range(4)]
+        assert codes[-1] is StopCode.BUDGET_EXCEEDED
+        assert desk.run().spent.input_tokens == tokens_at(server) <= 3_000
+
+
+@pytest.mark.req("PP-10", "PP-15")
+def test_a_person_is_asked_before_a_model_goes_on_after_a_call_without_an_end(root: Path) -> None:
+    call = {"call": [{"tool": "tracker_create", "arguments": '{"title": "fixed"}'}], "done": False}
+    with ModelServer([Say({"patch": PATCH, **call}), Say(call)]) as server:
+        desk = desk_with(root, server, mcp_servers={"tracker": f"{sys.executable} {MCP} 'dies at call'"})
+        desk.start(a_plan(a_step(1)))
+        assert stopped(desk.go()) is StopCode.CALL_WAITS
+        with desk.open() as workspace:
+            (waiting,) = workspace.plan.list(waiting=True)
+            assert workspace.plan.get(waiting.id).plan.proposer == "openai:gpt-5"
+            approve(workspace, waiting.id)
+            workspace.plan.execute(waiting.id)
+        run = desk.go()
+        assert stopped(run) is StopCode.HELP_NEEDED
+        assert run.stop
+        assert "nobody knows" in run.stop.message
+        assert "ringi recover" in run.stop.message
+        assert len(server.requests) == 1, "the model is not asked what only a person can see"

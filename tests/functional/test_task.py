@@ -117,7 +117,7 @@ def test_from_a_request_to_a_commit_in_two_calls(root: Path, server: ModelServer
 def test_a_person_approves_the_plan_and_the_step(root: Path, server: ModelServer):
     configure(RunDesk(root), server)
     with Screen.ringi(root, "task", REQUEST, columns=100, rows=60) as screen:
-        screen.wait("Models: at most 2 calls and 5,000,000 tokens")
+        screen.wait("Models: at most 5,000,000 tokens")
         screen.wait("openai:gpt-5 plans")
         screen.wait(r"\[a\]pprove")
         screen.type("a", enter=True)

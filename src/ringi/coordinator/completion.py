@@ -23,7 +23,7 @@ def needs_person(
 ) -> None:
     """It goes on when somebody says so."""
     say = in_language(language_of(book.process.task))
-    words = say(reason)
+    words = mask(say(reason))
     book.say(Component.EXECUTION, "A person is needed", words, Level.WARN)
     given = dict.fromkeys(say(one) if isinstance(one, Text) else one for one in recommendations)
     told = tuple(mask(one) for one in given if one)

@@ -128,15 +128,18 @@ class Judgement:
             for issue in reflection.identify_issues(evaluation):
                 book.say(Component.REFLECTION, "Issue identified", issue)
             book.set(since=0)
+            # Only a person can find out what such a call has done.
+            unknown = record.error is ErrorKind.UNKNOWN_OUTCOME
             # The model sees the first failure of a turn anyway, and says itself what to do next.
             turns = (
                 planned is None
+                and not unknown
                 and trigger in {Trigger.ERROR, Trigger.UNEXPECTED}
                 and book.process.failures <= 1
             )
             try:
                 suggestion = reflection.suggest_revision(
-                    book.process, book.records, evaluation, ask=not turns, trigger=trigger
+                    book.process, book.records, evaluation, ask=not (turns or unknown), trigger=trigger
                 )
             finally:
                 book.charge("reflection")

@@ -92,7 +92,7 @@ ADVICE: Final[Mapping[ErrorKind, Text]] = {
     _E.SIDE_EFFECT: Text("Look at the other files that it changed, and say whether that is right."),
     _E.PRECONDITION: Text("Provide what the task relies on, or say what to do without it."),
     _E.DECLINED: Text("You said no to a call that the task needs: say what to do instead."),
-    _E.UNKNOWN_OUTCOME: Text("Check what the interrupted call has done: nobody knows how it ended."),
+    _E.UNKNOWN_OUTCOME: Text("Look at what the call has done, run ringi recover, and say how it ended."),
     _E.NO_ANSWER: Text("Ask for a smaller part of the task, or use another model."),
 }
 

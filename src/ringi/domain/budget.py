@@ -41,7 +41,6 @@ def spent_on(purpose: Purpose) -> SpentOn:
 class Forecast(NamedTuple):
     """What models may take at most from here on."""
 
-    calls: int
     tokens: int | None
     """None: no limit."""
     dollars: float | None

@@ -256,6 +256,8 @@ class StepState(Document, frozen=True, kw_only=True, omit_defaults=True):
     cycle: int = 0
     """How often a role had to work again because of gates or findings; a person's no starts at 0."""
     attempts: tuple[Attempt, ...] = ()
+    pending: Spent = Spent()
+    """What a turn took that waits for somebody: the attempt counts it when the turn ends."""
     base_tree: str = ""
     """What the role began with."""
     tree: str = ""
@@ -343,6 +345,11 @@ class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def spent(self) -> Spent:
+        return total([self.ended, *(step.pending for step in self.steps)])
+
+    @property
+    def ended(self) -> Spent:
+        """What planning and the turns that ended took."""
         return total([self.planned, *(attempt.spent for step in self.steps for attempt in step.attempts)])
 
 

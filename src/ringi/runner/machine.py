@@ -96,7 +96,7 @@ def anew_from(run: Run, index: int) -> Run:
     """
     for at in range(index, len(run.steps)):
         step = run.steps[at]
-        blank = StepState(step_id=step.step_id, attempts=step.attempts)
+        blank = StepState(step_id=step.step_id, attempts=step.attempts, pending=step.pending)
         fresh = {name: getattr(blank, name) for name in blank.__struct_fields__}
         run = with_step(run, at, **fresh)
     return run

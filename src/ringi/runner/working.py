@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ringi.domain.run import Attempt, RoleHow, Run, Severity, StepStatus, StopCode
+from ringi.domain.run import Attempt, RoleHow, Run, Severity, Spent, StepStatus, StopCode
 from ringi.domain.run_plan import RunRole
 from ringi.errors import CopyFailed
 from ringi.runner.carrier import Carrier, stop_of
@@ -61,7 +61,8 @@ def _take_turn(carrier: Carrier, index: int) -> None:
     attempt, done = carrier.turn(index, RunRole.IMPLEMENTER)
     if done.waits:
         code, why = done.code or StopCode.HELP_NEEDED, done.problem or Text("")
-        carrier.halt(stop_of(code, why, done.waits, carrier.plan.steps[index]))
+        waiting = with_step(carrier.run, index, pending=attempt.spent)
+        carrier.halt(stop_of(code, why, done.waits, carrier.plan.steps[index]), waiting)
     elif done.how is RoleHow.PERSON and done.exit_code is None:
         _for_person(carrier, index, replace(attempt, ended_at=""), before)
     elif done.exit_code or done.problem is not None:
@@ -91,7 +92,8 @@ def role_failed(
         why = Text("{who} did not end in time", who=work.who)
     else:
         why = Text("{who} ended with exit code {code}", who=work.who, code=work.exit_code)
-    noted = with_step(run, index, attempts=(*earlier, replace(attempt, problem=str(why))))
+    ended = (*earlier, replace(attempt, problem=str(why)))
+    noted = with_step(run, index, attempts=ended, pending=Spent())
     if step.fallback and not state.fallback and state.status is _S.WORKING:
         carrier.save(with_step(noted, index, fallback=True), f"{step.step_id}: falling back, {code}")
         return
@@ -117,6 +119,7 @@ def _measure(carrier: Carrier, index: int, attempt: Attempt, earlier: tuple[Atte
         run,
         index,
         attempts=(*earlier, replace(attempt, problem=problem)),
+        pending=Spent(),
         tree=changes.tree,
         lines=changes.total,
         files=len(changes.lines),

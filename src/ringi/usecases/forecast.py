@@ -1,8 +1,5 @@
 """What models may take at most, before they are asked (PP-13)."""
 
-from typing import Final
-
-from ringi.coordinator.settings import ExecutionSettings
 from ringi.domain.budget import Forecast
 from ringi.domain.run import RoleHow, Spent, StepStatus
 from ringi.domain.run_plan import RunRole
@@ -10,22 +7,16 @@ from ringi.usecases.budget import PLAYBOOK, price_of
 from ringi.usecases.settings import RoleSettings, RunSettings, as_model
 from ringi.usecases.workspace import OpenWorkspace
 
-_PLANNING_CALLS: Final = 6
-"""Of a session without a reject: files, questions, decisions twice, the summary and its targets."""
-_PLANNER_CALLS: Final = 2
-_STEP_CALLS: Final = ExecutionSettings().most_turns
-"""Turns of a process; what it takes to think about failures is among the tokens."""
-
 
 def forecast_planning(settings: RunSettings, model: str, *, by_model: bool = False) -> Forecast | None:
     """What planning and carrying out may take at most; None if no model plans."""
     planner = settings.roles.get(RunRole.PLANNER, RoleSettings())
     planner = as_model(RunRole.PLANNER, planner) if by_model else planner
     if planner.how is RoleHow.MODEL:
-        return _forecast(settings, planner.model, _PLANNER_CALLS, Spent())
+        return _forecast(settings, planner.model, Spent())
     if planner.how is RoleHow.COMMAND or model == PLAYBOOK:
         return None
-    return _forecast(settings, model, _PLANNING_CALLS, Spent())
+    return _forecast(settings, model, Spent())
 
 
 def forecast_run(workspace: OpenWorkspace, run_id: str, command: str = "") -> Forecast | None:
@@ -33,28 +24,26 @@ def forecast_run(workspace: OpenWorkspace, run_id: str, command: str = "") -> Fo
 
     A command, if given, implements them.
     """
-    run, plan = workspace.sessions.run(run_id), workspace.sessions.run_plan(run_id)
-    if plan is None:
+    run = workspace.sessions.run(run_id)
+    if workspace.sessions.run_plan(run_id) is None:
         return None
     by_command, settings = command or run.implementer, workspace.settings.runs
-    left = {step.step_id for step in run.steps if step.status is not StepStatus.DONE}
-    tries, calls, names = plan.limits.max_autofix_cycles + 1, 0, []
+    names = []
     for role in (RunRole.IMPLEMENTER, RunRole.REVIEWER, RunRole.QA):
         told = settings.roles.get(role, RoleSettings())
         told = as_model(role, told) if run.by_model else told
         if told.how is not RoleHow.MODEL or (role is RunRole.IMPLEMENTER and by_command):
             continue
-        each = _STEP_CALLS if role is RunRole.IMPLEMENTER else 1
         names.append(told.model)
-        calls += each * tries * sum(step.step_id in left for step in plan.steps)
-    return _forecast(settings, max(names), calls, run.spent) if calls else None
+    is_left = any(step.status is not StepStatus.DONE for step in run.steps)
+    return _forecast(settings, max(names), run.spent) if names and is_left else None
 
 
-def _forecast(settings: RunSettings, model: str, calls: int, spent: Spent) -> Forecast:
+def _forecast(settings: RunSettings, model: str, spent: Spent) -> Forecast:
     budget, price = settings.budget, price_of(model, settings.prices)
     taken = spent.input_tokens + spent.output_tokens
     tokens = None if budget.tokens is None else max(0, budget.tokens - taken)
     dollars = None if budget.dollars is None else max(0.0, budget.dollars - spent.dollars)
     if dollars is None and price is not None and any(price) and tokens is not None:
         dollars = tokens * max(price) / 1_000_000
-    return Forecast(calls, tokens, dollars, taken)
+    return Forecast(tokens, dollars, taken)

@@ -22,10 +22,11 @@ _ENDED_BADLY: Final = {
 class PlannedCalls:
     """Implements `Outside`, for one run."""
 
-    def __init__(self, services: Services, run_id: str) -> None:
+    def __init__(self, services: Services, run_id: str, proposer: str) -> None:
         self._services = services
         self._plan = PlanTool(services)
         self._run_id = run_id
+        self._proposer = proposer
 
     def propose(self, record: ActionRecord) -> None:
         """Again with the same id it is the same plan."""
@@ -33,6 +34,7 @@ class PlannedCalls:
         self._plan.propose(
             f"{title}\n\n{record.purpose}".strip(),
             tags=(_TAG,),
+            proposer=self._proposer,
             requester=requester_of_run(self._run_id),
             plan_id=record.plan_id,
         )

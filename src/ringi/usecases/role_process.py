@@ -12,8 +12,8 @@ from ringi.coordinator.services import CoordinatorServices, Outside, ProcessTask
 from ringi.coordinator.settings import ProcessSettings
 from ringi.domain.process import Process, Wait
 from ringi.domain.prompt import Material
-from ringi.domain.run import Spent, StopCode, total
-from ringi.domain.run_plan import inside
+from ringi.domain.run import RoleHow, Run, Spent, StopCode, since, total
+from ringi.domain.run_plan import RunRole, inside
 from ringi.errors import RingiError
 from ringi.fs import OsFileSystem
 from ringi.planning.engine import one_step
@@ -43,8 +43,8 @@ class ProcessParts(NamedTuple):
     planning: PlanningSettings
     tools: Callable[[WorkCopy, Callable[[bytes], None]], AbstractContextManager[ToolBox]]
     """Those that work in this copy, and those of servers; closed when the turn ends."""
-    outside: Callable[[str], Outside]
-    """For the calls of a run."""
+    outside: Callable[[str, str], Outside]
+    """For the calls of a run, by this model."""
     telemetry: Telemetry = SILENT
 
 
@@ -125,7 +125,7 @@ def work_with_tools(
             model=caller,
             tools=tools,
             place=StepPlace(task),
-            outside=parts.outside(task.run.run_id),
+            outside=parts.outside(task.run.run_id, caller.name),
             reflection=reflection,
             rules=rules,
             settings=parts.settings,
@@ -157,12 +157,21 @@ def process_of(task: Task) -> str:
     return f"{task.run.run_id}/{task.step.step_id}/{task.state.plan_id[:8]}/{task.state.cycle}.{taken + 1}"
 
 
-def spent_by(store: ProcessStore, process_id: str) -> Spent:
-    """What it took, also before this program began."""
-    stored = store.stored_process(process_id)
-    if stored is None:
-        return Spent()
-    return total([stored.process.planning, stored.process.execution, stored.process.reflection])
+def uncounted(store: ProcessStore, run: Run) -> Spent:
+    """What processes of the run took and no attempt counts: of a turn that waited, was killed or given up."""
+    processes = store.processes(run.run_id)
+    took = total(spent for one in processes for spent in (one.planning, one.execution, one.reflection))
+    # Attempts from before there were processes have nothing to do with them.
+    first = min((one.created_at for one in processes), default="")
+    counted = total(
+        attempt.spent
+        for step in run.steps
+        for attempt in step.attempts
+        if (attempt.how, attempt.role) == (RoleHow.MODEL, RunRole.IMPLEMENTER)
+        and processes
+        and attempt.ended_at >= first
+    )
+    return since(took, counted)
 
 
 def _worked(process: Process, task: Task) -> Worked:
@@ -177,6 +186,10 @@ def _worked(process: Process, task: Task) -> Worked:
         return Worked(StopCode.REVISION_WAITS, why, f"ringi continue {run}")
     summary = process.completion.summary if process.completion else None
     told = [summary.reason or "", *(summary.recommendations or ())] if summary else []
-    why = Text("{why}", why=" ".join(filter(None, told)) or process.hint)
+    why = Text("{why}", why=" ".join(map(_sentence, filter(None, told))) or process.hint)
     then = f'ringi feedback {run} "…", then: ringi continue {run}'
     return Worked(StopCode.HELP_NEEDED, why, then)
+
+
+def _sentence(words: str) -> str:
+    return words if words.endswith((".", "?", "!", "。")) else f"{words}."

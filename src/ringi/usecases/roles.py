@@ -35,7 +35,7 @@ from ringi.usecases.role_model import (
     files_shown,
 )
 from ringi.usecases.role_planner import Planner, PlannerTools
-from ringi.usecases.role_process import ProcessParts, StepOrder, process_of, spent_by, work_with_tools
+from ringi.usecases.role_process import ProcessParts, StepOrder, process_of, uncounted, work_with_tools
 from ringi.usecases.role_stops import gh_stop, nobody, stop
 from ringi.usecases.settings import RoleSettings, RunSettings, as_model
 from ringi.workspace.copy_steps import changed_between
@@ -372,12 +372,13 @@ class _Turn:
 
     def _caller(self) -> Caller:
         services, settings, task = self._services, self._settings, self._task
-        now = spent_by(services.process.store, self._process_id)
-        mine = total(one.spent for step in task.run.steps for one in step.attempts if one.role == task.role)
-        mine, whole = total([mine, now]), total([task.run.spent, now])
+        now = uncounted(services.process.store, task.run)
+        mine = [one.spent for step in task.run.steps for one in step.attempts if one.role == task.role]
+        if task.role is RunRole.IMPLEMENTER:
+            mine.append(now)
         left = (
-            *run_left(services.settings.budget, whole),
-            *role_left(task.role, settings, mine),
+            *run_left(services.settings.budget, total([task.run.ended, now])),
+            *role_left(task.role, settings, total(mine)),
         )
         model = services.model(settings.model, task)
         return Caller(model, Limits(left, self._price), services.budget._replace(seconds=self._time))
@@ -389,7 +390,7 @@ class _Turn:
         try:
             worked = work_with_tools(process, order, caller, self._services.mask)
         finally:
-            self._spent = spent_by(process.store, self._process_id)
+            self._spent = uncounted(process.store, task.run)
         if worked.waits is None:
             return self._result(0)
         return self._result(1, problem=worked.why, code=worked.waits, waits=worked.then)

@@ -45,7 +45,7 @@ def process_parts(
         settings=process_settings(loaded),
         planning=workspace.settings.planning,
         tools=tools,
-        outside=lambda run_id: PlannedCalls(services, run_id),
+        outside=lambda run_id, who: PlannedCalls(services, run_id, who),
         telemetry=services.telemetry,
     )
 
