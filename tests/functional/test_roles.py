@@ -307,8 +307,8 @@ def test_a_second_turn_is_not_taken_if_the_budget_does_not_allow_it(desk: RoleDe
         model(desk, server)
         once = desk.work().spent
     with ModelServer([Say({"patch": wrong})]) as server:
-        model(desk, server, max_tokens=(once.input_tokens + once.output_tokens) * 9 // 5)
-        # The turn before is over; this is another one.
+        model(desk, server, max_tokens=(once.input_tokens + once.output_tokens) * 14 // 5)
+        # The turn before counts; this is another one.
         done = desk.work(state=StepState(step_id="S01", base_tree=desk.copy.base, cycle=1))
         assert len(server.requests) == 1
     assert done.code is StopCode.BUDGET_EXCEEDED

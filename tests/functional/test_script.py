@@ -721,7 +721,10 @@ def test_every_command_is_found_in_the_groups_of_the_help() -> None:
         "propose", "specs", "show", "request", "approve", "reject", "execute", "grant", "list", "fork",
         "revert", "compare", "pending", "current",
     ]  # fmt: skip
-    assert (list(PROVE), list(CARE)) == (["verify", "why", "sync", "log"], ["recover"])
+    assert (list(PROVE), list(CARE)) == (
+        ["verify", "why", "sync", "log", "metrics"],
+        ["recover", "cache"],
+    )
     assert list(INSPECT) == ["context", "outline", "state", "check", "schema"]
 
 

@@ -26,6 +26,7 @@ _PLACE: Final = (AGENT_FOLDER, "logs")
 _MOST_BYTES: Final = 1024 * 1024
 _OLDER: Final = 2
 """process.log.1 and process.log.2"""
+_TRIES_TO_OPEN: Final = 3
 _TRIES: Final = 100
 _PAUSE_SEC: Final = 0.002
 _LONGEST: Final = 2_000
@@ -53,17 +54,21 @@ class ProcessLogFile:
             return
         known = "" if self._settings.confidential else detail
         line = self._line(component, level, self._plain(message), self._plain(known))
-        # Opened anew for each line: another process may have renamed the file meanwhile.
-        with (
-            contextlib.suppress(OSError, InTheWay),
-            self._agent.folder(*_PLACE) as folder,
-            _opened(folder) as descriptor,
-        ):
+        data = line.encode("utf-8", "backslashreplace")
+        for _ in range(_TRIES_TO_OPEN):  # another process may be making the folder
+            with contextlib.suppress(OSError, InTheWay):
+                self._write(data)
+                return
+
+    def _write(self, data: bytes) -> None:
+        """Opened anew for each line: another process may have renamed the file meanwhile."""
+        with self._agent.folder(*_PLACE) as folder, _opened(folder) as descriptor:
             alone = _locked(descriptor)
-            _append(descriptor, line.encode("utf-8", "backslashreplace"), alone=alone)
+            _append(descriptor, data, alone=alone)
             full = os.fstat(descriptor).st_size >= _MOST_BYTES
             if full and alone and _is_named(folder, descriptor):
-                _put_aside(folder)
+                with contextlib.suppress(OSError):
+                    _put_aside(folder)
 
     def _line(self, component: Component, level: Level, message: str, detail: str) -> str:
         now = self._clock.now()

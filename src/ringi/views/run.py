@@ -22,7 +22,6 @@ from ringi.runner.report import (
 )
 from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text, stored
 from ringi.views.lines import Line, Span, Style, line, prose, step
-from ringi.views.revision import revision_lines
 from ringi.views.words import age, moment, reused
 
 MARKS: Final = {
@@ -227,6 +226,8 @@ def run_lines(
         yield line(words, Style.FAINT, indent=2)
     yield from step_lines(run, plan, printed, plans, most)
     if not working:
+        from ringi.views.revision import revision_lines  # noqa: PLC0415  # planning: most screens show none
+
         yield from revision_lines(processes)
     if (spent := spent_line(run)) is not None:
         yield spent
