@@ -21,7 +21,7 @@ from tests.helpers import copied
 settings.register_profile(
     "default", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("ci", settings.get_profile("default"), max_examples=100, print_blob=True)
+settings.register_profile("ci", settings.get_profile("default"), max_examples=60, print_blob=True)
 settings.register_profile("campaign", settings.get_profile("ci"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

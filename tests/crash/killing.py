@@ -21,11 +21,11 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 KILLED = -signal.SIGKILL
 FULL = os.environ.get("RINGI_CAMPAIGN") == "full"
 """Every plan is killed everywhere; without it the plans that stand for the others, at some of the moments."""
-EVERY = 1 if FULL else 3
+EVERY = 1 if FULL else 5
 
 
 def moments(count: int, *part: int) -> range:
-    """From 1 to `count`: all in a campaign, else every third, beginning at another one for each part."""
+    """From 1 to `count`: all in a campaign, else every fifth, beginning at another one for each part."""
     return range(1 + sum(part) % EVERY, count + 1, EVERY)
 
 

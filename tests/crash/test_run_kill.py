@@ -131,7 +131,7 @@ def test_killed_while_it_is_cancelled(driver: Driver, base: Path, monkeypatch: p
     bureau, event, kills = Bureau(base, monkeypatch, PLAIN._replace(half=True)), 0, 0
     while True:
         bureau.fresh()
-        event += 2 * EVERY
+        event += EVERY + 1
         code = driver.run(bureau.task(event=event, cancel=True))
         kills += code == KILLED
         bureau.look()
@@ -167,7 +167,7 @@ def test_killed_while_it_is_cancelled_and_then_continued_after_all(
     bureau, event = Bureau(base, monkeypatch, PLAIN._replace(half=True)), 0
     while True:
         bureau.fresh()
-        event += 2 * EVERY
+        event += EVERY + 1
         if driver.run(bureau.task(event=event, cancel=True)) != KILLED:
             break
         bureau.look()
