@@ -38,4 +38,4 @@ def _place(hunk: LooseHunk, lines: Sequence[str]) -> tuple[int, int]:
     if once:
         at, text = max(once, key=lambda pair: len(pair[1]))
         return max(0, lines.index(text) - at), len(old)
-    return min(hunk.stated or 0, len(lines) - 1), len(old)
+    return max(0, min(hunk.stated or 0, len(lines) - 1)), len(old)
