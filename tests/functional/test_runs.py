@@ -169,6 +169,16 @@ def test_what_can_go_on_is_offered(desk: Desk, phase: RunPhase, words: str, comm
 
 
 @pytest.mark.req("RN-4")
+@pytest.mark.parametrize("phase", [RunPhase.EXECUTING, RunPhase.INTEGRATING])
+def test_a_run_that_nobody_works_on_is_interrupted(desk: Desk, phase: RunPhase):
+    added(desk, phase=phase, stop=None)
+    shown = desk.run("status", RUN_ID).stdout
+    assert "· interrupted" in shown
+    assert f"→ ringi continue {RUN_ID}" in shown
+    assert "· interrupted" in desk.run("status").stdout
+
+
+@pytest.mark.req("RN-4")
 @pytest.mark.parametrize("phase", [RunPhase.COMPLETED, RunPhase.CANCELLED])
 def test_what_is_over_is_not_offered(desk: Desk, phase: RunPhase):
     run = added(desk, phase=phase, stop=None)

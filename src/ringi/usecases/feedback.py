@@ -5,6 +5,7 @@ approval.
 from typing import Final, NamedTuple
 
 from ringi.domain.process import Feedback
+from ringi.domain.run import StopCode
 from ringi.errors import BadFeedback
 from ringi.planning.operations import unfit
 from ringi.usecases.run_start import require_current
@@ -43,4 +44,6 @@ def give_feedback(workspace: OpenWorkspace, run_id: str, text: str, source: str 
     )
     with workspace.sessions.transaction() as transaction:
         transaction.add_feedback(said)
-    return Given(said, reopens=run.stop is not None and not agent)
+    # A revision that waits is decided about first.
+    stopped = run.stop is not None and run.stop.reason_code is not StopCode.REVISION_WAITS
+    return Given(said, reopens=stopped and not agent)

@@ -54,8 +54,15 @@ def title_of(instruction: str) -> str:
 
 def run_facts(run: Run, *, working: bool = False) -> Text:
     done = sum(one.status is StepStatus.DONE for one in run.steps)
-    phase = with_progress(Text("at work now") if working else phase_of(run), done, len(run.steps))
+    phase = Text("at work now") if working else Text("interrupted") if _is_cut_off(run) else phase_of(run)
+    phase = with_progress(phase, done, len(run.steps))
     return Text("{run} · {age} · {phase}", run=run.run_id, age=age(run.updated_at), phase=phase)
+
+
+def _is_cut_off(run: Run) -> bool:
+    """It is under way, and nobody works on it."""
+    under_way = run.phase in {RunPhase.EXECUTING, RunPhase.INTEGRATING}
+    return under_way and not run.undone and not machine.paused(run)
 
 
 def with_progress(phase: Text, done: int, count: int) -> Text:

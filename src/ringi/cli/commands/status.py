@@ -11,8 +11,9 @@ from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_long
 from ringi.cli.plan_names import RUN
 from ringi.cli.planning.driver import Driver, show_sessions
-from ringi.cli.runs import document, reading, show, watch
+from ringi.cli.runs import document, lock_of, reading, show, watch
 from ringi.cli.ui import cut
+from ringi.domain.run import OVER
 from ringi.domain.session import OPEN_SESSIONS, ApprovalPending, SessionView
 from ringi.errors import Ambiguous, NotFound, RingiError
 from ringi.text import Text
@@ -85,10 +86,12 @@ def _show_all(app: App) -> None:
         app.ui.line(Text("Runs: {count}", count=len(runs)), style="bold")
         for run in runs[:_MOST_RUNS]:
             app.ui.line(cut(title_of(run.instruction), app.ui.columns - 2), style="bold", indent=2)
-            app.ui.line(run_facts(run), indent=2)
+            working = lock_of(app.places.state, run.run_id).is_held()
+            app.ui.line(run_facts(run, working=working), indent=2)
         if len(runs) > _MOST_RUNS:
             app.ui.line(Text("and {count} more", count=len(runs) - _MOST_RUNS), indent=2)
-        app.ui.next_step(f"ringi status {runs[0].run_id}")
+        unfinished = next((run for run in runs if run.phase not in OVER), runs[0])
+        app.ui.next_step(f"ringi status {unfinished.run_id}")
     if not (refs or runs):
         app.ui.line(Text("No planning session is open, and there are no runs."))
         app.ui.next_step('ringi plan "…"')
