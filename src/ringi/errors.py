@@ -19,6 +19,13 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NotesFailed           the notes that prove an approval could not be written or exchanged
 │   ├── SyncFailed            notes could not be exchanged with a remote
 │   │   └── PushRefused       it took none of ours
+│   ├── ForgeFailed           a forge did not do what was asked
+│   │   ├── ForgeUnreachable  no connection, or it was lost
+│   │   ├── ForgeBusy         too many calls, or it failed until the time was up
+│   │   ├── ForgeRejected     the token is missing something, or is not valid any more
+│   │   ├── ForgeMissing      there is no such thing, or the token may not see it
+│   │   ├── ForgeConflict     it is not possible as things are there now
+│   │   └── BadForgeAnswer    not what its interface promises
 │   ├── CloneUnreadable       a clone lacks something that a check must read
 │   ├── SigningFailed         no signature could be made
 │   ├── SignatureUnchecked    whether a signature counts could not be found out
@@ -50,6 +57,8 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── Unreviewable          a branch, commit or worktree that cannot become a plan
 │   ├── NoSuchCommit          a name that this clone has no commit for
 │   ├── AmbiguousName         a name that a branch and a tag share
+│   ├── NoForge               no remote leads to a forge that is known
+│   ├── NoForgeToken          no token for a forge
 │   ├── NoRemote              no remote to exchange notes with
 │   ├── NoExtra               an optional part that is not installed
 │   ├── NoState               no project state was captured yet
@@ -107,6 +116,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   │   └── SignerNeeded  it changes whose signatures count
 │   │   ├── WrongNamespace    made for another purpose than an approval
 │   │   └── BadSignature      not a signature of these bytes
+│   ├── ReviewRefused         a yes on a forge that does not count
 │   ├── NoSigners             only signatures would count, and nobody could sign
 │   ├── BadGrant              a standing approval that cannot be given
 │   ├── NotTogether           plans that must be approved one by one
@@ -371,6 +381,48 @@ class PushRefused(SyncFailed):
     )
 
 
+class ForgeFailed(Failed):
+    code = "forge_failed"
+    message = "{host} did not do what was asked: {why}"
+    hint = "Nothing is lost. Run the same command again; ringi status shows what is left to do."
+
+
+class ForgeUnreachable(ForgeFailed):
+    code = "forge_unreachable"
+    message = "{host} cannot be reached: {why}"
+    hint = "Check the network and forge.base_url, then run the same command again."
+
+
+class ForgeBusy(ForgeFailed):
+    code = "forge_busy"
+    message = "{host} is busy, or wants fewer calls: {why}"
+    hint = "Run the same command again later; nothing is done twice."
+
+
+class ForgeRejected(ForgeFailed):
+    code = "forge_rejected"
+    message = "{host} refused the token: {why}"
+    hint = "Give one that may do this: docs/forges.md says which permissions it needs."
+
+
+class ForgeMissing(ForgeFailed):
+    code = "forge_missing"
+    message = "{host} has no {what}, or the token may not see it"
+    hint = "Check the address, and that the token may read the project."
+
+
+class ForgeConflict(ForgeFailed):
+    code = "forge_conflict"
+    message = "{host} cannot do that as things are there now: {why}"
+    hint = "Look at it there, then run the same command again."
+
+
+class BadForgeAnswer(ForgeFailed):
+    code = "bad_forge_answer"
+    message = "{host} answered with something else than its interface promises: {why}"
+    hint = "Check forge.base_url: perhaps another program answers there."
+
+
 class CloneUnreadable(Failed):
     code = "clone_unreadable"
     message = "This clone cannot be checked: {why}"
@@ -473,6 +525,18 @@ class AmbiguousName(Usage):
     code = "ambiguous_name"
     message = "{name} names more than one thing here, such as a branch and a tag."
     hint = "Write the whole name of the one you mean, such as refs/heads/main or refs/remotes/origin/main"
+
+
+class NoForge(Usage):
+    code = "no_forge"
+    message = "No forge is known for this: {why}"
+    hint = "Name the issue by its whole address, or set forge.kind and forge.base_url: ringi config --help"
+
+
+class NoForgeToken(Usage):
+    code = "no_forge_token"
+    message = "There is no token for {host}"
+    hint = "Set {variable}, or log in with git's credential helper; docs/forges.md says what it needs."
 
 
 class NoRemote(Usage):
@@ -831,6 +895,12 @@ class BadSignature(SignatureRefused):
     code = "bad_signature"
     message = "The signature does not match: {why}"
     hint = "Sign it again with: ringi approve PLAN --sign KEY"
+
+
+class ReviewRefused(Refused):
+    code = "review_refused"
+    message = "This does not count as an approval: {why}"
+    hint = "Another person who may write there approves the newest commit; or approve it here: ringi review"
 
 
 class NoSigners(Refused):

@@ -20,6 +20,7 @@ from ringi.domain.approval import (
     changes_of,
 )
 from ringi.domain.events import EventKind
+from ringi.domain.forge import ForgeTerms
 from ringi.domain.grant import GrantSubject
 from ringi.domain.plan import PlanDocument, SpecSelection, selected
 from ringi.domain.run import Run
@@ -159,15 +160,20 @@ def of_plan(
 
 
 def of_session(
-    session: PlanningSession, workspace: str, instruction: str, plan: RunPlan | None
+    session: PlanningSession,
+    workspace: str,
+    instruction: str,
+    plan: RunPlan | None,
+    forge: ForgeTerms | None,
 ) -> SessionSubject:
-    """`instruction` and `plan` are what the run receives."""
+    """`instruction`, `plan` and `forge` are what the run receives."""
     return SessionSubject(
         workspace=workspace,
         session_id=session.session_id,
         reject_count=session.reject_count,
         instruction=instruction,
         planning_json=plan or UNSET,
+        forge=forge or UNSET,
     )
 
 
@@ -178,4 +184,5 @@ def of_run(run: Run, plan: RunPlan, workspace: str) -> RunSubject:
         session_id=run.planning_session_id,
         instruction=run.instruction,
         planning_json=plan,
+        forge=run.forge or UNSET,
     )

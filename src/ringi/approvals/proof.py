@@ -12,6 +12,7 @@ from ringi.domain.approval import (
     Proof,
     ProofKind,
     ProofRecord,
+    ReviewAnswer,
     SignedAct,
     SignedAnswer,
     Strength,
@@ -34,6 +35,7 @@ from ringi.domain.subject import StepOf
 from ringi.errors import (
     BadSignature,
     NoChannel,
+    ReviewRefused,
     SignatureNeeded,
     SignatureUnchecked,
     UnlistedKey,
@@ -130,7 +132,7 @@ def stated(
 
 def claimed(proof: Proof) -> str:
     """The digest that the proof claims to answer; not verified."""
-    return proof.digest if isinstance(proof, TypedAnswer) else said_in(proof.statement).digest
+    return said_in(proof.statement).digest if isinstance(proof, SignedAnswer) else proof.digest
 
 
 def require_typing(signatures: Signatures, signing: str) -> None:
@@ -172,6 +174,8 @@ def prove(
         raise WrongAnswer(why=ELSE)
     if isinstance(proof, TypedAnswer):
         return typed(services, proof, digest, risk, made_at)
+    if isinstance(proof, ReviewAnswer):
+        raise ReviewRefused(why=Text("reviews on a forge are not read here"))
     # A signature counts once: a copy of it cannot approve again.
     if any(proof.statement == past.proof.statement for past in services.store.approvals(asked.subject_id)):
         raise WrongAnswer(why=Text("this signature was used already"))

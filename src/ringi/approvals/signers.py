@@ -15,6 +15,7 @@ from ringi.domain.approval import (
     Proof,
     ProofKind,
     ProofRecord,
+    ReviewAnswer,
     SignedAct,
     Strength,
     TypedAnswer,
@@ -24,12 +25,14 @@ from ringi.domain.signers import RequiredProof, SignerFile, SignersSubject
 from ringi.errors import (
     NoChannel,
     NoSigners,
+    ReviewRefused,
     SignerNeeded,
     SignersForged,
     UnlistedKey,
     WrongAnswer,
 )
 from ringi.ports import Log, SignerList, Store
+from ringi.text import Text
 
 COMMAND: Final = "ringi signers"
 
@@ -171,6 +174,8 @@ class Signers:
             if refusal := services.person.refusal():
                 raise NoChannel(why=refusal, command=COMMAND)
             return typed(services, proof, digest)
+        if isinstance(proof, ReviewAnswer):
+            raise ReviewRefused(why=Text("nobody changes on a forge whose signatures count here"))
         wanted = Wanted(SignedAct.SIGNERS, digest, approver, "", "", services.clock.now())
         try:
             return signed(services, proof, wanted, as_lists(before) if before else ())

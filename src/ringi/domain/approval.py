@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 from ringi.domain import codec
 from ringi.domain.base import Document, Versioned
 from ringi.domain.feedback import LineComment
+from ringi.domain.forge import ForgeTerms, ReviewProof
 from ringi.domain.plan import (
     ALL_SPECS,
     ActionSpec,
@@ -86,6 +87,8 @@ class CommitSubject(Document, frozen=True):
     """Names of the repository's hooks that will run."""
     reverts: tuple[str, ...] | UnsetType = UNSET
     """For an undo: the plan's commits that it takes back, newest first."""
+    offered: str | UnsetType = UNSET
+    """The commit itself, made before to be reviewed elsewhere: the branch gets it as it is."""
 
 
 class ApprovalSubject(Versioned, frozen=True, kw_only=True):
@@ -112,6 +115,15 @@ class ApprovalSubject(Versioned, frozen=True, kw_only=True):
     """The step of a run that it is, and so where it is carried out."""
 
 
+class Given(NamedTuple):
+    """What a run must have to be the approved one."""
+
+    instruction: str
+    plan_sha256: str
+    """Of its planning.json."""
+    forge: ForgeTerms | None = None
+
+
 class SessionSubject(Versioned, frozen=True, kw_only=True):
     """The bytes of this document, as stored, are what the person said yes to."""
 
@@ -123,12 +135,13 @@ class SessionSubject(Versioned, frozen=True, kw_only=True):
     """The enhanced instruction: what the run gets."""
     planning_json: RunPlan | UnsetType = UNSET
     """How the run carries it out; absent from older approvals."""
+    forge: ForgeTerms | UnsetType = UNSET
+    """What the run does on a forge, if anything."""
 
     @property
-    def given(self) -> tuple[str, str]:
-        """What a run must have to be the approved one: its instruction, and the hash of its planning.json."""
+    def given(self) -> "Given":
         plan = codec.digest(codec.canonical(self.planning_json)) if self.planning_json else ""
-        return self.instruction, plan
+        return Given(self.instruction, plan, self.forge or None)
 
 
 class RunSubject(Versioned, frozen=True, kw_only=True):
@@ -141,10 +154,11 @@ class RunSubject(Versioned, frozen=True, kw_only=True):
     """Of the planning session that the instruction comes from; empty if there is none."""
     instruction: str
     planning_json: RunPlan
+    forge: ForgeTerms | UnsetType = UNSET
 
     @property
-    def given(self) -> tuple[str, str]:
-        return self.instruction, codec.digest(codec.canonical(self.planning_json))
+    def given(self) -> "Given":
+        return Given(self.instruction, codec.digest(codec.canonical(self.planning_json)), self.forge or None)
 
 
 class RevisionSubject(Versioned, frozen=True, kw_only=True):
@@ -166,12 +180,16 @@ class ProofKind(StrEnum):
     TYPED = "typed"
     SIGNED = "signed"
     GRANT = "grant"
+    REVIEW = "review"
+    """On a forge, by a person who may write there."""
     CONFIGURED = "configured"
     """Nobody was asked: the person's own configuration demands more than before."""
 
 
 class Strength(StrEnum):
     WEAK = "weak"
+    MEDIUM = "medium"
+    """Somebody else than this machine vouches for it."""
     STRONG = "strong"
 
 
@@ -209,7 +227,14 @@ class SignedAnswer(Document, frozen=True):
     """As `ssh-keygen -Y sign` writes it."""
 
 
-Proof = TypedAnswer | SignedAnswer
+class ReviewAnswer(Document, frozen=True):
+    """A person's yes on a forge, and the digest of what it approves here."""
+
+    digest: str
+    review: ReviewProof
+
+
+Proof = TypedAnswer | SignedAnswer | ReviewAnswer
 
 
 class ProofRecord(Document, frozen=True):
@@ -236,6 +261,8 @@ class ProofRecord(Document, frozen=True):
     used_lines: int | UnsetType = UNSET
     run_dollars: float | UnsetType = UNSET
     """What the run had spent when a standing approval covered one of its steps."""
+    review: ReviewProof | UnsetType = UNSET
+    """Where the yes on a forge is."""
 
 
 class ApprovalRequest(Versioned, frozen=True, kw_only=True):

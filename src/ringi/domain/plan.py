@@ -276,8 +276,8 @@ class CheckResult(Document, frozen=True):
 class PlannedCommit(Document, frozen=True):
     """The person wants a commit of exactly what is written; part of what is approved."""
 
-    message: str
-    """Without the trailers."""
+    message: str  # without the trailers
+    offered: str | UnsetType = UNSET  # the commit that was made to be reviewed elsewhere
 
 
 class ExecutionLink(Document, frozen=True):

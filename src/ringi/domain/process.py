@@ -181,6 +181,8 @@ class Feedback(Document, frozen=True, kw_only=True, omit_defaults=True):
     """It did not come from a person."""
     source: str = "cli"
     """cli, mcp, api, issue_comment, review."""
+    ref: str = ""
+    """Where it was said, if it is not to be taken in twice."""
     text: str
 
     @property

@@ -15,6 +15,7 @@ from msgspec import UNSET, UnsetType
 from ringi.domain import codec
 from ringi.domain.approval import ProofKind, SignedAct, Statement, Strength
 from ringi.domain.base import Document, Versioned
+from ringi.domain.forge import ReviewProof
 from ringi.domain.subject import StepOf
 from ringi.errors import BadDocument, NewerVersion, RingiError
 from ringi.text import Text
@@ -98,6 +99,8 @@ class Approved(Document, frozen=True, kw_only=True):
     step: StepOf | UnsetType = UNSET
     """The step of a run that it is, with the request that the run serves."""
     grant: GrantProof | UnsetType = UNSET
+    review: ReviewProof | UnsetType = UNSET
+    """Where on a forge it was given."""
     diff: str | UnsetType = UNSET
     """Of all subjects, as `git apply` reads it; absent if it is too large or not text."""
 

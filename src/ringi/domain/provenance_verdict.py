@@ -22,6 +22,8 @@ class Level(StrEnum):
     """A signed diff, applied to other bytes than those that were approved, gives exactly these."""
     STANDING = "standing"
     """Through a standing approval, which is signed; its use is not."""
+    REVIEWED = "reviewed"
+    """In a review on a forge, which confirms it."""
     UNASSISTED = "unassisted"
     """In a commit that no agent had a part in, as far as its message says."""
     TYPED = "typed"

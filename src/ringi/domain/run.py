@@ -9,6 +9,7 @@ import msgspec
 
 from ringi.domain.approval import ProofKind, Strength
 from ringi.domain.base import Document, Machine, Versioned
+from ringi.domain.forge import ForgeTerms, Offer
 from ringi.domain.run_plan import RunRole
 
 
@@ -285,6 +286,8 @@ class StepState(Document, frozen=True, kw_only=True, omit_defaults=True):
 class Review(StrEnum):
     EACH = "each"
     END = "end"
+    FORGE = "forge"
+    """At the end, in a pull or merge request."""
 
 
 class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
@@ -337,6 +340,10 @@ class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
     """Ids of the feedback that a step was told."""
     by_model: bool = False
     """Models have every role."""
+    forge: ForgeTerms | None = None
+    """What it does on a forge, as it was approved."""
+    offer: Offer | None = None
+    """What of it is there."""
 
     @property
     def step(self) -> StepState | None:

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from ringi.domain.base import KNOWN_VERSION, CamelDocument, Machine
 from ringi.domain.context import FoundFile, ProjectFacts
+from ringi.domain.forge import ForgeTerms
 from ringi.domain.request import Request
 from ringi.domain.run_plan import RunPlan
 from ringi.domain.subject import SESSION_PREFIX
@@ -308,6 +309,8 @@ class SessionFacts(CamelDocument, frozen=True, kw_only=True):
     """The user who began it."""
     by_model: bool = False
     """It becomes a run in which models have every role."""
+    forge: ForgeTerms | None = None
+    """What the run does on a forge."""
 
 
 class Brief(CamelDocument, frozen=True, kw_only=True):

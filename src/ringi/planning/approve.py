@@ -47,7 +47,8 @@ def _within(words: str) -> str:
 def subject_of(services: SessionServices, stored: StoredSession) -> bytes:
     """The bytes that the person approves."""
     session, workspace = stored.session, services.store.workspace_id()
-    subject = of_session(session, workspace, enhanced_instruction(session), stored.facts.run_plan)
+    facts = stored.facts
+    subject = of_session(session, workspace, enhanced_instruction(session), facts.run_plan, facts.forge)
     return codec.canonical(subject)
 
 
@@ -76,7 +77,7 @@ def approve(services: SessionServices, stored: StoredSession, approver: str, pro
     plan = stored.facts.run_plan
     planned = planned_with(stored.facts.usage)
     run = replace(_run(services, stored, now), replaces=stored.facts.replaces, planned=planned)
-    run = replace(run, by_model=stored.facts.by_model)
+    run = replace(run, by_model=stored.facts.by_model, forge=stored.facts.forge)
     state, entries = settled(services, operations.approved(state_of(stored), run.run_id, now), ())
 
     def saving(transaction: SessionTransaction) -> StoredSession:
@@ -106,7 +107,8 @@ def covering(services: SessionServices, session: PlanningSession) -> Approval | 
         return None
     run = services.store.run(session.planner_session_id or "")
     plan = services.store.run_plan(run.run_id)
-    data = codec.canonical(of_session(session, services.store.workspace_id(), run.instruction, plan))
+    workspace = services.store.workspace_id()
+    data = codec.canonical(of_session(session, workspace, run.instruction, plan, run.forge))
     return covering_approval(services, history, lambda _: data)
 
 

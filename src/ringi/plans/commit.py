@@ -115,7 +115,7 @@ def commit_subject(
     if not wanted:
         return UNSET
     branch, parent, hooks = _place(services, _changes(specs), specs)
-    return CommitSubject(branch, parent, wanted.message, hooks)
+    return CommitSubject(branch, parent, wanted.message, hooks, offered=wanted.offered)
 
 
 def announced(services: Services, document: PlanDocument) -> Announced | None:

@@ -60,7 +60,7 @@ def due(run: Run) -> Due | None:
         return Due(Act.INTEGRATE)
     within = [(at, step) for at, step in open_steps if not run.most_steps or at < run.most_steps]
     unmade = [(at, step) for at, step in within if step.status not in _MADE]
-    chosen = (unmade if run.review is Review.END else within[:1]) or within
+    chosen = (within[:1] if run.review is Review.EACH else unmade) or within
     return Due(_ACTS[chosen[0][1].status], chosen[0][0]) if chosen else None
 
 

@@ -61,9 +61,14 @@ _PROOF: Final = {
     ProofKind.TYPED: Text("typed"),
     ProofKind.SIGNED: Text("signed"),
     ProofKind.GRANT: Text("a standing approval"),
+    ProofKind.REVIEW: Text("a review on the forge"),
     ProofKind.CONFIGURED: Text("the configuration"),
 }
-_STRENGTH: Final = {Strength.WEAK: Text("weak"), Strength.STRONG: Text("strong")}
+_STRENGTH: Final = {
+    Strength.WEAK: Text("weak"),
+    Strength.MEDIUM: Text("medium"),
+    Strength.STRONG: Text("strong"),
+}
 
 
 def phase_of(run: Run) -> Text:

@@ -13,6 +13,7 @@ from ringi.domain import codec
 from ringi.domain.approval import (
     Approval,
     ApprovalRequest,
+    Given,
     RevisionSubject,
     RunSubject,
     SessionSubject,
@@ -108,7 +109,7 @@ class SessionChain:
         """The session that each event is about."""
         self._made: dict[str, str] = {}
         """The session of each run, according to the log."""
-        self._approved: dict[str, tuple[str, str, str]] = {}
+        self._approved: dict[str, tuple[str, Given]] = {}
         """The session of each run, the approved instruction, and the hash of the approved planning.json."""
 
     def note(self, event: Event) -> None:
@@ -127,7 +128,7 @@ class SessionChain:
         run_id, session_id = str(spent_by), approval.subject_id
         if subject is None or subject.session_id != session_id or approval.spent_by not in {None, spent_by}:
             return False
-        self._approved[run_id] = (session_id, *subject.given)
+        self._approved[run_id] = (session_id, subject.given)
         return self._subjects.get(seq) == session_id and self._made.get(run_id) == session_id
 
     def given_alone(self, approval: Approval, seq: int) -> bool:
@@ -138,7 +139,7 @@ class SessionChain:
             return part.run_id == run_id and self._subjects.get(seq) == run_id
         if subject is None or subject.run_id != run_id:
             return False
-        self._approved[run_id] = (subject.session_id, *subject.given)
+        self._approved[run_id] = (subject.session_id, subject.given)
         return self._subjects.get(seq) == run_id
 
     def feedback(self, follows: Callable[[bytes, str], bool]) -> Iterator[Text]:
@@ -203,8 +204,8 @@ def _session_breaks(listed: list[object], document: bytes, facts: bytes, saves: 
         )
 
 
-def _given_to(run: Run) -> tuple[str, str, str]:
-    return run.planning_session_id, run.instruction, run.plan_sha256
+def _given_to(run: Run) -> tuple[str, Given]:
+    return run.planning_session_id, Given(run.instruction, run.plan_sha256, run.forge)
 
 
 def approval_break(session_id: object) -> Text:

@@ -14,7 +14,7 @@ from ringi.approvals.audit import SHOWN, Facts, doubts, signer_doubts
 from ringi.approvals.kinds import as_written
 from ringi.domain import codec
 from ringi.domain import subject as subjects
-from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, SessionSubject
+from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, Given, SessionSubject
 from ringi.domain.events import EventKind, LoggedEvent
 from ringi.domain.execution import STARTED, ExecutionIntent, OpStatus, words_of
 from ringi.domain.plan import ONLY_READING, ActionSpec, CheckFailure, FileState, PlanRef, SpecKind
@@ -177,7 +177,7 @@ class Examination:
                 given, run_id = _given(approval), approval.spent_by or ""
                 said = as_written(approval.subject, SessionSubject)
                 run = planning.run(run_id)
-                if said is None or said.given != (run.instruction, run.plan_sha256):
+                if said is None or said.given != Given(run.instruction, run.plan_sha256, run.forge):
                     problems.append(Text("run {run} got something else than what was approved", run=run_id))
         except NotFound:
             problems.append(Text("run {run} is not in the ledger", run=run_id))

@@ -93,6 +93,8 @@ def _by(link: Evidence, level: Level) -> Text:
             return Text("signed by {name}, replayed on newer bytes", name=name)
         case Level.STANDING:
             return Text("standing approval {id} of {name}", id=link.grant[:GRANT_SHOWN], name=name)
+        case Level.REVIEWED:
+            return Text("reviewed on the forge by {name}", name=name)
         case Level.UNASSISTED:
             return Text("commit {id} of {name}, without an agent", id=commit, name=name)
         case _:
@@ -123,6 +125,8 @@ def _counted(level: Level, count: int) -> Text:
             return Text("{count} signed and replayed", count=count)
         case Level.STANDING:
             return Text("{count} by a standing approval", count=count)
+        case Level.REVIEWED:
+            return Text("{count} reviewed on the forge", count=count)
         case Level.UNASSISTED:
             return Text("{count} without an agent", count=count)
         case Level.TYPED:

@@ -23,6 +23,7 @@ from ringi.domain import (
     execution,
     extraction,
     feedback,
+    forge,
     grant,
     metrics,
     plan,
@@ -89,7 +90,14 @@ FIELDS: dict[type[Document], str] = {
     " expires_at undoes snapshot_id checks sandboxed commit requester step",
     approval.TypedAnswer: "digest answer",
     approval.ProofRecord: "kind strength user channel answer fresh_since statement signature principal key"
-    " grant grant_subject used_files used_lines run_dollars",
+    " grant grant_subject used_files used_lines run_dollars review",
+    approval.ReviewAnswer: "digest review",
+    forge.Project: "kind base_url path",
+    forge.Item: "kind number",
+    forge.ForgeTerms: "project remote remote_url item opens_change comments label",
+    forge.OfferedStep: "step_id plan_id plan_version commit",
+    forge.Offer: "head steps pushed number url",
+    forge.ReviewProof: "project item how id login commit step_commit at url",
     approval.ApprovalRequest: "schema_version id plan_id subject_kind plan_version selection digest"
     " requested_at expires_at kind requester",
     approval.Approval: "schema_version id plan_id subject_kind request_id approver timestamp expires_at"
@@ -137,7 +145,7 @@ FIELDS: dict[type[Document], str] = {
     provenance.Transition: "mode before",
     provenance.OneSide: "mode digest",
     provenance.Approved: "act digest approver at note after_event proof strength repository plan step grant"
-    " diff",
+    " review diff",
     provenance.ApprovedPlan: "id version title",
     provenance.GrantProof: "subject statement signature",
     provenance.Envelope: "payload payloadType signatures",
@@ -183,8 +191,8 @@ FIELDS: dict[type[Document], str] = {
     verdict.GivenApproval: "id approver at note proof",
     verdict.ProvenExecution: "id kind started_at finished_at overall_success approval",
     feedback.LineComment: "timestamp path line side text quote version",
-    plan.PlannedCommit: "message",
-    approval.CommitSubject: "branch parent message hooks reverts",
+    plan.PlannedCommit: "message offered",
+    approval.CommitSubject: "branch parent message hooks reverts offered",
     execution.CommitOutcome: "commit why rewritten",
     answer.PlanAnswer: "plan_id name version status outcome note feedback comments changed",
     verdict.ProvenCommit: "id as_approved notes",
@@ -211,7 +219,7 @@ FIELDS: dict[type[Document], str] = {
     session.Design: "acceptanceCriteria targetPaths testCommands assumptions outOfScope openPoints steps",
     session.SessionFacts: "language model usage usageBy failedIn designed feedback project context snapshot"
     " restless design files missing code readIn rejected draft wrong runPlan request replaces agentBrings"
-    " findings createdBy byModel",
+    " findings createdBy byModel forge",
     session.FromRequest: "requestId path request",
     session.OpenCall: "purpose model counted usage",
     session.Brief: "instruction language project questions decisions feedback",
@@ -230,7 +238,7 @@ FIELDS: dict[type[Document], str] = {
     run.Run: "schema_version run_id planning_session_id phase instruction created_at updated_at created_by"
     " request_id plan_sha256 work_branch base_branch base_commit current_step_index steps review in_place"
     " most_steps allowed tests implementer base_tree copy_id stop stopped_in replaces"
-    " replaced_by undone planned budget heard by_model",
+    " replaced_by undone planned budget heard by_model forge offer",
     AnswerOrigin: "subject step_id role turn",
     KeptAnswer: "made_at model origin input_tokens output_tokens value",
     KeptPlan: "made_at task kind value model snapshot reads origin calls tokens",
@@ -247,8 +255,8 @@ FIELDS: dict[type[Document], str] = {
     " feedback fallback plan_id plan_version merging commit grant started_at ended_at",
     problems.ProblemRow: "code level path message",
     approval.SessionSubject: "schema_version kind workspace session_id reject_count instruction"
-    " planning_json",
-    approval.RunSubject: "schema_version kind workspace run_id session_id instruction planning_json",
+    " planning_json forge",
+    approval.RunSubject: "schema_version kind workspace run_id session_id instruction planning_json forge",
     approval.RevisionSubject: "schema_version kind workspace run_id process_id number before after"
     " difference",
     approval.SessionApproval: "schema_version id session_id run_id approver timestamp digest subject"
@@ -281,7 +289,7 @@ FIELDS: dict[type[Document], str] = {
     process.ActionRecord: "number action_id task_id tool arguments purpose expect effect state result cut"
     " error message changed tree group revised plan_id started_at duration_sec",
     process.RevisionRecord: "number at reflection revision digest before by strategy approved",
-    process.Feedback: "feedback_id run_id at who agent source text",
+    process.Feedback: "feedback_id run_id at who agent source ref text",
     process.Process: "process_id run_id step_id task phase plan done actions failures turns notes ending"
     " finishing since hint trying revisions revised attempts history heard tree waits waiting_since"
     " proposed planning execution reflection elapsed_sec completion created_at updated_at",
@@ -308,8 +316,8 @@ VALUES = {
     " critical_source command foreign_command tool_call",
     conflict.Clash: "text line_ends binary too_large link kind mode deleted_by_ours deleted_by_theirs",
     approval.Act: "execute undo",
-    approval.ProofKind: "typed signed grant configured",
-    approval.Strength: "weak strong",
+    approval.ProofKind: "typed signed grant review configured",
+    approval.Strength: "weak medium strong",
     execution.OpStatus: "done undone conflict failed untouched unknown",
     events.Actor: "ai user system",
     change_plan.Trigger: "error user_request refactor",

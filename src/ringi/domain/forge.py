@@ -1,0 +1,238 @@
+"""What forges have: projects, issues, pull and merge requests, reviews; and what a run may do there.
+
+A *change* is a pull request on GitHub and a merge request on GitLab.
+"""
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from msgspec import UNSET, UnsetType
+
+from ringi.domain.base import Document
+
+HELP_LABEL: Final = "coding agent help needed"
+"""Says on an issue that a person is needed."""
+STATUS: Final = "ringi/verify"
+"""The name of the commit status."""
+
+
+class ForgeKind(StrEnum):
+    GITHUB = "github"
+    GITLAB = "gitlab"
+
+
+class Project(Document, frozen=True):
+    """A repository on a forge."""
+
+    kind: ForgeKind
+    base_url: str
+    """Of its pages: https://github.com, without a slash at the end."""
+    path: str
+    """owner/name; on GitLab the groups may be several."""
+
+    @property
+    def host(self) -> str:
+        """With the port, if it is not the usual one."""
+        return urlsplit(self.base_url).netloc
+
+
+class ItemKind(StrEnum):
+    ISSUE = "issue"
+    CHANGE = "change"
+
+
+class Item(Document, frozen=True):
+    """What can be commented on and labelled."""
+
+    kind: ItemKind
+    number: int
+
+
+class Account(NamedTuple):
+    login: str
+    id: int
+    bot: bool = False
+
+
+class Access(StrEnum):
+    """What an account may do with a project, the least first."""
+
+    NONE = "none"
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+
+    @property
+    def writes(self) -> bool:
+        return self in {Access.WRITE, Access.ADMIN}
+
+
+class Issue(NamedTuple):
+    item: Item
+    title: str
+    body: str
+    author: Account
+    labels: tuple[str, ...]
+    open: bool
+    url: str
+
+
+class ChangeState(StrEnum):
+    OPEN = "open"
+    CLOSED = "closed"
+    MERGED = "merged"
+
+
+class Change(NamedTuple):
+    number: int
+    title: str
+    body: str
+    author: Account
+    state: ChangeState
+    draft: bool
+    head_branch: str
+    head_commit: str
+    head_project: str
+    """The path of the project that the branch is in; empty if that is gone."""
+    base_branch: str
+    url: str
+    labels: tuple[str, ...] = ()
+
+    @property
+    def item(self) -> Item:
+        return Item(ItemKind.CHANGE, self.number)
+
+
+class NewChange(NamedTuple):
+    branch: str
+    base: str
+    title: str
+    body: str
+    draft: bool = True
+
+
+class Comment(NamedTuple):
+    id: str
+    author: Account
+    body: str
+    created_at: str
+    updated_at: str
+    url: str
+
+
+class ReviewVerdict(StrEnum):
+    APPROVED = "approved"
+    CHANGES_REQUESTED = "changes_requested"
+    COMMENTED = "commented"
+    DISMISSED = "dismissed"
+
+
+class ForgeReview(NamedTuple):
+    id: str
+    author: Account
+    verdict: ReviewVerdict
+    body: str
+    commit: str
+    """What it is about: the head when it was given; empty if the forge does not know."""
+    at: str
+    url: str
+
+
+class Remark(NamedTuple):
+    """What somebody said about a line of a change."""
+
+    id: str
+    thread: str
+    """What an answer goes to."""
+    author: Account
+    path: str
+    line: int
+    """From 1; 0: the file as a whole, or a line that is not there any more."""
+    old_side: bool
+    """The line is of the file before the change."""
+    body: str
+    commit: str
+    created_at: str
+    url: str
+    answers: str = ""
+    """The remark that it answers, if it is not the first of its thread."""
+
+
+class StatusState(StrEnum):
+    PENDING = "pending"
+    SUCCESS = "success"
+    FAILURE = "failure"
+
+
+class CommitStatus(NamedTuple):
+    state: StatusState
+    description: str
+    """At most 140 characters."""
+    url: str = ""
+    context: str = STATUS
+
+
+class ForgeTerms(Document, frozen=True, kw_only=True):
+    """What a run does on a forge. It is part of what is approved with the plan of the run.
+
+    The branch that it pushes, and the one that it asks to be merged into, are those of the plan.
+    """
+
+    project: Project
+    remote: str
+    """The name of the remote in the person's repository."""
+    remote_url: str
+    """Its address, without a name or a password."""
+    item: Item | UnsetType = UNSET
+    """The issue or the change that asked for it."""
+    opens_change: bool = True
+    """It opens a pull or merge request, as a draft."""
+    comments: bool = True
+    """It writes one comment on the item, and edits it."""
+    label: str = HELP_LABEL
+    """Set on the item if a person is needed; empty: none."""
+
+
+class OfferedStep(Document, frozen=True):
+    """A step of a run as a commit that nobody has approved yet."""
+
+    step_id: str
+    plan_id: str
+    plan_version: int
+    commit: str
+
+
+class Offer(Document, frozen=True, kw_only=True, omit_defaults=True):
+    """What of a run is on the forge."""
+
+    head: str
+    """The commit that was made to be pushed; the newest of the steps."""
+    steps: tuple[OfferedStep, ...] = ()
+    pushed: str = ""
+    """The commit that the branch there has, as far as we know."""
+    number: int = 0
+    """Of the pull or merge request; 0: there is none yet."""
+    url: str = ""
+
+
+class ReviewHow(StrEnum):
+    REVIEW = "review"
+    COMMENT = "comment"
+    """The words `/ringi approve`, with what is approved."""
+
+
+class ReviewProof(Document, frozen=True, kw_only=True):
+    """Where on a forge a person said yes, so that anybody who can read there can look."""
+
+    project: Project
+    item: Item
+    how: ReviewHow
+    id: str
+    login: str
+    commit: str
+    """The commit that was approved; empty for the plan of a run."""
+    step_commit: str = ""
+    """The commit of the step, which the approved one contains."""
+    at: str
+    url: str

@@ -1,0 +1,122 @@
+"""A forge, as use cases see it. The adapters are in `forges/`.
+
+Every method raises ForgeFailed or one of its kinds. Reading is repeated where the forge is busy; writing
+finds again what it wrote before, by a mark in the text, a branch or a name, so that nothing is made twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ringi.domain.forge import (
+        Access,
+        Account,
+        Change,
+        ChangeState,
+        Comment,
+        CommitStatus,
+        ForgeReview,
+        Issue,
+        Item,
+        NewChange,
+        Project,
+        Remark,
+        ReviewProof,
+    )
+
+
+class People(Protocol):
+    def me(self) -> Account:
+        """Whose token it is."""
+
+    def access(self, login: str) -> Access:
+        """What the account may do with the project."""
+
+    def is_member(self, login: str, group: str) -> bool:
+        """`group` is org/team on GitHub, the path of a group on GitLab."""
+
+
+class Items(Protocol):
+    def issue(self, number: int) -> Issue: ...
+
+    def comments(self, item: Item) -> Sequence[Comment]:
+        """All of them, oldest first, without those that the forge itself writes."""
+
+    def comment(self, item: Item, comment_id: str) -> Comment: ...
+
+    def write(self, item: Item, mark: str, body: str) -> Comment:
+        """The one comment of ours with this mark: made, or edited if it says something else.
+
+        The mark is written invisibly by the adapter; a comment by another account does not count.
+        """
+
+    def label(self, item: Item, name: str, *, on: bool) -> None:
+        """Makes the label if the project does not have it."""
+
+
+class Changes(Protocol):
+    def change(self, number: int) -> Change: ...
+
+    def from_branch(self, branch: str) -> Change | None:
+        """The open one from this branch of the project, or the newest."""
+
+    def open(self, wanted: NewChange) -> Change:
+        """The open one from this branch if there is one, edited if it says something else."""
+
+    def edit(
+        self, number: int, *, title: str = "", body: str = "", state: ChangeState | None = None
+    ) -> Change:
+        """What is empty stays. `state` is OPEN or CLOSED."""
+
+    def reviews(self, number: int) -> Sequence[ForgeReview]:
+        """Oldest first, dismissed ones as such."""
+
+    def review(self, number: int, review_id: str) -> ForgeReview: ...
+
+    def remarks(self, number: int) -> Sequence[Remark]:
+        """On lines and files, oldest first."""
+
+    def answer(self, number: int, remark: Remark, mark: str, body: str) -> None:
+        """In the thread of the remark; once for each mark."""
+
+    def commits(self, number: int) -> Sequence[str]:
+        """Ids of its commits, oldest first, as far as the forge tells them."""
+
+
+class FileOnForge(NamedTuple):
+    mode: str
+    blob: str
+
+
+class ForgeCommits(Protocol):
+    def set_status(self, commit: str, status: CommitStatus) -> None: ...
+
+    def files(self, commit: str) -> Mapping[str, FileOnForge]:
+        """Every file of its tree by path."""
+
+
+class CodeHost(NamedTuple):
+    """One project on one forge, with one token."""
+
+    project: Project
+    people: People
+    items: Items
+    changes: Changes
+    commits: ForgeCommits
+
+
+class CheckedReview(NamedTuple):
+    approver: str
+    """The account with its forge: alice@github.com"""
+    weak: bool
+    """This machine could have said it itself: it holds credentials of that account."""
+
+
+class ReviewChecks(Protocol):
+    """Whether a yes on a forge is one, looked up there at that moment."""
+
+    def check(self, review: ReviewProof, digest: str) -> CheckedReview:
+        """`digest` is what a comment has to name. Raises ReviewRefused, ForgeFailed."""
