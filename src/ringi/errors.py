@@ -302,7 +302,7 @@ class ModelFailed(Failed):
 class BudgetUsed(ModelFailed):
     code = "budget_used"
     message = "{model} is not asked: {key} allows no further call."
-    hint = "Raise it in your configuration, or do this part yourself."
+    hint = "See what is allowed, and raise it in your configuration: ringi config show"
 
 
 class ModelRejected(ModelFailed):

@@ -114,6 +114,15 @@ def test_outcomes_have_words_and_codes(
     assert calls(tmp_path / "model") <= 2
 
 
+def test_a_command_that_reports_no_tokens_is_a_model_all_the_same(project: Path, desk: Desk, tmp_path: Path):
+    name = model(tmp_path / "model", PLAN)
+    shown = desk.run("outline", REQUEST, RINGI_MODEL=name).stdout
+    assert "Planned without a model" not in shown
+    assert f"{name}, calls: 1" in shown
+    assert "tokens not reported" in shown
+    assert "Planned without a model" in desk.run("outline", REQUEST, RINGI_MODEL="playbook").stdout
+
+
 def test_a_failing_model_says_what_to_do(project: Path, desk: Desk, tmp_path: Path):
     done = desk.run("outline", REQUEST, RINGI_MODEL="command:sh -c 'echo no idea; exit 3'")
     assert done.returncode == 1

@@ -372,6 +372,7 @@ def test_withdrawn_or_decided_elsewhere(shop: Desk, screens: Screens) -> None:
     screen = screens.review(name)
     screen.wait("Reopen it")
     screen.press("n")
+    screen.wait(f"{name} stays as it is: proposed[^→]*→ ringi show {name}")
     assert screen.exit_code == 3
     assert state(shop, name).status is PlanStatus.PROPOSED
     screen = screens.review(name)

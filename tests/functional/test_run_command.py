@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tests.fakes.signing import RealKey
+from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.screens import Screen
 from tests.helpers import accept_signers_in
@@ -112,6 +113,24 @@ def test_where_there_is_no_run(desk: Desk, command: str):
     assert done.returncode == 2
     assert "No run is there for this command." in done.stderr
     assert "ringi status" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "see"),
+    [
+        (["continue", ""], "ringi status"),
+        (["report", " "], "ringi status"),
+        (["run", "--again", ""], "ringi status"),
+        (["run", "--session", ""], "ringi status"),
+        (["status", "ab"], "ringi status"),
+        (["undo", ""], "ringi list"),
+        (["show", ""], "ringi list"),
+    ],
+)
+def test_a_name_that_means_nothing_leads_to_a_list(desk: Desk, words: list[str], see: str):
+    done = desk.run(*words)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith(f"See what there is: {see}")
 
 
 @pytest.mark.req("RN-4")
@@ -252,6 +271,7 @@ def test_a_run_whose_tests_keep_failing_is_planned_anew_in_a_session(
     assert found["steps"][0]["evidence"][0]["command"] == "python3 test_calc.py", "as in the plan before"
 
 
+@walled
 @pytest.mark.req("RN-4", "RN-8")
 def test_undo_of_a_run_that_waits_leaves_nothing_to_decide(project: tuple[Desk, Path, str]):
     desk, file, role = project
@@ -273,3 +293,28 @@ def test_undo_of_a_run_that_waits_leaves_nothing_to_decide(project: tuple[Desk, 
     assert "Nothing waits for you." in desk.run().stdout
     assert "ringi continue" not in desk.run("status", RUN_ID).stdout
     assert desk.git("branch", "--list", "aiflow/*") == ""
+    status = desk.run("status", RUN_ID).stdout
+    assert "was not approved" in status
+    assert "waits for your approval" not in status
+
+
+@walled
+@pytest.mark.req("RN-4", "RN-8")
+def test_undo_of_a_run_in_place_is_seen_in_its_status(project: tuple[Desk, Path, str]):
+    desk, file, role = project
+    words = ("run", "--plan", str(file), "--with", role, "--in-place")
+    with Screen.ringi(desk.root, *words, columns=100, rows=40) as screen:
+        screen.wait(r"Approve\? \[y/n\]")
+        screen.type("y", enter=True)
+        screen.wait("2 finished steps wait for you[^$]*pprove all")
+        screen.type("a", enter=True)
+        screen.wait(f"→ ringi report {RUN_ID}")
+    assert "done" in desk.run("status", RUN_ID).stdout
+    with Screen.ringi(desk.root, "undo", RUN_ID, columns=100, rows=40) as screen:
+        for _ in range(2):
+            screen.wait(r"reverts \w+. Go\? \[y/n\]\s*$")
+            screen.type("y", enter=True)
+        screen.wait(f"✓ Run {RUN_ID} is undone")
+        assert screen.exit_code == 0
+    assert "return a - b" in (desk.root / "calc.py").read_text()
+    assert f"{RUN_ID} · just now · undone" in desk.run("status", RUN_ID).stdout

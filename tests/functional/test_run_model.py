@@ -11,6 +11,7 @@ import pytest
 from ringi.domain.process import ActionState, Feedback, Wait
 from ringi.domain.run import Run, RunPhase, StopCode
 from tests.fakes.model_server import ModelServer, Request, Say
+from tests.functional.desk import Desk
 from tests.functional.run_desk import CALC, RunDesk, a_plan, a_step, at_home, project
 from tests.helpers import approve
 
@@ -115,12 +116,58 @@ def test_a_call_that_changes_something_outside_waits_in_the_plan_tool(root: Path
             spec = workspace.plan.get(waiting.id).state.action_specs[0].base
             assert (spec.tool, spec.arguments) == ("tracker_create", {"title": "fixed"})
             assert stopped(desk.go()) is StopCode.CALL_WAITS
-            workspace.plan.reject(waiting.id, "no tracker, please")
+        above, below = Desk(root).run("list").stdout.splitlines()
+        assert desk.run_id in above
+        assert below.startswith(f"  {waiting.name}  ")
+        assert Desk(root).json("list")[0]["called_by"] == desk.run_id
+        told = Desk(root).run("reject", waiting.name, "--feedback", "no tracker, please").stdout
+        assert f"→ ringi continue {desk.run_id}" in told
         desk.go()
         run = desk.decide("S01")
         assert "no tracker, please" in server.requests[1].text
     assert run.phase is RunPhase.COMPLETED
     assert desk.file("calc.py") == FIXED.strip()
+
+
+@pytest.mark.req("PP-15")
+@pytest.mark.parametrize("how", ["execute", "discard"])
+def test_after_the_call_the_next_command_is_that_of_the_run(root: Path, how: str) -> None:
+    call = {"tool": "tracker_create", "arguments": '{"title": "fixed"}'}
+    with ModelServer([Say({"patch": PATCH, "call": [call]}), Say({"note": "told"})]) as server:
+        desk = desk_with(root, server, mcp_servers={"tracker": f"{sys.executable} {MCP} honest"})
+        desk.start(a_plan(a_step(1)))
+        assert stopped(desk.go()) is StopCode.CALL_WAITS
+        with desk.open() as workspace:
+            (waiting,) = workspace.plan.list(waiting=True)
+            approve(workspace, waiting.id)
+        done = Desk(root).run(how, waiting.name)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines()[-1].strip() == f"→ ringi continue {desk.run_id}"
+        desk.go()
+        run = desk.decide("S01")
+    assert run.phase is RunPhase.COMPLETED
+    assert "ringi continue" not in Desk(root).run("show", waiting.name).stdout
+
+
+@pytest.mark.req("PP-15", "PP-9")
+def test_what_became_of_a_call_is_said_in_the_language_of_the_task(root: Path) -> None:
+    call = {"call": [{"tool": "tracker_create", "arguments": '{"title": "fixed"}'}], "done": False}
+    with ModelServer([Say({"patch": PATCH, **call}), Say(call)]) as server:
+        desk = desk_with(root, server, mcp_servers={"tracker": f"{sys.executable} {MCP} 'dies at call'"})
+        criteria = [
+            {"id": f"AC-{n:02}", "given": "計算機", "when": "足す", "then": "正しい"} for n in (1, 2, 3)
+        ]
+        context = {"summary": "足し算を正しくする。", "acceptance_criteria": criteria}
+        desk.start(a_plan(a_step(1, title="足し算", intent="足し算を直します。"), context=context))
+        assert stopped(desk.go()) is StopCode.CALL_WAITS
+        with desk.open() as workspace:
+            (waiting,) = workspace.plan.list(waiting=True)
+            approve(workspace, waiting.id)
+            workspace.plan.execute(waiting.id)
+        run = desk.go()
+    assert run.stop
+    assert waiting.title == "tracker_create を呼び出す"
+    assert run.stop.message.startswith("tracker_create が失敗しました: 開始されましたが、")
 
 
 @pytest.mark.req("PP-9", "PP-20")
@@ -182,6 +229,7 @@ def test_a_person_is_asked_before_a_model_goes_on_after_a_call_without_an_end(ro
             assert workspace.plan.get(waiting.id).plan.proposer == "openai:gpt-5"
             approve(workspace, waiting.id)
             workspace.plan.execute(waiting.id)
+        assert f"→ ringi recover {waiting.name}" in Desk(root).run().stdout
         run = desk.go()
         assert stopped(run) is StopCode.HELP_NEEDED
         assert run.stop

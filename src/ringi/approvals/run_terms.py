@@ -8,12 +8,8 @@ from ringi.domain.approval import ApprovalSubject
 from ringi.domain.grant import GrantScope, RunTerms
 from ringi.domain.plan import CHANGING, PlanDocument
 from ringi.domain.run import Run, Severity, StepState, StepStatus
+from ringi.domain.subject import requester_of_run
 from ringi.text import Text
-
-
-def requester_of_run(run_id: str) -> str:
-    """Who asks for what a step of the run changed."""
-    return f"run:{run_id}"
 
 
 def unfit_terms(run: Run, scope: GrantScope, terms: RunTerms) -> Text | None:

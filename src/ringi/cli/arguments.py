@@ -19,6 +19,7 @@ LEAST: Final = 4
 """Fewer characters of an id could match anything."""
 
 
+_SESSIONS: Final = "ringi status"
 _SPAN: Final = re.compile(r"([1-9][0-9]{0,3})([hd])")
 _SECONDS: Final = {"h": 3600, "d": 86400}
 _DAY_ONLY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -88,7 +89,15 @@ def require_text(*given: str | None) -> None:
 
 
 def require_long(name: str) -> None:
-    """Raises if it is too short to look up."""
+    """Raises if it is too short to look up: the id of a planning session or a run."""
+    require_named(name, _SESSIONS)
     if len(name.lower().removeprefix(SESSION_PREFIX)) < LEAST:
-        words = _("{name} is too short for an id: it needs at least {count} characters")
-        raise click.UsageError(words.format(name=visible(name), count=LEAST))
+        words = _("{name} is too short for an id: it needs at least {count} characters. {next}")
+        found = _("See what there is: {see}").format(see=_SESSIONS)
+        raise click.UsageError(words.format(name=visible(name), count=LEAST, next=found))
+
+
+def require_named(name: str, see: str) -> None:
+    """Raises if it is empty, as a variable of the shell may be; `see` lists what could be meant."""
+    if not name.strip():
+        raise click.UsageError(_("The name is empty. See what there is: {see}").format(see=see))

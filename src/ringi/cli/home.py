@@ -13,6 +13,7 @@ from ringi.domain.plan import PlanDocument, PlanRef, PlanStatus
 from ringi.domain.risk import Risk
 from ringi.errors import NotFound
 from ringi.plans.overlaps import shared_files
+from ringi.store.lists import is_cut_off
 from ringi.text import Text, stored, visible
 from ringi.views import words
 from ringi.views.lines import Line
@@ -102,7 +103,7 @@ def _show_waiting(app: App, waiting: Sequence[PlanRef]) -> None:
         document = app.plans.document(ref.id)
         _show_plan(app, ref, document)
         if len(waiting) > 1:
-            _step(app, f"{_verb(ref)} {ref.name}")
+            _step(app, f"{_verb(app, ref)} {ref.name}")
         if totals := document.state.previews:
             changed.append((ref, totals.files))
     app.ui.show(shared_lines(shared_files(changed)))
@@ -112,7 +113,7 @@ def _show_waiting(app: App, waiting: Sequence[PlanRef]) -> None:
     if len(waiting) == 1:
         [ref] = waiting
         named = ref.status is not PlanStatus.PENDING_REVIEW
-        app.ui.next_step(f"{_verb(ref)} {ref.name}" if named else _verb(ref))
+        app.ui.next_step(f"{_verb(app, ref)} {ref.name}" if named else _verb(app, ref))
 
 
 def _show_unplanned(app: App) -> None:
@@ -125,8 +126,12 @@ def _show_unplanned(app: App) -> None:
     app.ui.next_step("git status")
 
 
-def _verb(ref: PlanRef) -> str:
-    return "ringi review" if ref.status is PlanStatus.PENDING_REVIEW else "ringi execute"
+def _verb(app: App, ref: PlanRef) -> str:
+    if ref.status is PlanStatus.PENDING_REVIEW:
+        return "ringi review"
+    # What was started and has no end is not started again: somebody has to look first.
+    unknown = ref.status is PlanStatus.ABORTED and is_cut_off(app.places.state, ref.id)
+    return "ringi recover" if unknown else "ringi execute"
 
 
 def _show_plan(app: App, ref: PlanRef, document: PlanDocument) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 import click
 from click.shell_completion import CompletionItem
 
+from ringi.cli.arguments import require_named
 from ringi.errors import RingiError
 from ringi.text import visible
 from ringi.workspace.places import Places, find_root, places_of
@@ -17,6 +18,11 @@ _MOST: Final = 100
 
 class PlanName(click.ParamType[str]):
     name = "plan"
+    see = "ringi list"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        require_named(value, self.see)
+        return super().convert(value, param, ctx)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -55,6 +61,7 @@ class ReviewedName(PlanName):
 
 class RunName(PlanName):
     name = "run"
+    see = "ringi status"
 
     def names(self, places: Places) -> Iterable[tuple[str, str]]:
         from ringi.store.lists import names_of_runs  # noqa: PLC0415  # only when the shell asks

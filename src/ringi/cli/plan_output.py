@@ -5,6 +5,7 @@ import click
 from ringi.cli.app import App
 from ringi.domain.answer import PlanComparison
 from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef, ValidationReport
+from ringi.domain.run import OVER
 from ringi.errors import Refused
 from ringi.text import Text
 from ringi.usecases.agent_copies import has_copy
@@ -50,11 +51,22 @@ def tell_sent_back(app: App, plan_id: str, name: str) -> None:
     if has_copy(app.workspace, plan_id):
         app.ui.line(Text("Let the agent continue in the same copy, with your feedback:"), indent=2)
         app.ui.next_step(f"ringi with --resume {name}")
-    else:
+    elif not tell_caller(app, plan_id):
         app.ui.next_step(f"ringi show {name}")
 
 
-def tell_discarded(app: App, name: str) -> None:
+def tell_caller(app: App, plan_id: str) -> bool:
+    """How the run goes on that waited for this call; False if it is no call, or the run is over."""
+    run_id = app.workspace.plan.ref(plan_id).called_by
+    if not run_id or app.workspace.planning.run(run_id).phase in OVER:
+        return False
+    app.ui.line(Text("The run that wanted this call can go on:"), indent=2)
+    app.ui.next_step(f"ringi continue {run_id}")
+    return True
+
+
+def tell_discarded(app: App, plan_id: str, name: str) -> None:
     app.ui.line(Text("{plan} discarded. It can still be seen, and made a new plan:", plan=name))
     app.ui.next_step(f"ringi show {name}")
     app.ui.next_step(f"ringi fork {name}")
+    tell_caller(app, plan_id)

@@ -8,10 +8,12 @@ from msgspec.structs import replace
 
 from ringi.coordinator.book import Book
 from ringi.coordinator.due import actions_of
+from ringi.coordinator.evaluation import CAUSES
 from ringi.coordinator.services import CoordinatorServices
 from ringi.domain import codec
 from ringi.domain.planning import PlannedAction
 from ringi.domain.process import RUN, ActionRecord, ActionState, ErrorKind, ToolEffect, Wait
+from ringi.planning.prompts import language_of
 from ringi.ports.process import ToolInfo, ToolResult
 from ringi.ports.telemetry import (
     ACTION_ID,
@@ -25,10 +27,17 @@ from ringi.ports.telemetry import (
     Phase,
     tool_call,
 )
-from ringi.text import Text
+from ringi.text import Text, in_language
 
 _S = ActionState
-_NOT_DONE: Final = "not done: an action before it failed"
+# What a tool found is for the model alone and stays as it is. What is said about it (`message`) is read by
+# people, too, in a stop or a revision: it is in the language of the task.
+_NOT_DONE: Final = Text("not done: an action before it failed")
+_OUTCOMES: Final = {
+    _S.SUCCESS: Text("done"),
+    _S.PARTIAL: Text("partly done"),
+    _S.FAILURE: Text("failed"),
+}
 
 
 class Meant(NamedTuple):
@@ -89,7 +98,7 @@ class Actions:
         ended = self._end(record, result, self._services.seconds() - began)
         if ended.error is not None:
             for later in begun[1:]:
-                self._book.put(replace(later, state=_S.SKIPPED, message=_NOT_DONE))
+                self._book.put(replace(later, state=_S.SKIPPED, message=self._say(_NOT_DONE)))
         return (ended,)
 
     def look_outside(self, record: ActionRecord) -> tuple[ActionRecord, ...]:
@@ -144,24 +153,30 @@ class Actions:
         missing = [str(path) for path in needed if not self._services.place.has(str(path))]
         if not missing:
             return None
-        return ToolResult("", ErrorKind.PRECONDITION, f"not there: {', '.join(missing)}")
+        message = self._say(Text("not there: {names}", names=", ".join(missing)))
+        return ToolResult("", ErrorKind.PRECONDITION, message)
+
+    def _say(self, text: Text) -> str:
+        return in_language(language_of(self._book.process.task))(text)
 
     def _end(self, record: ActionRecord, result: ToolResult, seconds: float = 0.0) -> ActionRecord:
         error, message = result.error, result.message
         state = _S.FAILURE if error else _S.PARTIAL if result.partial else _S.SUCCESS
         if error is None and record.expect and record.expect not in result.text:
             error, state = ErrorKind.UNEXPECTED, _S.PARTIAL
-            message = f"the result does not contain: {record.expect}"
+            message = self._say(Text("the result does not contain: {words}", words=record.expect))
         elif error is None and (beyond := self._services.place.beyond(result.changed)):
             named = ", ".join(beyond)
             if record.tool == RUN and beyond == result.changed and self._book.process.tree:
                 # What tests leave behind is not part of the change.
                 self._services.place.stand_at(self._book.process.tree)
                 result = result._replace(changed=(), tree=self._book.process.tree)
-                message = f"what it left behind was removed again: {named}"
+                message = self._say(Text("what it left behind was removed again: {names}", names=named))
             else:
                 error, state = ErrorKind.SIDE_EFFECT, _S.PARTIAL
-                message = f"it also changed what the task must not change: {named}"
+                message = self._say(
+                    Text("it also changed what the task must not change: {names}", names=named)
+                )
         ended = replace(
             record,
             state=state,
@@ -183,8 +198,8 @@ class Actions:
         level = Level.WARN if record.error else Level.INFO
         words = f"Action {record.state}: {record.tool}"
         self._book.say(Component.EXECUTION, words, record.message, level)
-        text = Text("{tool}: {state}", tool=record.tool, state=str(record.error or record.state))
-        self._services.on_event(text)
+        outcome = CAUSES[record.error] if record.error else _OUTCOMES[record.state]
+        self._services.on_event(Text("{tool}: {outcome}", tool=record.tool, outcome=outcome))
 
 
 def _reading(records: Sequence[ActionRecord], known: Mapping[str, ToolInfo]) -> Sequence[ActionRecord]:

@@ -18,7 +18,7 @@ SOFT: Final = frozenset([_E.UNEXPECTED, _E.SIDE_EFFECT, _E.PRECONDITION])
 """Whether these matter can be judged."""
 _LONGEST: Final = 300
 _MOST_NAMED: Final = 10
-_CAUSES: Final[Mapping[ErrorKind, Text]] = {
+CAUSES: Final[Mapping[ErrorKind, Text]] = {
     _E.NOT_FOUND: Text("The path is wrong, or the file does not exist yet."),
     _E.MISMATCH: Text("The file is not as the change expects it."),
     _E.INVALID_ARGUMENTS: Text("The tool was called with arguments that it does not take."),
@@ -41,7 +41,7 @@ _CAUSES: Final[Mapping[ErrorKind, Text]] = {
 def judged(action: PlannedAction, result: ActionRecord, mask: Callable[[str], str]) -> Reflection:
     say = in_language(language_of(action.purpose or action.description or result.purpose))
     kind, status = kind_of(result), _status(result)
-    error = result.message or (say(_CAUSES[kind]) if kind else "")
+    error = result.message or (say(CAUSES[kind]) if kind else "")
     return Reflection(
         action_id=result.action_id,
         status=status,
@@ -49,7 +49,7 @@ def judged(action: PlannedAction, result: ActionRecord, mask: Callable[[str], st
         alignment_with_plan=say(_alignment(action, result, kind)),
         issues_identified=tuple(say(one) for one in _issues(result, kind)),
         error=mask(error) if kind else UNSET,
-        root_cause_analysis=say(_CAUSES[kind]) if kind else UNSET,
+        root_cause_analysis=say(CAUSES[kind]) if kind else UNSET,
         plan_revision_needed=bool(kind) or _half_done(result),
     )
 
@@ -69,9 +69,9 @@ def judged_in(
     found = replace(
         evaluation,
         status=ActionStatus.PARTIAL,
-        evaluation=say(_CAUSES[_E.SIDE_EFFECT]),
+        evaluation=say(CAUSES[_E.SIDE_EFFECT]),
         issues_identified=(*(evaluation.issues_identified or ()), say(_changed_beside(beside))),
-        root_cause_analysis=say(_CAUSES[_E.SIDE_EFFECT]),
+        root_cause_analysis=say(CAUSES[_E.SIDE_EFFECT]),
         plan_revision_needed=True,
     )
     return found, _E.SIDE_EFFECT
@@ -155,7 +155,7 @@ def _alignment(action: PlannedAction, record: ActionRecord, kind: ErrorKind | No
 
 def _issues(record: ActionRecord, kind: ErrorKind | None) -> Iterator[Text]:
     if kind is not None:
-        yield _CAUSES[kind]
+        yield CAUSES[kind]
     if record.expect and kind is _E.UNEXPECTED and record.result.strip():
         yield Text("The result does not contain: {expected}", expected=short(record.expect, _LONGEST))
     if kind is _E.UNEXPECTED and not record.result.strip():

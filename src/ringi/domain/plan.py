@@ -303,8 +303,7 @@ class PlanState(Document, frozen=True):
     feedback: tuple[Feedback, ...] = ()
     executions: tuple[ExecutionLink, ...] = ()
     comments: tuple[LineComment, ...] | UnsetType = UNSET
-    amended_from: int | UnsetType = UNSET
-    """The proposer's own version, if the person dropped or edited parts of it since."""
+    amended_from: int | UnsetType = UNSET  # the proposer's own version, if the person changed it since
     agent_exit: int | UnsetType | None = UNSET
     """How the agent ended in whose copy it was made: its exit code, if not 0; None if it was cut off."""
     from_model: tuple[str, ...] | UnsetType = UNSET
@@ -347,6 +346,7 @@ class PlanRef(Document, frozen=True):
     undone: bool = False
     superseded: bool | UnsetType = UNSET  # a change plan of an earlier project state
     step: StepOf | UnsetType = UNSET
+    called_by: str | UnsetType = UNSET  # the run whose model wants this call
 
     @property
     def name(self) -> str:

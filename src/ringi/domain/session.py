@@ -172,6 +172,10 @@ class PlanningSession(CamelDocument, frozen=True, kw_only=True):
             raise NewerVersion(what=type(self).__name__, found=self.schema_version, known=KNOWN_VERSION)
 
 
+PLAYBOOK: Final = "playbook"
+"""The built-in model, which needs no service and costs nothing."""
+
+
 class TokenUsage(CamelDocument, frozen=True):
     """What calls to a language model cost."""
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 SESSION_PREFIX: Final = "planning-"
+_RUN_REQUESTER: Final = "run:"
 _PLAN_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -37,6 +38,16 @@ class StepOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 def elsewhere(step: StepOf | msgspec.UnsetType) -> bool:
     """Whether a plan that is this step, or none, is carried out outside the workspace."""
     return isinstance(step, StepOf) and not step.in_place
+
+
+def requester_of_run(run_id: str) -> str:
+    """Who asks for what a step of the run changed, and for the calls of its model."""
+    return f"{_RUN_REQUESTER}{run_id}"
+
+
+def run_of_requester(requester: str) -> str:
+    """Empty if it is no run."""
+    return requester.removeprefix(_RUN_REQUESTER) if requester.startswith(_RUN_REQUESTER) else ""
 
 
 def plan(plan_id: str) -> Subject:

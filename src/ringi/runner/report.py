@@ -291,6 +291,8 @@ def status_of(run: Run, state: StepState) -> Text:
     stop = run.stop
     if run.phase is RunPhase.CANCELLED and state.status in _UNDER_WAY:
         return Text("stopped here")
+    if run.phase is RunPhase.CANCELLED and state.status is StepStatus.PROPOSED:
+        return Text("was not approved")
     ours = stop is not None and stop.reason_code is not StopCode.PERSON_NEEDED
     if ours and state.status in _UNDER_WAY and state in run.steps[machine.current(run) :][:1]:
         return Text("stopped here")

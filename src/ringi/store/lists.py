@@ -21,6 +21,7 @@ from ringi.domain.plan import (
     undone_at,
     with_state,
 )
+from ringi.domain.subject import run_of_requester
 from ringi.errors import NotFound
 from ringi.store.connection import DATABASE, Reader, Row, as_bytes, translated
 from ringi.text import Text
@@ -48,6 +49,10 @@ _IDS_AFTER: Final = "SELECT id FROM plans WHERE number > ? ORDER BY number"
 UNFINISHED: Final = "SELECT intent FROM executions WHERE result IS NULL ORDER BY at"
 _ANY_UNFINISHED: Final = (
     "SELECT 1 FROM executions WHERE result IS NULL UNION ALL SELECT 1 FROM meta WHERE key = 'checking'"
+)
+_CUT_OFF: Final = (
+    "SELECT 1 FROM commands c JOIN executions e ON e.id = c.execution_id"
+    " WHERE e.plan_id = ? AND c.ended IS NULL LIMIT 1"
 )
 _SESSION_REFS: Final = "SELECT ref FROM sessions ORDER BY at DESC"
 # The statuses of OPEN_SESSIONS: importing the documents takes longer than a list without any session.
@@ -118,6 +123,7 @@ def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:
         undone=undone_at(document) is not None,
         superseded=True if document.change and document.change.superseded_at else UNSET,
         step=document.step,
+        called_by=UNSET if document.step else run_of_requester(plan.requester or "") or UNSET,
     )
 
 
@@ -176,14 +182,19 @@ def names_of_runs(folder: Path, most: int) -> list[tuple[str, str]]:
     return [(run.run_id, run.instruction.strip().partition("\n")[0]) for run in found]
 
 
-def _peeked(folder: Path, statement: str, most: int) -> list[Row]:
+def is_cut_off(folder: Path, plan_id: str) -> bool:
+    """Whether a command of the plan was started, and nobody knows how it ended."""
+    return bool(_peeked(folder, _CUT_OFF, plan_id))
+
+
+def _peeked(folder: Path, statement: str, value: int | str) -> list[Row]:
     """Opens the database to read only; nothing is made or migrated."""
     path = folder / DATABASE
     if not path.is_file():
         return []
     try:
         with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.2)) as found:
-            return found.execute(statement, (most,)).fetchall()
+            return found.execute(statement, (value,)).fetchall()
     except sqlite3.Error:
         return []
 

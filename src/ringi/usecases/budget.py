@@ -7,12 +7,11 @@ from ringi.context.tokens import asked_tokens, read_tokens
 from ringi.domain.budget import SpentOn, by_phase, limit_of, own_tokens, planned_with
 from ringi.domain.prompt import Prompt
 from ringi.domain.run import RunBudget, Spent
-from ringi.domain.session import TokenUsage
+from ringi.domain.session import PLAYBOOK, TokenUsage
 from ringi.errors import BudgetUsed
 from ringi.usecases.role_model import LEAST_ANSWER, Limit, Limits
 from ringi.usecases.settings import RoleSettings, RunSettings
 
-PLAYBOOK: Final = "playbook"
 _FREE: Final = ("ollama:", "replay:", PLAYBOOK)
 
 

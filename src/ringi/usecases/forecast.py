@@ -3,7 +3,8 @@
 from ringi.domain.budget import Forecast
 from ringi.domain.run import RoleHow, Spent, StepStatus
 from ringi.domain.run_plan import RunRole
-from ringi.usecases.budget import PLAYBOOK, price_of
+from ringi.domain.session import PLAYBOOK
+from ringi.usecases.budget import price_of
 from ringi.usecases.settings import RoleSettings, RunSettings, as_model
 from ringi.usecases.workspace import OpenWorkspace
 

@@ -2,35 +2,37 @@
 
 from typing import Final
 
-from ringi.approvals.run_terms import requester_of_run
 from ringi.domain.execution import OpStatus
 from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind
 from ringi.domain.process import ActionRecord, ErrorKind
+from ringi.domain.subject import requester_of_run
 from ringi.errors import NotFound
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
 from ringi.ports.process import ToolResult
-from ringi.text import Text
+from ringi.text import Text, in_language, stored
 
 _TAG: Final = "call"
 _ENDED_BADLY: Final = {
-    OpStatus.UNKNOWN: (ErrorKind.UNKNOWN_OUTCOME, "it was started, and nobody knows how it ended"),
-    OpStatus.FAILED: (ErrorKind.TOOL_ERROR, "it failed"),
+    OpStatus.UNKNOWN: (ErrorKind.UNKNOWN_OUTCOME, Text("it was started, and nobody knows how it ended")),
+    OpStatus.FAILED: (ErrorKind.TOOL_ERROR, Text("it failed")),
 }
 
 
 class PlannedCalls:
     """Implements `Outside`, for one run."""
 
-    def __init__(self, services: Services, run_id: str, proposer: str) -> None:
+    def __init__(self, services: Services, run_id: str, proposer: str, language: str) -> None:
+        """In this language it says what became of a call: to the model, and in a stop to people."""
         self._services = services
         self._plan = PlanTool(services)
         self._run_id = run_id
         self._proposer = proposer
+        self._say = in_language(language)
 
     def propose(self, record: ActionRecord) -> None:
         """Again with the same id it is the same plan."""
-        title = Text("Call {tool}", tool=record.tool)
+        title = self._say(Text("Call {tool}", tool=record.tool))
         self._plan.propose(
             f"{title}\n\n{record.purpose}".strip(),
             tags=(_TAG,),
@@ -46,13 +48,13 @@ class PlannedCalls:
         try:
             document = self._plan.get(plan_id)
         except NotFound:
-            return ToolResult("", ErrorKind.DECLINED, "its plan is gone")
+            return self._declined(Text("its plan is gone"))
         status = document.state.status
         if status is PlanStatus.DISCARDED:
-            return ToolResult("", ErrorKind.DECLINED, "a person threw the call away")
+            return self._declined(Text("a person threw the call away"))
         said = [one for one in self._plan.answer(plan_id).feedback if one.is_rejection]
         if said and status in {PlanStatus.PROPOSED, PlanStatus.PENDING_REVIEW}:
-            return ToolResult("", ErrorKind.DECLINED, f"a person declined the call: {said[-1].text}")
+            return self._declined(Text("a person declined the call: {words}", words=said[-1].text))
         outcomes = [
             outcome
             for stored in self._services.store.executions(plan_id)
@@ -65,4 +67,9 @@ class PlannedCalls:
         if last.status is OpStatus.DONE:
             return ToolResult(last.output or "")
         kind, words = _ENDED_BADLY.get(last.status, _ENDED_BADLY[OpStatus.FAILED])
-        return ToolResult(last.output or "", kind, last.detail or words)
+        # Details are stored as they were said, often by a server.
+        why = Text("{what}: {words}", what=words, words=stored(last.detail)) if last.detail else words
+        return ToolResult(last.output or "", kind, self._say(why))
+
+    def _declined(self, why: Text) -> ToolResult:
+        return ToolResult("", ErrorKind.DECLINED, self._say(why))

@@ -19,6 +19,7 @@ from ringi.fs import OsFileSystem
 from ringi.planning.engine import one_step
 from ringi.planning.levels import PlanningSettings, measure_of
 from ringi.planning.plan_checks import PlanRules
+from ringi.planning.prompts import language_of
 from ringi.ports import Clock
 from ringi.ports.process import ProcessStore
 from ringi.ports.telemetry import SILENT, Telemetry
@@ -43,7 +44,8 @@ class ProcessParts(NamedTuple):
     planning: PlanningSettings
     tools: Callable[[WorkCopy, Callable[[bytes], None]], AbstractContextManager[ToolBox]]
     """Those that work in this copy, and those of servers; closed when the turn ends."""
-    outside: Callable[[str, str], Outside]
+    outside: Callable[[str, str, str], Outside]
+    """For a run, the model that proposes, and the language of the task."""
     """For the calls of a run, by this model."""
     telemetry: Telemetry = SILENT
 
@@ -125,7 +127,7 @@ def work_with_tools(
             model=caller,
             tools=tools,
             place=StepPlace(task),
-            outside=parts.outside(task.run.run_id, caller.name),
+            outside=parts.outside(task.run.run_id, caller.name, language_of(order.brief)),
             reflection=reflection,
             rules=rules,
             settings=parts.settings,

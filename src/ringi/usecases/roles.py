@@ -12,7 +12,7 @@ from ringi.domain.base import prepared
 from ringi.domain.prompt import Budget, Material, NewVerdict, Prompt
 from ringi.domain.run import Finding, RoleHow, Spent, Stop, StopCode, total
 from ringi.domain.run_plan import RunPlan, RunRole, RunStep
-from ringi.domain.session import Purpose
+from ringi.domain.session import PLAYBOOK, Purpose
 from ringi.errors import BudgetUsed, Interrupted, NoSuchProgram, NotFound, RingiError
 from ringi.planning.prompts import language_of
 from ringi.policy.files import is_credential
@@ -40,7 +40,6 @@ from ringi.usecases.role_stops import gh_stop, nobody, stop
 from ringi.usecases.settings import RoleSettings, RunSettings, as_model
 from ringi.workspace.copy_steps import changed_between
 
-PLAYBOOK: Final = "playbook"
 _NOBODY: Final = RoleSettings()
 _CONTEXT_TOKENS: Final = 1_500
 _FILES_TOKENS: Final = 24_000

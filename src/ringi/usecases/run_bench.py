@@ -11,12 +11,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.agents.table import AGENTS
-from ringi.approvals.run_terms import requester_of_run
 from ringi.domain.events import Actor
 from ringi.domain.plan import ENDED, CheckPhase, CheckResult, PlanDocument, PlanStatus
 from ringi.domain.run import Evidence, Run, StepState, Stop, StopCode
 from ringi.domain.run_plan import RunPlan, RunStep
-from ringi.domain.subject import StepOf
+from ringi.domain.subject import StepOf, requester_of_run
 from ringi.errors import (
     BranchRefused,
     CheckFailed,

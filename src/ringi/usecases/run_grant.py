@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
-from ringi.approvals.run_terms import requester_of_run
 from ringi.domain.grant import GrantScope, GrantSubject, RunTerms
 from ringi.domain.plan import CHANGING
 from ringi.domain.risk import Risk
 from ringi.domain.run_plan import RunPlan, RunRole
+from ringi.domain.subject import requester_of_run
 from ringi.errors import BadGrant, NoCommit, NotFound
 from ringi.plans.commit import commits_of
 from ringi.text import Text

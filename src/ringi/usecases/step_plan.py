@@ -2,11 +2,10 @@
 
 from typing import NamedTuple
 
-from ringi.approvals.run_terms import requester_of_run
 from ringi.domain.events import Actor
 from ringi.domain.plan import CheckResult, PlanDocument, PlannedChecks, PlanStatus, undone_at
 from ringi.domain.run import Finding
-from ringi.domain.subject import StepOf
+from ringi.domain.subject import StepOf, requester_of_run
 from ringi.errors import NotFound, UnfitSpecs
 from ringi.plans.check import add_checks
 from ringi.plans.commit import outcome_of

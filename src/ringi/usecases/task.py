@@ -6,13 +6,12 @@ from ringi.domain.plan import title_of
 from ringi.domain.planning import GoalUnderstanding
 from ringi.domain.run import Run, run_id
 from ringi.domain.run_plan import MAIN_BRANCH, RunRole
-from ringi.domain.session import SessionView
+from ringi.domain.session import PLAYBOOK, SessionView
 from ringi.errors import BadInstruction, NoTaskModel
 from ringi.planning.compile import RunNames, compile_run_plan
 from ringi.planning.operations import LONGEST_INSTRUCTION, unfit
 from ringi.planning.prompts import language_of
 from ringi.planning.run_parts import Planned
-from ringi.usecases.budget import PLAYBOOK
 from ringi.usecases.requests import next_id
 from ringi.usecases.run_start import add_run, planner_of
 from ringi.usecases.settings import RoleSettings

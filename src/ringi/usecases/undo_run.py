@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from ringi.approvals.who import actor_at, refuse_agent
 from ringi.domain.events import EventKind
 from ringi.domain.plan import PlanStatus, undone_at
-from ringi.domain.run import OVER
+from ringi.domain.run import OVER, Run
 from ringi.ports import NewEvent
 from ringi.usecases.run import cancel_run
 from ringi.usecases.workspace import OpenWorkspace
@@ -31,13 +31,29 @@ def undo_run(workspace: OpenWorkspace, run_id: str) -> Undone:
         )
     tip = branch.tip() if branch.is_made else branch.of.tip
     delete_branch(workspace.places.root, branch.of._replace(tip=tip))
-    if run.phase not in OVER:
-        run = cancel_run(workspace, run_id)
+    run = _cancelled(workspace, run)
     branch.remove()
+    _mark(workspace, run)
+    return Undone(run.work_branch)
+
+
+def mark_undone(workspace: OpenWorkspace, run_id: str) -> bool:
+    """In place, once its plans are undone; False if one of them still stands."""
+    run = workspace.sessions.run(run_id)
+    if any(_stands(workspace, step.plan_id) for step in run.steps):
+        return False
+    _mark(workspace, _cancelled(workspace, run))
+    return True
+
+
+def _cancelled(workspace: OpenWorkspace, run: Run) -> Run:
+    return run if run.phase in OVER else cancel_run(workspace, run.run_id)
+
+
+def _mark(workspace: OpenWorkspace, run: Run) -> None:
     event = NewEvent(EventKind.RUN_UNDONE, actor_at(workspace.person), run.work_branch)
     with workspace.sessions.transaction() as transaction:
         transaction.save_run(replace(run, undone=True), event)
-    return Undone(run.work_branch)
 
 
 def _stands(workspace: OpenWorkspace, plan_id: str) -> bool:

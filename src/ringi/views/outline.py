@@ -17,6 +17,7 @@ from ringi.domain.planning import (
     UnclearGoal,
 )
 from ringi.domain.run_plan import RunPlan
+from ringi.domain.session import PLAYBOOK
 from ringi.text import Text
 from ringi.views.lines import EMPTY, Line, Style, line, prose, step
 from ringi.views.run_plan import step_lines
@@ -172,7 +173,8 @@ def _finding(found: Finding) -> Line:
 
 
 def _spent(found: Outline) -> Iterator[Line]:
-    if not any(usage.input_tokens or usage.output_tokens or usage.reused for usage in found.usage.values()):
+    # A command may report no tokens: that does not mean that nobody was asked.
+    if found.model in {"", PLAYBOOK}:
         yield line(Text("Planned without a model: no tokens were used."), Style.FAINT)
         return
     yield line(Text("{model}, calls: {count}", model=found.model, count=found.calls), Style.FAINT)
@@ -184,6 +186,9 @@ def _spent(found: Outline) -> Iterator[Line]:
             output=f"{usage.output_tokens:,}",
             seconds=f"{usage.duration_sec:.1f}",
         )
+        if not (usage.input_tokens or usage.output_tokens):
+            words = Text("{phase}: {seconds} s, tokens not reported",
+                         phase=phase, seconds=f"{usage.duration_sec:.1f}")  # fmt: skip
         if usage.reused:
             words = Text("{phase}: {reused}", phase=phase, reused=reused(usage))
         yield line(words, Style.FAINT, indent=2)

@@ -101,10 +101,12 @@ def step_lines(
 
 
 def _step(run: Run, state: StepState, title: str, plan: str) -> Line:
-    spans = [Span(title or state.step_id, _STYLES.get(state.status, Style.STRONG))]
+    over = run.phase is RunPhase.CANCELLED and state.status is StepStatus.PROPOSED
+    shown = StepStatus.WAITING if over else state.status
+    spans = [Span(title or state.step_id, _STYLES.get(shown, Style.STRONG))]
     for text in (*([plan] if plan else ()), *step_facts(state, status_of(run, state))):
         spans += [Span(" · ", Style.FAINT), Span(text)]
-    return Line(tuple(spans), indent=2, mark=f"{MARKS[state.status]} {state.step_id}  ", folds=True)
+    return Line(tuple(spans), indent=2, mark=f"{MARKS[shown]} {state.step_id}  ", folds=True)
 
 
 def step_facts(state: StepState, status: Text) -> Iterator[Text]:

@@ -45,7 +45,7 @@ def process_parts(
         settings=process_settings(loaded),
         planning=workspace.settings.planning,
         tools=tools,
-        outside=lambda run_id, who: PlannedCalls(services, run_id, who),
+        outside=lambda run_id, who, language: PlannedCalls(services, run_id, who, language),
         telemetry=services.telemetry,
     )
 

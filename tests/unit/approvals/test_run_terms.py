@@ -9,7 +9,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.api import Workspace
-from ringi.approvals.run_terms import requester_of_run, uncovered, unfit_terms
+from ringi.approvals.run_terms import uncovered, unfit_terms
 from ringi.domain.approval import Act, ApprovalSubject, CommitSubject
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.grant import GrantScope, RunTerms, counted
@@ -17,7 +17,7 @@ from ringi.domain.plan import CHANGING, Plan, PlanDocument, PlannedChecks, PlanS
 from ringi.domain.risk import Risk
 from ringi.domain.run import Attempt, Finding, RoleHow, Run, Severity, Spent, StepState, StepStatus
 from ringi.domain.run_plan import RunPlan, RunRole
-from ringi.domain.subject import StepOf
+from ringi.domain.subject import StepOf, requester_of_run
 from ringi.plans.propose import set_specs
 from ringi.ports import NewEvent
 from tests.fakes.signing import MadeUpKeys

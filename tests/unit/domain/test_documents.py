@@ -78,7 +78,7 @@ FIELDS: dict[type[Document], str] = {
     plan.ExecutionLink: "id kind finished_at overall_success",
     plan.PlanDocument: "schema_version plan state approval result specs_sha256 change step",
     plan.PlanRef: "id number title status version proposer created_at updated_at files"
-    " added removed risk undone superseded step",
+    " added removed risk undone superseded step called_by",
     plan.PlanIndex: "schema_version recent count page_size pages",
     plan.PlanPage: "schema_version page plans",
     plan.ValidationReport: "ok issues normalized",

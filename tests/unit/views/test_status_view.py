@@ -34,8 +34,9 @@ def test_enough_of_an_id_is_what_is_looked_for() -> None:
     assert connection._SHORTEST_NAME == LEAST
     for name in ("abcd", "planning-abcd", "x" * 50):
         require_long(name)
-    for name in ("", "abc", "planning-", "PLANNING-abc", "\x1b[2"):
-        with pytest.raises(click.UsageError, match="too short") as refused:
+    for name in ("", " ", "abc", "planning-", "PLANNING-abc", "\x1b[2"):
+        why = "too short" if name.strip() else "is empty"
+        with pytest.raises(click.UsageError, match=f"{why}.*ringi status") as refused:
             require_long(name)
         assert "\x1b" not in refused.value.message
 

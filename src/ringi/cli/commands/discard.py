@@ -27,4 +27,4 @@ def discard(app: App, plan: str, reason: str) -> None:
     if app.ui.as_json:
         app.ui.document(ref)
         return
-    tell_discarded(app, ref.name)
+    tell_discarded(app, ref.id, ref.name)

@@ -4,6 +4,7 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.plan_names import PLAN
+from ringi.cli.plan_output import tell_caller
 from ringi.domain.subject import elsewhere
 from ringi.errors import CommitFailed, NoCurrentPlan, Refused, UnknownCommand
 from ringi.text import Text
@@ -24,12 +25,15 @@ def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None
         if not isinstance(error, UnknownCommand):  # its hint says the next command
             app.ui.line(Text("The rest can be executed again under the same approval:"), indent=2)
             app.ui.next_step(f"ringi execute {name}")
+            tell_caller(app, plan_id)
         app.fail(error)
     if document.step and elsewhere(document.step):
         told = Text("✓ {step} is committed on the run's branch", step=document.step.step_id)
         app.ui.line(told, style="green")
         return
     app.ui.show([end_line(result, specs, name)])
+    if tell_caller(app, plan_id):
+        return
     if not files_written(result, specs):
         app.ui.next_step(f"ringi show {name}")
         return

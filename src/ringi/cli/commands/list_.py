@@ -51,11 +51,11 @@ def list_(app: App, limit: int, everything: bool, statuses: tuple[str, ...]) -> 
 
 
 def show_table(app: App, refs: Sequence[PlanRef]) -> None:
-    """The steps of a run are below its title, in their order, where the newest of them is."""
+    """The steps and calls of a run are below its title, in their order, where the newest of them is."""
     order: dict[str, list[PlanRef]] = {}
     for ref in refs:
-        order.setdefault(ref.step.run_id if ref.step else ref.id, []).insert(0, ref)
-    runs = _titles(app, [name for name, group in order.items() if group[0].step])
+        order.setdefault(_run_of(ref) or ref.id, []).insert(0, ref)
+    runs = _titles(app, [name for name, group in order.items() if _run_of(group[0])])
     rows: list[list[str]] = []
     styles: list[str] = []
     above: dict[int, Text] = {}
@@ -70,9 +70,13 @@ def show_table(app: App, refs: Sequence[PlanRef]) -> None:
     app.ui.table(rows, styles, above, columns=columns)
 
 
+def _run_of(ref: PlanRef) -> str:
+    return ref.step.run_id if ref.step else ref.called_by or ""
+
+
 def _row(ref: PlanRef) -> list[str]:
     return [
-        f"  {ref.name}" if ref.step else ref.name,
+        f"  {ref.name}" if _run_of(ref) else ref.name,
         translated(words.status(ref)),
         translated(words.size(ref.files, ref.added, ref.removed)),
         translated(words.RISK[ref.risk]),

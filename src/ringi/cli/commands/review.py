@@ -30,8 +30,9 @@ from ringi.usecases.agent_copies import remove_settled
 from ringi.usecases.plan_prompter import PlanPrompter, StartChecks
 from ringi.usecases.plan_review import PlanReview
 from ringi.usecases.review import ReviewEnd
-from ringi.usecases.reviewed_plan import ReviewedPlan
+from ringi.usecases.reviewed_plan import ReviewedPlan, is_dormant
 from ringi.views.review import told
+from ringi.views.words import STATUS
 from ringi.workspace.copy_run import remove_kept
 
 _LEAST: Final = (20, 5)
@@ -94,7 +95,7 @@ def decide(
     if ref.status is PlanStatus.DISCARDED:
         if app.ui.as_json:
             app.ui.document(ref)
-        tell_discarded(app, ref.name)
+        tell_discarded(app, ref.id, ref.name)
         return
     if ref.status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
         raise Busy(holder=Text("{plan} is being carried out", plan=ref.name))
@@ -247,7 +248,7 @@ def _finish(app: App, looked: ReviewedPlan, ended: ReviewEnd) -> None:
         tell_sent_back(app, looked.plan_id, name)
         raise click.exceptions.Exit(EXIT_DECLINED)
     elif ended is ReviewEnd.DISCARDED:
-        tell_discarded(app, name)
+        tell_discarded(app, looked.plan_id, name)
         remove_settled(app.workspace)
         raise click.exceptions.Exit(EXIT_DECLINED)
     elif ended is ReviewEnd.ELSEWHERE:
@@ -257,8 +258,22 @@ def _finish(app: App, looked: ReviewedPlan, ended: ReviewEnd) -> None:
     elif ended is ReviewEnd.INTERRUPTED:
         raise Interrupted
     elif looked.status is not PlanStatus.COMPLETED:
-        app.ui.line(Text("Nothing was decided; {plan} still waits.", plan=name))
+        _tell_undecided(app, looked)
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
+
+
+def _tell_undecided(app: App, looked: ReviewedPlan) -> None:
+    """A plan that is not open does not wait, so it is said how it can go on."""
+    if not is_dormant(looked):
+        app.ui.line(Text("Nothing was decided; {plan} still waits.", plan=looked.name))
+        return
+    app.ui.line(Text("Nothing was decided; {plan} stays as it is: {status}.",
+                     plan=looked.name, status=STATUS[looked.status]))  # fmt: skip
+    if looked.status is PlanStatus.ABORTED:
+        unknown = app.workspace.plan.cut_off(looked.plan_id)
+        app.ui.next_step(f"ringi {'recover' if unknown else 'execute'} {looked.name}")
+    else:
+        app.ui.next_step(f"ringi show {looked.name}")
 
 
 def _tell_proposer(app: App, looked: ReviewedPlan) -> None:

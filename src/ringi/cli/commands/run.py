@@ -1,24 +1,21 @@
 """`ringi run`: from a request to commits with evidence."""
 
 from gettext import gettext as _
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from ringi.cli.app import App
 from ringi.cli.arguments import read_named, require_long
-from ringi.cli.commands.cache import no_cache
-from ringi.cli.commands.run_driver import RunDriver
+from ringi.cli.commands.run_options import carried_out, run_options
 from ringi.cli.plan_names import RUN
 from ringi.cli.planning.entry import Then, planned, started
 from ringi.cli.ui import translated
-from ringi.domain.run import Review, Run
+from ringi.domain.run import Run
 from ringi.errors import NotFound
 from ringi.text import Text
 from ringi.usecases.replan import replan
 from ringi.usecases.requests import new_request
-from ringi.usecases.run import RunOptions
 from ringi.usecases.run_start import planner_of, start_from_file, start_from_request, start_from_session
 
 _SOURCES: Final = ("request", "plan", "session", "again", "new_request")
@@ -38,20 +35,9 @@ _SOURCES: Final = ("request", "plan", "session", "again", "new_request")
     default=None,
     help="Write an empty request to fill in.",
 )
-@click.option("--review", type=click.Choice([*map(str, Review)]), help="Ask after each step, or at the end.")
 @click.option("--in-place", is_flag=True, help="Switch your own checkout to the work branch.")
-@click.option("--max-steps", type=click.IntRange(1, 99), metavar="N", help="Pause after so many steps.")
 @click.option("--with", "command", metavar="CMD", default="", help="Who implements it.")
-@click.option(
-    "--sign", metavar="KEY", type=click.Path(path_type=Path), help="Approve the plan with this SSH key."
-)
-@click.option(
-    "--unattended",
-    metavar="KEY",
-    type=click.Path(path_type=Path),
-    help="Ask nothing: sign for its steps with this SSH key.",
-)
-@no_cache
+@run_options
 @click.pass_context
 def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
     """Carry out a request: a plan to approve, small tested steps, a commit for each, a report.
@@ -74,16 +60,7 @@ def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
         if app.ui.as_json:
             app.ui.document({"request": str(path)})
         return
-    options = RunOptions(
-        review=Review(given["review"]) if given["review"] else None,
-        in_place=given["in_place"],
-        max_steps=given["max_steps"] or 0,
-        role=given["command"],
-    )
-
-    def then(run_id: str) -> int:
-        return RunDriver(ctx, run_id, options, given["sign"], given["unattended"]).go()
-
+    then = carried_out(ctx, given, in_place=given["in_place"], role=given["command"])
     raise click.exceptions.Exit(_begun(app, words, given, then))
 
 

@@ -25,7 +25,7 @@ from ringi.plans.commit_revert import standing
 from ringi.plans.undo import Undoable
 from ringi.text import Text, stored
 from ringi.usecases.prompter import typed_yes
-from ringi.usecases.undo_run import undo_run
+from ringi.usecases.undo_run import mark_undone, undo_run
 from ringi.views import words
 from ringi.views.result import commit_lines, result_lines, said, short_id
 
@@ -100,6 +100,12 @@ def _undo_run(ctx: click.Context, app: App, run_id: str, sign: Path | None) -> N
         undone = undo_run(app.workspace, run_id)
     for plan_id in undone.to_undo:
         ctx.invoke(undo, plan=app.workspace.plan_name(plan_id), commit=True, sign=sign)
+    if run.in_place:
+        app.turn_to(None)
+        with lock_of(app.places.state, run_id)("undo"):
+            undone_now = mark_undone(app.workspace, run_id)
+        if undone_now:
+            app.ui.line(Text("✓ Run {run} is undone", run=run_id), style="green")
     if app.ui.as_json and undone.branch:
         app.ui.document({"run": run_id, "branch": undone.branch})
     if undone.branch:

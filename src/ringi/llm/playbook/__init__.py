@@ -7,7 +7,7 @@ import msgspec
 from ringi.domain.base import Document, prepared
 from ringi.domain.planning import PlanningBrief
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
-from ringi.domain.session import Brief, Purpose, TokenUsage
+from ringi.domain.session import PLAYBOOK, Brief, Purpose, TokenUsage
 from ringi.llm.playbook import outline
 from ringi.llm.playbook.questions import decisions, questions, revision
 from ringi.llm.playbook.summary import summary
@@ -45,7 +45,7 @@ _NOTHING: Final = {
 class Playbook:
     """Plans without a model: the same brief always gives the same bytes."""
 
-    name: Final = "playbook"
+    name: Final = PLAYBOOK
     sees_project: Final = True
 
     def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:

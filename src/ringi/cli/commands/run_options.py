@@ -1,0 +1,43 @@
+"""The options of every command that begins a run, and how it is carried out with them."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from ringi.cli.commands.cache import no_cache
+from ringi.cli.commands.run_driver import RunDriver
+from ringi.cli.planning.entry import Then
+from ringi.domain.run import Review
+from ringi.usecases.run import RunOptions
+
+_KEY: Final = click.Path(path_type=Path)
+_OPTIONS: Final = (
+    click.option(
+        "--review", type=click.Choice([*map(str, Review)]), help="Ask after each step, or at the end."
+    ),
+    click.option("--max-steps", type=click.IntRange(1, 99), metavar="N", help="Pause after so many steps."),
+    click.option("--sign", metavar="KEY", type=_KEY, help="Approve the plan with this SSH key."),
+    click.option(
+        "--unattended", metavar="KEY", type=_KEY, help="Ask nothing: sign for its steps with this SSH key."
+    ),
+    no_cache,
+)
+
+
+def run_options(command: Any) -> Any:
+    # As decorators do: the last one is applied first.
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def carried_out(ctx: click.Context, given: dict[str, Any], *, in_place: bool = False, role: str = "") -> Then:
+    """Carries out a run as its options say, once its plan is there."""
+    review = Review(given["review"]) if given["review"] else None
+    options = RunOptions(review=review, in_place=in_place, max_steps=given["max_steps"] or 0, role=role)
+
+    def then(run_id: str) -> int:
+        return RunDriver(ctx, run_id, options, given["sign"], given["unattended"]).go()
+
+    return then
