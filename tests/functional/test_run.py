@@ -664,6 +664,27 @@ def test_steps_that_were_built_on_one_that_is_sent_back_can_be_approved(root: Pa
     assert desk.commits() == ["Step 1", "Step 2"]
 
 
+def test_a_later_step_that_was_sent_back_too_is_made_anew_with_the_words_about_it(root: Path):
+    desk = RunDesk(root, implementer=BOTH)
+    desk.start(TWO)
+    plans = [step.plan_id for step in desk.go().steps]
+    with desk.open() as workspace:
+        there = workspace.of_plan(plans[1])
+        there.plan.comment(plans[1], "README.md", 1, "A longer title")
+        for plan_id, words in zip(plans, ("first words", "second words"), strict=True):
+            workspace.of_plan(plan_id).plan.reject(plan_id, words)
+    run = desk.go()
+    assert [step.status for step in run.steps] == [StepStatus.PROPOSED] * 2
+    told = [
+        next((root / ".agent/runs").rglob(f"{name}-implementer-2.md")).read_text() for name in ("S01", "S02")
+    ]
+    assert "> first words" in told[0]
+    assert "second words" not in told[0]
+    assert "> second words" in told[1]
+    assert "README.md:1: A longer title" in told[1]
+    assert "It is not in this folder: make it anew" in told[1]
+
+
 def test_somebody_else_has_a_branch_of_that_name_meanwhile(root: Path):
     desk = RunDesk(root, implementer=FIX)
     desk.start(a_plan(a_step(1)))

@@ -120,7 +120,9 @@ class Bench(Protocol):
     def merge(self, run: Run, state: StepState) -> Merged:
         """Brings the plan up to date with the branch, and the copy to the result."""
 
-    def throw_away(self, plan_id: str) -> None: ...
+    def throw_away(self, state: StepState) -> str:
+        """Its plan; returns what a person said when they sent it back, empty if nobody did."""
+
     def publish(self, run: Run) -> Stop | None:
         """Brings the branch into the person's repository."""
 

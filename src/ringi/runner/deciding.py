@@ -85,13 +85,15 @@ def _committed(carrier: Carrier, index: int, decision: Decision) -> None:
 
 
 def _declined(carrier: Carrier, index: int, decision: Decision) -> None:
-    """The role works on with the person's words; what was built on it is made anew."""
+    """The role works on with the person's words; what was built on it is made anew, with theirs."""
     run, step, state = carrier.at(index)
-    for later in run.steps[index + 1 :]:
-        if later.status is not _S.WAITING and later.plan_id:
-            carrier.bench.throw_away(later.plan_id)
+    mask = carrier.services.mask
+    made = [(at, one) for at, one in enumerate(run.steps) if at > index and one.status is not _S.WAITING]
+    said = {at: mask(carrier.bench.throw_away(later)) for at, later in made}
     anew = machine.anew_from(run, index + 1)
-    words = carrier.services.mask(decision.words)
+    for at, about in said.items():
+        anew = with_step(anew, at, feedback=about)
+    words = mask(decision.words)
     again = with_step(anew, index, status=_S.WORKING, cycle=0, feedback=words, tree=state.tree)
     carrier.save(again, f"{step.step_id}: sent back", _E.RUN_RESUMED)
 

@@ -167,8 +167,7 @@ def _anew(bench: Bench, run: Run, index: int) -> Run:
     except CopyFailed:
         lost, index = True, run.current_step_index
     for step in run.steps[index:]:
-        if step.plan_id:
-            bench.throw_away(step.plan_id)
+        bench.throw_away(step)
     run = machine.anew_from(run, index)
     if not lost:
         return run
@@ -190,8 +189,8 @@ def _with_feedback(workspace: OpenWorkspace, bench: Bench, run: Run, index: int)
         return run
     mask = workspace.services.mask
     for step in run.steps[index + 1 :]:
-        if step.plan_id and step.status is not StepStatus.WAITING:
-            bench.throw_away(step.plan_id)
+        if step.status is not StepStatus.WAITING:
+            bench.throw_away(step)
     return made_again(told(run, index, [replace(one, text=mask(one.text)) for one in said]), index)
 
 
@@ -219,8 +218,8 @@ def cancel_run(workspace: OpenWorkspace, run_id: str) -> Run:
     require_open(run)
     bench = RunBench(workspace, dict(workspace.environment), agent_sandbox(workspace))
     for step in run.steps:
-        if step.plan_id and step.status is not StepStatus.DONE:
-            bench.throw_away(step.plan_id)
+        if step.status is not StepStatus.DONE:
+            bench.throw_away(step)
     ended = replace(machine.in_phase(run, RunPhase.CANCELLED), stop=None, stopped_in=None)
     bench.tidy(ended)
     _save(workspace, stored, ended, EventKind.RUN_CANCELLED, "")

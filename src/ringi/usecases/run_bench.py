@@ -45,7 +45,7 @@ from ringi.usecases.requests import FOLDER, SUFFIX
 from ringi.usecases.run_start import require_no_main_branch
 from ringi.usecases.step_plan import StepEnd, StepPlan, propose_step, step_end
 from ringi.usecases.workspace import OpenWorkspace
-from ringi.views.message import message_of
+from ringi.views.message import message_anew, message_of
 from ringi.workspace.commands import Invocation
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.copy_run import RUN, CopyRun, lay_over
@@ -199,10 +199,8 @@ class RunBench:
         there, waits, why = self._workspace.on_branch(run.run_id), Text(""), ""
         for _ in range(2):  # once more if an approval has ended
             if there.plan.get_state(state.plan_id).status in _UNDECIDED:
-                answer = there.plan.answer(state.plan_id)
-                told = state.attempts[-1].ended_at if state.attempts else ""
-                if any(one.is_rejection and one.timestamp > told for one in answer.feedback):
-                    return Decision(Decided.DECLINED, words=message_of(answer, (), since=told))
+                if words := _sent_back(there, state):
+                    return Decision(Decided.DECLINED, words=words)
                 waits = _ask_standing(there, state.plan_id)
             if there.plan.get_state(state.plan_id).status not in _APPROVED:
                 break
@@ -247,10 +245,16 @@ class RunBench:
         lay_over(Tree(OsFileSystem(), copy.tree), files_after(services, stored))
         return Merged(base, copy.shadow.capture().tree, stored.document.plan.version)
 
-    def throw_away(self, plan_id: str) -> None:
+    def throw_away(self, state: StepState) -> str:
+        if not state.plan_id:
+            return ""
         with suppress(NotFound):
-            if self._workspace.plan.get_state(plan_id).status not in ENDED:
-                self._workspace.of_plan(plan_id).plan.discard(plan_id, own=True)
+            there = self._workspace.of_plan(state.plan_id)
+            if there.plan.get_state(state.plan_id).status not in ENDED:
+                there.plan.discard(state.plan_id, own=True)
+            # Also if it was thrown away before a crash.
+            return _sent_back(there, state, anew=True)
+        return ""
 
     # ------------------------------------------------------------------ the end
 
@@ -287,6 +291,16 @@ def _ended(
         return Decision(Decided.TESTS_FAILED, words=words, evidence=evidence)
     what = Decided.REWRITTEN if end.rewritten else Decided.NOT_COMMITTED
     return Decision(what, words=str(end.failed or ""))
+
+
+def _sent_back(there: OpenWorkspace, state: StepState, *, anew: bool = False) -> str:
+    """What the person said since whoever made it was last told; empty if they did not decline it."""
+    answer = there.plan.answer(state.plan_id)
+    told = state.attempts[-1].ended_at if state.attempts else ""
+    declined = any(one.is_rejection and one.timestamp > told for one in answer.feedback)
+    if not declined:
+        return ""
+    return message_anew(answer, since=told) if anew else message_of(answer, (), since=told)
 
 
 def _ask_standing(there: OpenWorkspace, plan_id: str) -> Text:

@@ -64,6 +64,14 @@ def message_of(
     return "\n\n".join(parts) + "\n"
 
 
+def message_anew(answer: PlanAnswer, *, since: str = "") -> str:
+    """For whoever makes the same change from the beginning: what the person said about it before."""
+    feedback = [one for one in answer.feedback if one.timestamp > since]
+    comments = [one for one in answer.comments if one.timestamp > since]
+    first = "A person declined what was made of this step before. It is not in this folder: make it anew."
+    return "\n\n".join([first, *_said(feedback), *_comments(comments)]) + "\n"
+
+
 def _decision(answer: PlanAnswer, feedback: Sequence[Feedback]) -> str:
     """About the agent's last version; it was already told the outcome of earlier ones."""
     if answer.status is PlanStatus.APPROVED:
