@@ -414,6 +414,8 @@ class ApprovalPending(CamelDocument, frozen=True, tag="approval", tag_field="kin
     """How many rejections are left; the last one cancels the session."""
     run_plan: RunPlan | UnsetType = UNSET
     """How it would be carried out."""
+    forge: ForgeTerms | UnsetType = UNSET
+    """What it would do on a forge."""
 
 
 class WorkPending(CamelDocument, frozen=True, tag="work", tag_field="kind"):

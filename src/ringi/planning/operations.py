@@ -96,7 +96,10 @@ def _due(state: State) -> Pending:
             if not session.design_summary:
                 return WorkPending(Purpose.REVIEW)
             left = max(0, MOST_REJECTS - session.reject_count)
-            return ApprovalPending(session.design_summary, left, state.facts.run_plan or UNSET)
+            facts = state.facts
+            return ApprovalPending(
+                session.design_summary, left, facts.run_plan or UNSET, facts.forge or UNSET
+            )
         case SessionStatus.FAILED:
             return FailedPending(session.error_message or "")
         case SessionStatus.APPROVED:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ringi.approvals.proof import compose
 from ringi.domain.approval import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.domain.events import Actor, EventKind
+from ringi.domain.forge import ForgeTerms
 from ringi.domain.prompt import Brought, ModelProgress, NewSummary, OnProgress
 from ringi.domain.run import Run
 from ringi.domain.run_plan import RunPlan
@@ -130,8 +131,10 @@ class _Sessions:
             return False
         return True
 
-    def _save(self, stored: StoredSession, state: State, kind: EventKind, actor: Actor) -> SessionView:
-        return _view(save(self._services, stored, state, NewEvent(kind, actor)))
+    def _save(
+        self, stored: StoredSession, state: State, kind: EventKind, actor: Actor, reason: str = ""
+    ) -> SessionView:
+        return _view(save(self._services, stored, state, NewEvent(kind, actor, writable(reason))))
 
 
 class PlanningTool(_Sessions):
@@ -144,16 +147,22 @@ class PlanningTool(_Sessions):
         replaces: str = "",
         agent_brings: bool = False,
         by_model: bool = False,
+        created_by: str = "",
+        forge: ForgeTerms | None = None,
     ) -> SessionView:
         """A new session, saved; the model is next, or an agent in its place: `bring`.
 
-        It may begin with a request, or plan a run anew, which stays its creator's.
+        It may begin with a request, or plan a run anew, which stays its creator's. `created_by`: who asked
+        for it, if not the user here. `forge`: what its run does there.
         Raises NotPermitted, BadInstruction, UnknownModel, NoModelKey, NoExtra.
         """
         services = self._services
         state = self._begun(instruction).knowing(request=request, replaces=replaces, by_model=by_model)
-        if replaces and (creator := services.store.run(replaces).created_by):
-            state = state.knowing(created_by=creator)
+        state = state.knowing(forge=forge)
+        if replaces:
+            created_by = services.store.run(replaces).created_by
+        if created_by:
+            state = state.knowing(created_by=created_by)
         services.permits.require_allowed(state.facts.created_by, services.person.user())
         if agent_brings:
             state = with_context(services, state).knowing(agent_brings=True)
@@ -196,9 +205,17 @@ class PlanningTool(_Sessions):
         return _view(work(self._services, stored, on_progress))
 
     def answer(
-        self, session_id: str, text: str, *, question_id: str = "", actor: Actor = Actor.USER
+        self,
+        session_id: str,
+        text: str,
+        *,
+        question_id: str = "",
+        actor: Actor = Actor.USER,
+        source: str = "",
     ) -> SessionView:
         """Answers the current question; a number or the words of an option choose that option.
+
+        `source`: where it was given, if not here.
 
         With `question_id`, raises NotAsked if another question is current. Raises BadAnswer if the answer is
         empty, too long, or a number without an option; SessionOver. The model may be next: `go_on`.
@@ -208,14 +225,16 @@ class PlanningTool(_Sessions):
         session = stored.session
         text = _numbered(session.questions[session.current_question_index], text, short(session.session_id))
         state = operations.answered(state_of(stored), text, self._services.clock.now())
-        return self._save(stored, state, EventKind.SESSION_ANSWERED, actor)
+        return self._save(stored, state, EventKind.SESSION_ANSWERED, actor, source)
 
-    def skip(self, session_id: str, *, question_id: str = "", actor: Actor = Actor.USER) -> SessionView:
+    def skip(
+        self, session_id: str, *, question_id: str = "", actor: Actor = Actor.USER, source: str = ""
+    ) -> SessionView:
         """Leaves the question without an answer; it is not asked again."""
         stored = _permitted(self._services, self.get(session_id))
         _require(stored, QuestionPending, question_id or Text("a skip"), question_id)
         state = operations.skipped(state_of(stored), self._services.clock.now())
-        return self._save(stored, state, EventKind.SESSION_ANSWERED, actor)
+        return self._save(stored, state, EventKind.SESSION_ANSWERED, actor, source)
 
     def back(self, session_id: str, *, actor: Actor = Actor.USER) -> SessionView:
         """Goes back to the previous question or decision; its answer stays until it is replaced.
@@ -234,6 +253,7 @@ class PlanningTool(_Sessions):
         *,
         decision_id: str = "",
         actor: Actor = Actor.USER,
+        source: str = "",
     ) -> SessionView:
         """Chooses an option by its id, number, letter or name. Raises BadAnswer, NotAsked.
 
@@ -244,7 +264,7 @@ class PlanningTool(_Sessions):
             rationale = f"{CHOSEN_BY_AGENT}: {rationale}" if rationale.strip() else CHOSEN_BY_AGENT
         _require(stored, DecisionPending, decision_id or Text("a decision"), decision_id)
         state = operations.decided(state_of(stored), option, rationale, self._services.clock.now())
-        return self._save(stored, state, EventKind.SESSION_DECIDED, actor)
+        return self._save(stored, state, EventKind.SESSION_DECIDED, actor, source)
 
     def request(self, session_id: str) -> ApprovalRequest:
         """What a person is asked to approve now: the instruction for the run."""

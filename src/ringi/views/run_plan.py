@@ -4,14 +4,16 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import UNSET
 
+from ringi.domain.forge import ForgeTerms
 from ringi.domain.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunStep
 from ringi.runner.gates import planned_commands
 from ringi.text import Text
+from ringi.views.forge import terms_lines
 from ringi.views.lines import EMPTY, Line, Style, line, prose
 
 
-def plan_lines(plan: RunPlan, told: str = "") -> Iterator[Line]:
-    """Criteria that `told` says already are not repeated."""
+def plan_lines(plan: RunPlan, told: str = "", forge: ForgeTerms | None = None) -> Iterator[Line]:
+    """Criteria that `told` says already are not repeated. `forge`: what it does there."""
     yield EMPTY
     yield line(Text("How it would be done"), Style.STRONG)
     yield from step_lines(plan)
@@ -25,6 +27,8 @@ def plan_lines(plan: RunPlan, told: str = "") -> Iterator[Line]:
     if added:
         yield prose(Text("It is also done only if:") if told else Text("It is done if:"), indent=2)
     yield from (prose(_criterion(one), indent=2, mark="- ") for one in added)
+    if forge is not None:
+        yield from terms_lines(forge, plan)
 
 
 def step_lines(plan: RunPlan) -> Iterator[Line]:

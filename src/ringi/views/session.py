@@ -112,7 +112,7 @@ def _asked_lines(asked: ApprovalPending) -> Iterator[Line]:
     yield line(Text("What would be done"), Style.STRONG)
     yield from markdown(asked.summary)
     if asked.run_plan:
-        yield from plan_lines(asked.run_plan, told=asked.summary)
+        yield from plan_lines(asked.run_plan, told=asked.summary, forge=asked.forge or None)
 
 
 def _position_lines(pending: Pending) -> Iterator[Line]:

@@ -228,7 +228,7 @@ FIELDS: dict[type[Document], str] = {
     session.LogEntry: "phase text",
     session.QuestionPending: "question number of",
     session.DecisionPending: "decision number of",
-    session.ApprovalPending: "summary rejectsLeft runPlan",
+    session.ApprovalPending: "summary rejectsLeft runPlan forge",
     session.WorkPending: "purpose",
     session.AgentPending: "purpose questions decisions feedback rejected",
     session.FailedPending: "error",

@@ -165,7 +165,7 @@ class RunDriver:
         if self._key is None:
             self._app.workspace.signers.require_typing(found.signing)
         self._ui.line(title_of(found.run.instruction), style="bold")
-        self._ui.show(plan_lines(found.plan))
+        self._ui.show(plan_lines(found.plan, forge=found.run.forge))
         proof: Proof | None
         if self._key is not None:
             proof = signed(self._app, self._key, found.statement(self._app.workspace.person.user()))

@@ -1,0 +1,1 @@
+"""Issues, pull and merge requests: where requests come from and results go to."""

@@ -1,0 +1,251 @@
+"""The one comment on an issue or change that says how far a request is, and what a person can do now.
+
+A function for each state gives its text and whether a person is needed. It is in the language of the request.
+How questions are answered there is in `answers`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ringi.domain.run import OVER, STOPPED, Run, RunPhase, StepState, StepStatus, StopCode
+from ringi.domain.session import (
+    ApprovalPending,
+    ApprovedSession,
+    CancelledSession,
+    DecisionPending,
+    DecisionPoint,
+    FailedPending,
+    Question,
+    QuestionPending,
+    short,
+)
+from ringi.planning.operations import pending, state_of
+from ringi.planning.prompts import language_of
+from ringi.runner.report import criteria, status_of
+from ringi.text import COMMIT_SHOWN, Text, in_language, stored
+from ringi.usecases.forge.words import as_block, in_line, literal
+from ringi.views.forge import change_name
+from ringi.views.lines import Line
+from ringi.views.run import step_facts
+from ringi.views.session import review_lines
+
+if TYPE_CHECKING:
+    from ringi.domain.forge import ForgeTerms
+    from ringi.domain.run_plan import RunPlan
+    from ringi.ports import StoredSession
+    from ringi.ports.forge import CodeHost
+
+Say = Callable[[Text], str]
+DIGEST_SHOWN: Final = 16
+"""Digits of what is approved that a person types; 12 are enough."""
+LONGEST: Final = 60_000
+"""Characters of a comment; GitHub takes a few more."""
+_MARKS: Final = {StepStatus.DONE: "[x]"}
+
+
+class Progress(NamedTuple):
+    body: str
+    person_needed: bool
+
+
+def mark_of(session_id: str, run_id: str) -> str:
+    """What the comment is found again by: a session and its run share it."""
+    return f"session {session_id} progress" if session_id else f"run {run_id} progress"
+
+
+def write(host: "CodeHost", terms: "ForgeTerms", mark: str, progress: Progress) -> None:
+    """The comment and the label, as far as the terms have them. Raises ForgeFailed."""
+    if not terms.item:
+        return
+    if terms.comments:
+        host.items.write(terms.item, mark, progress.body)
+    if terms.label:
+        host.items.label(terms.item, terms.label, on=progress.person_needed)
+
+
+# Of a session.
+
+
+def of_session(stored: "StoredSession", digest: str = "") -> Progress:
+    """`digest` is of what a person would approve now; without it nobody is told how to approve it here."""
+    say, due = in_language(stored.facts.language), pending(state_of(stored))
+    match due:
+        case QuestionPending() | DecisionPending():
+            return asked(stored, say)
+        case ApprovalPending():
+            return planned(stored, due, digest, say)
+        case FailedPending(error=error):
+            why = in_line(error)
+            return _progress(Text("Planning failed"), [why, _resumed(stored, say)], say, person_needed=True)
+        case ApprovedSession(run_id=run_id):
+            words = Text("Its run is {run}.", run=f"`{run_id}`")
+            return _progress(Text("The plan is approved"), [say(words)], say)
+        case CancelledSession():
+            return _progress(Text("Cancelled"), [say(Text("Nothing of it will be done."))], say)
+    return _progress(Text("Being planned"), [say(Text("Questions or a plan follow here."))], say)
+
+
+def asked(stored: "StoredSession", say: Say) -> Progress:
+    """The open questions or decisions, with the number that an answer begins with."""
+    session = stored.session
+    questions = [*enumerate(session.questions, 1)][session.current_question_index :]
+    parts = [_question(number, one) for number, one in questions]
+    example = "1. …"
+    if not parts:
+        open_ = [*enumerate(session.decisions, 1)][session.current_decision_index :]
+        parts = [_decision(number, one, say) for number, one in open_]
+        example = "d1. 2\n…"
+    how = Text(
+        "Answer in a comment that begins with the number, one line for each; options by number or in words. "
+        "A decision's reason goes below its line. {skip} leaves a question open. Only answers of people "
+        "who may write to this project count.",
+        skip="`/ringi skip 1`",
+    )
+    parts += [say(how), f"```text\n{example}\n```", _resumed(stored, say)]
+    return _progress(Text("Questions before this can be planned"), parts, say, person_needed=True)
+
+
+def _question(number: int, asked: Question) -> str:
+    why = [f"_{in_line(asked.context)}_"] if asked.context else []
+    return _item(f"{number}.", asked.question, why, asked.options or ())
+
+
+def _decision(number: int, asked: DecisionPoint, say: Say) -> str:
+    rows = [_option(at, one.name, one.description, recommended=bool(one.recommendation), say=say) for at, one
+            in enumerate(asked.options, 1)]  # fmt: skip
+    return "\n".join([f"**d{number}.** {in_line(asked.topic)}", "", *rows])
+
+
+def _item(label: str, words: str, more: Iterable[str], options: Iterable[str]) -> str:
+    rows = [f"  - **{at}** {in_line(one)}" for at, one in enumerate(options, 1)]
+    return "\n".join([f"**{label}** {literal(words)}", *more, "", *rows]).rstrip()
+
+
+def _option(at: int, name: str, description: str, *, recommended: bool, say: Say) -> str:
+    more = f" ({say(Text('recommended'))})" if recommended else ""
+    return f"  - **{at}** {in_line(name)}{more}: {in_line(description)}"
+
+
+def planned(stored: "StoredSession", due: ApprovalPending, digest: str, say: Say) -> Progress:
+    """What a person would approve, whole; if that is too long for a comment, it is approved elsewhere."""
+    whole = as_block(plain(review_lines(stored, due), say))
+    parts = [say(Text("This is what would be done. Nothing has been changed yet."))]
+    if len(whole) > LONGEST:
+        parts.append(say(Text("It is too long for a comment: it is read and approved at the terminal.")))
+    else:
+        parts.append(whole)
+    if digest and len(whole) <= LONGEST:
+        command = f"/ringi approve {digest[:DIGEST_SHOWN]}"
+        words = Text("To approve exactly this, a person who may write to this project comments:")
+        parts += [say(words), f"```text\n{command}\n```"]
+    parts.append(_resumed(stored, say))
+    return _progress(Text("A plan waits for approval"), parts, say, person_needed=True)
+
+
+def _resumed(stored: "StoredSession", say: Say) -> str:
+    command = f"`ringi plan --resume {short(stored.session.session_id)}`"
+    return say(Text("At the terminal: {command}", command=command))
+
+
+# Of a run.
+
+
+def of_run(run: Run, plan: "RunPlan | None") -> Progress:
+    say = in_language(language_of(run.instruction))
+    if run.phase is RunPhase.COMPLETED:
+        return done(run, plan, say)
+    if run.phase is RunPhase.CANCELLED:
+        return cancelled(run, plan, say)
+    if run.phase in STOPPED:
+        waits = run.stop is not None and run.stop.reason_code is StopCode.APPROVAL_NEEDED
+        return (
+            offered(run, plan, say) if waits and run.offer and run.offer.number else stopped(run, plan, say)
+        )
+    return working(run, plan, say)
+
+
+def working(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
+    """Nobody is needed."""
+    return _progress(Text("At work"), [*_steps(run, plan, say), *_where(run, say)], say)
+
+
+def stopped(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
+    """It cannot go on without a person; the output of what failed stays on the machine of the run."""
+    parts = []
+    if run.stop:
+        why = in_line(say(stored(run.stop.message)))
+        parts.append(f"**{run.stop.step_id}:** {why}" if run.stop.step_id else why)
+        action = run.stop.next_action
+        known = f"`{action}`" if action.startswith("ringi ") and "`" not in action else in_line(
+            say(stored(action)))  # fmt: skip
+        parts.append(f"→ {known}")
+    return _progress(
+        Text("A person is needed"), [*parts, *_steps(run, plan, say), *_where(run, say)], say,
+        person_needed=True,
+    )  # fmt: skip
+
+
+def offered(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
+    """Its steps are in a pull or merge request and wait for a review."""
+    change = change_name(run.forge.project) if run.forge else Text("pull request")
+    words = Text(
+        "The result is in a {change} and waits for a review. An approving review of its newest commit "
+        "approves it; requested changes are worked in.",
+        change=change,
+    )
+    parts = [say(words), *_where(run, say), *_steps(run, plan, say)]
+    return _progress(Text("Ready for review"), parts, say, person_needed=True)
+
+
+def done(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
+    parts = [*_where(run, say), *_steps(run, plan, say)]
+    if plan is not None:
+        results = criteria(run, plan)
+        met = sum(one.met for one in results)
+        parts.append(say(Text("Acceptance criteria: {met} of {count} met", met=met, count=len(results))))
+    return _progress(Text("Undone") if run.undone else Text("Done"), parts, say)
+
+
+def cancelled(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
+    words = Text("Nothing more of it will be done.")
+    if run.replaced_by:
+        words = Text("It is planned anew as {run}.", run=f"`{run.replaced_by}`")
+    return _progress(Text("Cancelled"), [say(words), *_steps(run, plan, say)], say)
+
+
+def _steps(run: Run, plan: "RunPlan | None", say: Say) -> list[str]:
+    titles = {one.step_id: one.title for one in plan.steps} if plan else {}
+    rows = [_step(run, one, titles.get(one.step_id, ""), say) for one in run.steps]
+    return ["\n".join(rows)] if rows else []
+
+
+def _step(run: Run, state: StepState, title: str, say: Say) -> str:
+    facts = " · ".join(in_line(say(one)) for one in step_facts(state, status_of(run, state)))
+    return f"- {_MARKS.get(state.status, '[ ]')} **{state.step_id}** {in_line(title)} — {facts}"
+
+
+def _where(run: Run, say: Say) -> Iterator[str]:
+    if run.offer and run.offer.url:
+        head = f"`{run.offer.head[:COMMIT_SHOWN]}`"
+        yield say(Text("{url} at commit {commit}", url=run.offer.url, commit=head))
+    if run.phase not in OVER:
+        command = f"`ringi status {run.run_id}`"
+        yield say(Text("At the terminal: {command}", command=command))
+
+
+# Common to all.
+
+
+def _progress(title: Text, parts: Iterable[str], say: Say, *, person_needed: bool = False) -> Progress:
+    body = "\n\n".join([f"### {say(title)}", *filter(None, parts)])
+    return Progress(body if len(body) <= LONGEST * 1.05 else f"{body[:LONGEST]}\n\n…", person_needed)
+
+
+def plain(lines: Iterable[Line], say: Say) -> Iterator[str]:
+    """Lines of a view without styles."""
+    for one in lines:
+        words = (say(span.text) if isinstance(span.text, Text) else span.text for span in one.spans)
+        rows = (one.mark + "".join(words)).split("\n")
+        hanging = " " * (one.indent + len(one.mark))
+        yield " " * one.indent + rows[0]
+        yield from (hanging + row for row in rows[1:])

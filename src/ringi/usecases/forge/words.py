@@ -1,0 +1,116 @@
+"""Words that come from a forge, and words that go to one.
+
+What goes there is written so that it shows exactly these words: a model's text calls nobody, closes nothing,
+and hides nothing from whoever approves it.
+"""
+
+from collections.abc import Iterable, Iterator
+from textwrap import wrap
+from typing import Final, NamedTuple
+
+from ringi.text import lazy_pattern, visible
+
+_COLUMNS: Final = 96
+_TAB: Final = 4
+_KEPT: Final = lazy_pattern(r"`[^`\n]+`|https?://[\w./%?=&~+,:-]+|(?<![\w`])@[\w][\w.-]*|[#!]\d+")
+"""As it is: code and addresses. As code: what a forge would turn into a call or a link."""
+_SIGNS: Final = lazy_pattern(r"([\\`*_{}\[\]<>#|~&!$])")
+_BEGINS: Final = lazy_pattern(r"^(?:([-+=/:])|(\d+)([.)]))")
+_TICKS: Final = lazy_pattern(r"`{3,}")
+_FENCE: Final = lazy_pattern(r" {0,3}(`{3,}|~{3,})")
+_HIDING: Final = lazy_pattern(r"`+|<!--")
+_CLOSES: Final = "-->"
+
+
+# To the forge.
+
+
+def literal(words: str) -> str:
+    """Markdown for exactly these words, in one paragraph; code in backticks stays code."""
+    return "\n".join(map(_literal, _lines(words))).strip()
+
+
+def _literal(line: str) -> str:
+    shown, at, line = "", 0, line.strip()
+    for found in _KEPT.finditer(line):
+        shown += _SIGNS.sub(r"\\\1", line[at : found.start()]) + _kept(found[0])
+        at = found.end()
+    shown += _SIGNS.sub(r"\\\1", line[at:])
+    # No list, no heading, and none of the commands that a forge obeys at the beginning of a line.
+    return _BEGINS.sub(lambda begins: f"\\{begins[1]}" if begins[1] else f"{begins[2]}\\{begins[3]}", shown)
+
+
+def _kept(words: str) -> str:
+    return words if words[0] == "`" or words.startswith("http") else f"`{words}`"
+
+
+def in_line(words: str) -> str:
+    """The same for a title or a name."""
+    return literal(" ".join(words.split()))
+
+
+def as_block(lines: Iterable[str]) -> str:
+    """Text in which nothing is Markdown, with lines that nobody has to scroll to the end of."""
+    rows = [row for line in lines for one in _lines(line) for row in _folded(one)]
+    ticks = max([3, *(len(found) + 1 for row in rows for found in _TICKS.findall(row))])
+    return "\n".join(["`" * ticks + "text", *rows, "`" * ticks])
+
+
+def _lines(words: str) -> Iterator[str]:
+    for line in words.replace("\r\n", "\n").split("\n"):
+        yield visible(line.expandtabs(_TAB), keep="").rstrip()
+
+
+def _folded(line: str) -> list[str]:
+    indent = line[: len(line) - len(line.lstrip())]
+    return wrap(line, _COLUMNS, subsequent_indent=indent[: _COLUMNS // 2], drop_whitespace=True) or [""]
+
+
+# From the forge.
+
+
+class Seen(NamedTuple):
+    text: str
+    hidden: tuple[str, ...] = ()
+    """What a reader of the page does not see: HTML comments."""
+
+
+def seen(body: str) -> Seen:
+    """What a page shows of it, with a note in place of what it hides; characters that deceive are visible."""
+    text, hidden = _without_comments(body.replace("\r\n", "\n").replace("\r", "\n"))
+    lines = (visible(line.expandtabs(_TAB), keep="").rstrip() for line in text.split("\n"))
+    return Seen("\n".join(lines).strip("\n"), tuple(hidden))
+
+
+def _without_comments(text: str) -> tuple[str, list[str]]:
+    """As the page is made: in code there are no comments."""
+    kept: list[str] = []
+    hidden: list[str] = []
+    at, fence = 0, ""
+    while at < len(text):
+        end = text.find("\n", at) + 1 or len(text)
+        marks = _FENCE.match(text, at, end)
+        begin = -1 if fence or marks else _comment_in(text, at, end)
+        if begin < 0:
+            kept.append(text[at:end])
+            if marks:
+                closes = text[at:end].strip() == marks[1] and marks[1].startswith(fence)
+                fence = fence or marks[1] if not (fence and closes) else ""
+            at = end
+        else:
+            close = text.find(_CLOSES, begin)
+            after = len(text) if close < 0 else close + len(_CLOSES)
+            hidden.append(text[begin:after])
+            kept += [text[at:begin], f"[left out: an HTML comment of {after - begin} characters]"]
+            at = after
+    return "".join(kept), hidden
+
+
+def _comment_in(text: str, at: int, end: int) -> int:
+    """Where one begins in this line, outside of code; -1 if none does."""
+    while found := _HIDING.search(text, at, end):
+        if found[0].startswith("<"):
+            return found.start()
+        closing = text.find(found[0], found.end(), end)
+        at = found.end() if closing < 0 else closing + len(found[0])
+    return -1

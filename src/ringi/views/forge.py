@@ -1,0 +1,59 @@
+"""What a run does on a forge, in plain words: whoever approves its plan approves this, too."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ringi.domain.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
+from ringi.domain.run_plan import RunPlan
+from ringi.text import Text
+from ringi.views.lines import EMPTY, Line, Style, line, prose
+
+_CHANGE: Final = {ForgeKind.GITHUB: Text("pull request"), ForgeKind.GITLAB: Text("merge request")}
+_SIGN: Final = {ForgeKind.GITHUB: "#", ForgeKind.GITLAB: "!"}
+
+
+def change_name(project: Project) -> Text:
+    return _CHANGE[project.kind]
+
+
+def item_name(project: Project, item: Item) -> Text:
+    """As people there call it."""
+    if item.kind is ItemKind.ISSUE:
+        return Text("issue #{number}", number=item.number)
+    sign = _SIGN[project.kind]
+    return Text("{change} {sign}{number}", change=change_name(project), sign=sign, number=item.number)
+
+
+def terms_lines(terms: ForgeTerms, plan: RunPlan) -> Iterator[Line]:
+    yield EMPTY
+    where = f"{terms.project.host}/{terms.project.path}"
+    yield line(Text("What it does on {where}", where=where), Style.STRONG)
+    yield from (prose(words, indent=2, mark="- ") for words in terms_words(terms, plan))
+
+
+def terms_words(terms: ForgeTerms, plan: RunPlan) -> Iterator[Text]:
+    """One for each thing that somebody else can see."""
+    if terms.opens_change:
+        yield Text(
+            "pushes the branch {branch} to {remote} ({url}), with every step as a commit that nobody has "
+            "approved yet; later the notes that prove the approvals",
+            branch=plan.work_branch,
+            remote=terms.remote,
+            url=terms.remote_url,
+        )
+        yield Text(
+            "opens a draft {change} from it into {base}, with the report as its text, and sets the status "
+            "of its commits; the review there becomes the approval",
+            change=change_name(terms.project),
+            base=plan.base_branch,
+        )
+    if terms.item:
+        yield from _on_item(terms, item_name(terms.project, terms.item))
+
+
+def _on_item(terms: ForgeTerms, item: Text) -> Iterator[Text]:
+    if terms.comments:
+        yield Text("writes one comment on {item} and keeps it up to date", item=item)
+    if terms.label:
+        words = "sets the label “{label}” on {item} while a person is needed, and removes it afterwards"
+        yield Text(words, label=terms.label, item=item)
