@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try picture test campaign test-power test-model test-agents test-servers show-planning show-runs history lint bench bench-context catalog requirements venv clean
+TARGETS := help try picture test campaign test-power test-model test-agents test-servers test-forges show-planning show-runs history lint bench bench-context catalog requirements venv clean
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -73,6 +73,11 @@ test-servers: ## real MCP servers from npm, offline; needs Node, takes a minute
 	@$(DEV)
 	@$(RUN) tools/servers.py
 	@RINGI_SERVERS=1 $(RUN) tools/agents.py offline .venv/bin/python -m pytest tests/servers $(ARGS)
+
+test-forges: ## GitHub and GitLab: emulators, their own descriptions, the workflows of CI; 700 MB, takes minutes. GITLAB_OPENAPI= names GitLab's
+	@$(DEV)
+	@$(RUN) tools/forges.py
+	@RINGI_FORGES=1 $(RUN) tools/agents.py offline .venv/bin/python -m pytest tests/forges $(ARGS)
 
 show-planning: ## five requests on each of five real packages from PyPI, with a model that knows only what it is sent
 	@$(DEV)

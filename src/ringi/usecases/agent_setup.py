@@ -19,7 +19,6 @@ from ringi.fs import Entry, Kind
 from ringi.text import Text, why_failed
 from ringi.usecases import patches
 from ringi.usecases.workspace import OpenWorkspace
-from ringi.workspace.tree import Tree
 
 LARGEST: Final = 1024 * 1024
 _BOM: Final = "\ufeff"
@@ -110,7 +109,7 @@ def offer(workspace: OpenWorkspace, agent: Agent, words: Sequence[str]) -> Offer
     for names in agent.setup_files():
         file = next((name for name in names if os.path.lexists(root / name)), names[0])
         try:
-            text = _text_of(workspace.services.tree, file)
+            text = present_text(workspace, file)
             after = _merged(agent, file, text, words)
         except (BadDocument, InTheWay) as error:
             problems[file] = error.details["why"]
@@ -122,8 +121,15 @@ def offer(workspace: OpenWorkspace, agent: Agent, words: Sequence[str]) -> Offer
 
 def propose(workspace: OpenWorkspace, offers: Sequence[Offer], proposer: str) -> str:
     """The plan that makes these changes; one that waits already is taken again."""
-    contents: dict[str, bytes | None] = {file: data for one in offers for file, data in one.files.items()}
     title = f"Set up {', '.join(one.agent.title for one in offers if one.files)} to use ringi"
+    contents = {file: data for one in offers for file, data in one.files.items()}
+    return propose_files(workspace, title, contents, proposer)
+
+
+def propose_files(
+    workspace: OpenWorkspace, title: str, contents: Mapping[str, bytes | None], proposer: str
+) -> str:
+    """A plan that gives these files these contents; one that waits already is taken again."""
     specs = patches.specs_of(workspace, patches.changes_of_contents(workspace, contents))
     return _waiting(workspace, title, specs) or workspace.plan.propose_specs(
         title, specs, proposer=proposer, actor=actor_at(workspace.person)
@@ -154,8 +160,9 @@ def missing(agent: Agent, root: Path, environment: Mapping[str, str]) -> Missing
     return Missing(trust.note(str(file)), trust.lines(str(root)))
 
 
-def _text_of(tree: Tree, file: str) -> str:
+def present_text(workspace: OpenWorkspace, file: str) -> str:
     """Empty if there is no file. Raises InTheWay if we must not write to it."""
+    tree = workspace.services.tree
     try:
         with tree.open_root() as root:
             entry = tree.entry_of(file, root)

@@ -52,6 +52,16 @@ def hooks_of(folder: Path) -> Path:
     return place / "hooks"
 
 
+def default_branch(folder: Path) -> str:
+    """Of the remote if that is known here, else the one that is checked out."""
+    git = Git(GitHistory(folder).common)
+    for name in ("refs/remotes/origin/HEAD", "HEAD"):
+        found = git.attempt("symbolic-ref", "-q", "--short", name).out.decode("utf-8", "replace").strip()
+        if found:
+            return found.removeprefix("origin/") if name != "HEAD" else found
+    return "main"
+
+
 def sync_notes(
     folder: Path,
     environment: Mapping[str, str],

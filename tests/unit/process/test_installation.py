@@ -1,5 +1,6 @@
-"""What a hint tells people to type adds to the Python that runs, and names packages that are not ours."""
+"""What a hint tells people to type adds to the Python that runs, and what CI installs is what is here."""
 
+import json
 import shlex
 import sys
 import tomllib
@@ -10,7 +11,7 @@ from subprocess import run
 import pytest
 
 import ringi
-from ringi.process.installation import EXTRAS, extending_command
+from ringi.process.installation import EXTRAS, Requirement, extending_command, requirement
 
 SOURCES = Path(ringi.__file__).parent.parent
 
@@ -45,3 +46,44 @@ def test_an_environment_without_pip_is_extended_too(tmp_path: Path):
     uv.write_text("#!/bin/sh\n")
     uv.chmod(0o755)
     assert told(str(tmp_path)) == f"{uv} pip install --python {python} 'mcp>=2'"
+
+
+HTTPS = "https://example.invalid/ringi"
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.mark.parametrize(
+    ("origin", "wanted"),
+    [
+        (None, Requirement("some-tool==1.0", local=False)),
+        (
+            {"url": HTTPS, "vcs_info": {"vcs": "git", "commit_id": COMMIT, "requested_revision": "main"}},
+            Requirement(f"some-tool @ git+{HTTPS}@{COMMIT}", local=False),
+        ),
+        (
+            {"url": f"{HTTPS}.whl", "archive_info": {"hash": "sha256=ab", "hashes": {"sha256": "ab"}}},
+            Requirement(f"some-tool @ {HTTPS}.whl#sha256=ab", local=False),
+        ),
+        ({"url": f"{HTTPS}.whl", "archive_info": {}}, Requirement("some-tool==1.0", local=True)),
+        ({"url": "file:///home/me/ringi", "dir_info": {}}, Requirement("some-tool==1.0", local=True)),
+        (
+            {"url": "ssh://git@example.invalid/ringi", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
+            Requirement("some-tool==1.0", local=True),
+        ),
+        ("nonsense", Requirement("some-tool==1.0", local=True)),
+    ],
+)
+def test_another_machine_gets_what_is_installed_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: object, wanted: Requirement
+):
+    info = tmp_path / "some_tool-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-tool\nVersion: 1.0\n")
+    if origin is not None:
+        (info / "direct_url.json").write_text(json.dumps(origin))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert requirement("1.0", name="some-tool") == wanted
+
+
+def test_what_is_not_installed_at_all_is_not_in_an_index_either():
+    assert requirement("1.0", name="no-such-tool-anywhere").local

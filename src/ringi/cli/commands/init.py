@@ -3,7 +3,7 @@
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from gettext import gettext as _
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,10 +18,12 @@ from ringi.approvals.signers import digest_of
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.ask import confirmed
 from ringi.cli.commands.doctor import show_finding
+from ringi.cli.commands.init_ci import set_up_ci
 from ringi.cli.commands.review import decide
 from ringi.cli.commands.signers import accept_shown
 from ringi.cli.review_dialogue import ApplyPrompter
 from ringi.domain.approval import TypedAnswer
+from ringi.domain.forge import ForgeKind
 from ringi.domain.provenance_verdict import Mode
 from ringi.domain.signers import RequiredProof
 from ringi.errors import NoChannel, NoExtra, NoWorkspace
@@ -58,6 +60,14 @@ from ringi.wiring.setup import initialise, users_signers
     help="Instead, on a server: verify what is pushed to this repository.",
 )
 @click.option(
+    "--ci",
+    type=click.Choice([*map(str, ForgeKind)]),
+    help="Instead, propose a workflow that verifies what is to be merged.",
+)
+@click.option(
+    "--install", metavar="REQUIREMENT", default="", help="What pip installs in CI; ringi as here by default."
+)
+@click.option(
     "--mode", type=click.Choice([*map(str, Mode)]), help="What the hook demands; agents by default."
 )
 @click.pass_context
@@ -69,6 +79,8 @@ def init(
     agents: str | None,
     alias: str | None,
     hook: str | None,
+    ci: str | None,
+    install: str,
     mode: str | None,
 ) -> None:
     """Make this folder a workspace.
@@ -78,10 +90,13 @@ def init(
     ringi undo takes it back.
     """
     app: App = ctx.obj
-    if sum(given is not None for given in (key, agents, alias, hook)) > 1:
-        raise click.UsageError(_("Choose one: --key, --agents, --alias or --hook"))
-    if mode and not hook:
-        raise click.UsageError(_("--mode belongs to --hook"))
+    _check_options(
+        {"--key": key, "--agents": agents, "--alias": alias, "--hook": hook, "--ci": ci},
+        {"--as": (principal, "--key"), "--install": (install, "--ci"), "--mode": (mode, "--hook")},
+    )
+    if ci:
+        set_up_ci(ctx, ForgeKind(ci), install)
+        return
     if hook:
         _install_hook(app, Mode(mode or Mode.AGENTS))
         return
@@ -91,8 +106,6 @@ def init(
     if key is not None:
         _list_key(app, key, principal)
         return
-    if principal:
-        raise click.UsageError(_("--as belongs to --key"))
     root = _root_or_here(app)
     wanted = _chosen_agents(agents) if agents is not None else present(root, app.environment)
     made = initialise(root)
@@ -109,6 +122,15 @@ def init(
         show_finding(app, finding)
     _offer_signed_only(app)
     app.ui.next_step("ringi doctor" if bad else _start(wanted))
+
+
+def _check_options(ways: Mapping[str, str | None], parts: Mapping[str, tuple[str | None, str]]) -> None:
+    """At most one of the ways, and parts only with theirs."""
+    if sum(given is not None for given in ways.values()) > 1:
+        raise click.UsageError(_("Choose one: {names}").format(names=", ".join(ways)))
+    for option, (value, way) in parts.items():
+        if value and ways[way] is None:
+            raise click.UsageError(_("{option} belongs to {other}").format(option=option, other=way))
 
 
 def _make_alias(app: App, name: str) -> None:
