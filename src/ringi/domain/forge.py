@@ -148,7 +148,7 @@ class Remark(NamedTuple):
     author: Account
     path: str
     line: int
-    """From 1; 0: the file as a whole, or a line that is not there any more."""
+    """From 1, in the file of `commit`; 0: the file as a whole."""
     old_side: bool
     """The line is of the file before the change."""
     body: str

@@ -20,6 +20,7 @@ from ringi.domain.provenance import NOTES
 from ringi.errors import CopyFailed, NoRemote, NotesFailed, PushRefused, SyncFailed
 from ringi.integrations.history import clone_around, lay_out, noted
 from ringi.integrations.personal_git import GitFailed, PersonalGit
+from ringi.integrations.remotes import usual_remote
 from ringi.integrations.repository import NOBODY, TRIES, is_lost_race, notes_tip, pause
 from ringi.ports.provenance import Merged
 from ringi.process.git import Git
@@ -111,12 +112,8 @@ class NotesExchange:
         return self._harmless(self._chosen(named))
 
     def _chosen(self, named: Collection[str]) -> str:
-        branch = self._person.line("symbolic-ref", "-q", "--short", "HEAD")
-        chosen = self._person.line("config", f"branch.{branch}.remote") if branch else ""
-        only = named if len(named) == 1 else ()
-        for one in (chosen, "origin", *only):
-            if one in named:
-                return one
+        if usual := usual_remote(self._person, named):
+            return usual
         several = Text("there are several remotes: {names}", names=", ".join(sorted(named)))
         raise NoRemote(why=several if named else Text("this repository has no remote"))
 

@@ -55,6 +55,10 @@ class PersonalGit:
             if not Path(os.path.realpath(folder)).is_relative_to(root)
         )
 
+    def outside_environment(self) -> dict[str, str]:
+        """For a program that is to know nothing of this repository."""
+        return {**self._environment, "PATH": self.outside}
+
     def look(self, *words: str, stdin: bytes = b"", fine: Sequence[int] = (0,)) -> bytes:
         # Do not use a repository above the workspace.
         above = {"GIT_CEILING_DIRECTORIES": str(self.root.parent)}

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import re
 import socket
-import ssl
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from ringi.errors import (
     BadModelAnswer,
@@ -27,7 +24,8 @@ from ringi.llm.providers import ModelFactory, Provider
 from ringi.llm.reply import MAX_ANSWER_BYTES
 from ringi.llm.turns import with_schema
 from ringi.process.installation import extending_command
-from ringi.text import Text, visible
+from ringi.process.network import proxy_for, shortened, trust
+from ringi.text import Text
 
 if TYPE_CHECKING:
     import httpx2
@@ -47,7 +45,6 @@ _STUMBLES: Final = (
     TypeError,
     ValueError,
 )
-_SAID_LENGTH: Final = 300
 _SERVER_ERROR: Final = 500
 _LATER: Final = frozenset([408, 409, 425, 429])
 _CONNECT_SEC: Final = 10.0
@@ -262,12 +259,6 @@ def failure(error: Exception, model: str, scrub: Callable[[str], str]) -> Except
     return _unexpected(model, said)
 
 
-def shortened(text: str, scrub: Callable[[str], str]) -> str:
-    """Scrub before cutting; otherwise half a key could remain."""
-    words = visible(" ".join(scrub(text).split()))
-    return words if len(words) <= _SAID_LENGTH else f"{words[:_SAID_LENGTH]}…"
-
-
 def is_about_schema(error: Exception) -> bool:
     """Services reject a schema in many different ways."""
     from pydantic_ai import exceptions as of  # noqa: PLC0415  # as above
@@ -366,7 +357,7 @@ def client(
             response.stream = Bounded(response.stream)
             return response
 
-    transport = Transport(verify=_trust(url, environment), proxy=proxy_for(url, environment), trust_env=False)
+    transport = Transport(verify=trust(url, environment), proxy=proxy_for(url, environment), trust_env=False)
     return httpx2.AsyncClient(
         transport=transport,
         trust_env=False,
@@ -374,40 +365,6 @@ def client(
         timeout=httpx2.Timeout(None, connect=_CONNECT_SEC),
         headers={"Accept-Encoding": "identity"},
     )
-
-
-def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
-    """From the same variables as curl, but never for this machine itself."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if is_here(host) or _excepted(host, _variable(environment, "no_proxy")):
-        return None
-    return _variable(environment, f"{parts.scheme}_proxy") or _variable(environment, "all_proxy") or None
-
-
-def _variable(environment: Mapping[str, str], name: str) -> str:
-    return environment.get(name) or environment.get(name.upper()) or ""
-
-
-def is_here(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-
-
-def _excepted(host: str, no_proxy: str) -> bool:
-    names = [name.strip().lstrip(".").casefold() for name in no_proxy.split(",")]
-    return any(name == "*" or (name and (host == name or host.endswith(f".{name}"))) for name in names)
-
-
-def _trust(url: str, environment: Mapping[str, str]) -> ssl.SSLContext | bool:
-    if urlsplit(url).scheme == "http":
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody; loading certificates would be wasted
-    file, folder = environment.get("SSL_CERT_FILE"), environment.get("SSL_CERT_DIR")
-    if file or folder:
-        return ssl.create_default_context(cafile=file or None, capath=folder or None)
-    return True
 
 
 class Loop(asyncio.SelectorEventLoop):

@@ -67,12 +67,18 @@ class Changes(Protocol):
         """The open one from this branch if there is one, edited if it says something else."""
 
     def edit(
-        self, number: int, *, title: str = "", body: str = "", state: ChangeState | None = None
+        self,
+        number: int,
+        *,
+        title: str = "",
+        body: str = "",
+        state: ChangeState | None = None,
+        draft: bool | None = None,
     ) -> Change:
         """What is empty stays. `state` is OPEN or CLOSED."""
 
     def reviews(self, number: int) -> Sequence[ForgeReview]:
-        """Oldest first, dismissed ones as such."""
+        """Oldest first, dismissed ones as such; so is an approval by somebody who asked for changes since."""
 
     def review(self, number: int, review_id: str) -> ForgeReview: ...
 
@@ -106,6 +112,31 @@ class CodeHost(NamedTuple):
     items: Items
     changes: Changes
     commits: ForgeCommits
+
+
+class ForgePlace(NamedTuple):
+    """A remote of the person's repository that leads to a forge."""
+
+    project: Project
+    remote: str
+    remote_url: str
+    """Without a name or a password."""
+
+
+class Forges(Protocol):
+    """The forges that are known here. Raises NoForge."""
+
+    def here(self, remote: str = "") -> ForgePlace:
+        """Where the remote leads; without a name the configured one, the one of the branch, or origin."""
+
+    def at(self, address: str) -> tuple[Project, Item | None]:
+        """From the address of a page or a remote; #3 and !3 are of the project that `here` leads to."""
+
+    def host(self, project: Project | None = None) -> CodeHost:
+        """The same one for the same project; without one, that of `here`. Nothing is asked before it is used.
+
+        Raises NoForgeToken, NoExtra.
+        """
 
 
 class CheckedReview(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 EXTRAS: Final = {
     "models": ("cryptography>=45", "pydantic-ai-slim[anthropic,openai]"),
     "mcp": ("mcp>=2",),
+    "forges": ("httpx2>=2",),
     "graph": ("tree-sitter>=0.25.2,<0.26", "tree-sitter-language-pack==0.13.*"),
     "otel": ("opentelemetry-exporter-otlp-proto-http>=1.38", "opentelemetry-sdk>=1.38"),
 }

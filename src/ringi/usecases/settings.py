@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ringi.domain.forge import HELP_LABEL
 from ringi.domain.run import RoleHow, RunBudget
 from ringi.domain.run_plan import RunRole
 from ringi.planning.levels import PlanningSettings
@@ -83,6 +84,19 @@ class MetricSettings(NamedTuple):
     """A path in the workspace."""
 
 
+class ForgeSettings(NamedTuple):
+    """For GitHub and GitLab."""
+
+    read_all: bool = False
+    """Models also read what people without write access say."""
+    reviews: bool = True
+    """An approving review is an approval."""
+    label: str = HELP_LABEL
+    """Empty: none is set."""
+    comments: bool = True
+    poll_sec: float = 60.0
+
+
 class Settings(NamedTuple):
     beside: BesideSettings
     diagnostics: DiagnosticSettings
@@ -90,3 +104,4 @@ class Settings(NamedTuple):
     planning: PlanningSettings = PlanningSettings()
     runs: RunSettings = RunSettings()
     metrics: MetricSettings = MetricSettings()
+    forge: ForgeSettings = ForgeSettings()

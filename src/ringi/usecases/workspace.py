@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # most commands do not need them
     from ringi.domain.run_plan import RunRole
     from ringi.planning.tool import PlanningTool
     from ringi.plans.extract.extractor import Extractor
+    from ringi.ports.forge import Forges
     from ringi.usecases.plan_cache import PlanCache
     from ringi.usecases.roles import ConfiguredRoles
     from ringi.workspace.run_branch import RunBranch
@@ -50,6 +51,7 @@ class OpenWorkspace:
         extractor: "Callable[[], Extractor]",
         roles: "Callable[[Mapping[RunRole, str] | None], ConfiguredRoles]",
         cache: "PlanCache",
+        forges: "Forges",
     ) -> None:
         self.services = services
         """For use cases only; others use the tools."""
@@ -71,6 +73,10 @@ class OpenWorkspace:
         """Who works on the steps of a run; commands given here replace what is configured."""
         self.cache = cache
         """What models answered before."""
+        self.forges = forges
+        """GitHub and GitLab, as far as they are known here."""
+        self.forge = forges.host
+        """A project on its forge; without one, that of the remote."""
         self.recovered: tuple[ExecutionResult, ...] = ()
         """Interrupted executions that opening the workspace finished or rolled back."""
 

@@ -41,6 +41,7 @@ from ringi.wiring.cache import Caching
 from ringi.wiring.commands import PlanChecks, PlanCommands
 from ringi.wiring.config import Loaded, Origin, load
 from ringi.wiring.config_keys import MOST_DOLLARS, MOST_TOKENS, Config, Role
+from ringi.wiring.forge import forge_settings
 from ringi.wiring.metrics import metric_settings
 from ringi.wiring.models import budget_of, choose, mask_of
 from ringi.wiring.permits import permits_of, run_budget
@@ -433,6 +434,7 @@ def settings_of(loaded: Loaded) -> Settings:
         planning=planning_settings(loaded),
         runs=run_settings(loaded),
         metrics=metric_settings(loaded.config),
+        forge=forge_settings(loaded.config.forge),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
 
 import msgspec
 
+from ringi.domain.forge import HELP_LABEL
 from ringi.policy.files import UNJUDGED
 from ringi.text import lazy_pattern
 from ringi.wiring.config_rules import (
@@ -21,6 +22,8 @@ from ringi.wiring.config_rules import (
     OPTIONAL_COMMAND,
     OPTIONAL_MODEL,
     OPTIONAL_PATH,
+    OPTIONAL_PLACE,
+    OPTIONAL_WORDS,
     PLACE,
     PRICE,
     SERVER,
@@ -278,6 +281,25 @@ class Provenance(Section, frozen=True):
     """Write the proof of every approval that is used into refs/notes/ringi."""
 
 
+class Forge(Section, frozen=True):
+    """GitHub and GitLab. Their tokens come only from the environment or git's credential helper."""
+
+    kind: Annotated[Literal["auto", "github", "gitlab"], Rule(Guard.TRUSTED)] = "auto"
+    base_url: Annotated[str, Rule(Guard.TRUSTED, form=ADDRESS)] = ""
+    """Of its pages, if it is neither github.com nor gitlab.com."""
+    ca: Annotated[str, Rule(Guard.TRUSTED, form=OPTIONAL_PLACE)] = ""
+    """A file with the certificates that count for it."""
+    read_all: Annotated[bool, Rule(Guard.SMALLER)] = False
+    """Whether models read what people without write access say there."""
+    reviews: Annotated[Literal["on", "off"], Rule(Guard.LARGER)] = "on"
+    """Whether an approving review there is an approval."""
+    label: Annotated[str, Rule(form=OPTIONAL_WORDS)] = HELP_LABEL
+    comments: Annotated[bool, Rule()] = True
+    poll_sec: Annotated[float, Rule(least=5, most=LONGEST_WAIT_SEC)] = 60.0
+    remote: Annotated[str, Rule(form=OPTIONAL_WORDS)] = ""
+    """Empty: the one of the branch, or origin."""
+
+
 class Logs(Section, frozen=True):
     detail: Annotated[Literal["on", "off"], Rule(Guard.LARGER)] = "on"
     """Keep prompts and answers in the logs."""
@@ -381,6 +403,7 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     planning: Planning = Planning()
     context: Context = Context()
     provenance: Provenance = Provenance()
+    forge: Forge = Forge()
     logs: Logs = Logs()
     metrics: Metrics = Metrics()
     performance_metrics: PerformanceMetrics = PerformanceMetrics()

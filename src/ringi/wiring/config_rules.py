@@ -118,6 +118,7 @@ PLACE: Final = Form(
     _place,
     Text("a folder is named from the root or from ~, like ~/.cache/uv, and has no . or .. in it"),
 )
+OPTIONAL_PLACE: Final = Form(lambda item: _place(item) if item.strip() else "", PLACE.words)
 EXTENSION: Final = Form(_extension, Text("an extension looks like .exe"))
 COMMAND: Final = Form(_line, Text("a command is one line"))
 OPTIONAL_COMMAND: Final = Form(_line_or_nothing, COMMAND.words)
@@ -142,6 +143,7 @@ SERVER_VARIABLES: Final = Form(
     Text("name a server and the variables it gets, such as tracker: TRACKER_URL TRACKER_KEY"),
 )
 WORDS: Final = Form(_line, Text("a text is one line"))
+OPTIONAL_WORDS: Final = Form(_line_or_nothing, WORDS.words)
 TARGET: Final = Form(
     lambda item: item if re.fullmatch(r"[<>]?=?[0-9]{1,6}(\.[0-9]{1,6})?%?", item) else None,
     Text("a target looks like 80%, >90% or <1.5"),

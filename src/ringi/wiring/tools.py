@@ -76,7 +76,8 @@ def _server(
 
 
 def _http(url: str, variable: str, environment: Mapping[str, str], most_bytes: int) -> "httpx2.AsyncClient":
-    from ringi.llm.http_backend import client, is_here  # noqa: PLC0415  # as above
+    from ringi.llm.http_backend import client  # noqa: PLC0415  # as above
+    from ringi.process.network import is_here  # noqa: PLC0415  # as above
 
     token = environment.get(variable, "")
     parts = urlsplit(url)

@@ -24,9 +24,10 @@ from ringi.errors import (
 )
 from ringi.llm import providers
 from ringi.llm.client import ModelClient
-from ringi.llm.http_backend import HttpBackend, client, proxy_for
+from ringi.llm.http_backend import HttpBackend, client
 from ringi.llm.providers import Provider, _chat
 from ringi.policy.masking import secret_values
+from ringi.process.network import proxy_for
 from ringi.wiring.config_keys import Config, Llm
 from ringi.wiring.models import choose, scrub_of
 from tests.fakes.model_server import (

@@ -71,6 +71,15 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "runs.main_branches": (["trunk", "release/*"], ["stable"]),
     "planning.skip_after_sec": (0.0, 60.0),
     "provenance.notes": (True, True),
+    "forge.kind": ("gitlab", "github"),
+    "forge.base_url": ("https://git.internal", "http://127.0.0.1:8080"),
+    "forge.ca": ("~/ca.pem", "/etc/ssl/own.pem"),
+    "forge.read_all": (False, False),
+    "forge.reviews": ("off", "off"),
+    "forge.label": ("help", ""),
+    "forge.comments": (False, True),
+    "forge.poll_sec": (30.0, 5.0),
+    "forge.remote": ("upstream", "origin"),
     "logs.detail": ("off", "off"),
     "logs.format": ("json", "text"),
     "logs.confidential": (True, True),
@@ -212,7 +221,7 @@ def test_a_rule_fits_its_type(key: module.Key):
         assert key.rule.form.normal(str(key.default)) == key.default
         assert key.rule.guard in {Guard.NONE, Guard.TRUSTED}
     if isinstance(key.default, bool):
-        assert key.rule.guard in {Guard.NONE, Guard.LARGER, Guard.TRUSTED}
+        assert key.rule.guard in {Guard.NONE, Guard.SMALLER, Guard.LARGER, Guard.TRUSTED}
     elif isinstance(key.default, int | float):
         assert key.rule.least <= key.default <= key.rule.most
         assert key.rule.guard in {Guard.NONE, Guard.SMALLER, Guard.LARGER}
@@ -266,6 +275,17 @@ def test_the_defaults_are_the_promised_ones():
         "planning": {"skip_after_sec": 300.0},
         "context": {"tokens": 3000, "never_send": []},
         "provenance": {"notes": True},
+        "forge": {
+            "kind": "auto",
+            "base_url": "",
+            "ca": "",
+            "read_all": False,
+            "reviews": "on",
+            "label": "coding agent help needed",
+            "comments": True,
+            "poll_sec": 60.0,
+            "remote": "",
+        },
         "logs": {"detail": "on", "mask": [], "format": "text", "confidential": False},
         "mcp_servers": [],
         "mcp_environment": [],
@@ -311,6 +331,11 @@ def test_what_guards_is_named():
             for key in ("output_bytes", "max_tokens", "max_dollars")
         },
         "provenance.notes": Guard.LARGER,
+        "forge.kind": Guard.TRUSTED,
+        "forge.base_url": Guard.TRUSTED,
+        "forge.ca": Guard.TRUSTED,
+        "forge.read_all": Guard.SMALLER,
+        "forge.reviews": Guard.LARGER,
         "logs.detail": Guard.LARGER,
         "logs.confidential": Guard.LARGER,
         "context.tokens": Guard.SMALLER,
@@ -463,8 +488,9 @@ def test_loosening_names_the_key_both_values_and_the_file(place: Place, name: st
         key = key._replace(default=strictest)
         looser: object = key.choices[key.choices.index(strictest) - 1]
     elif isinstance(key.default, bool):
-        place.user.write_text(written({name: True}))
-        key, looser = key._replace(default=True), False
+        strict = key.rule.guard is Guard.LARGER
+        place.user.write_text(written({name: strict}))
+        key, looser = key._replace(default=strict), not strict
     else:
         assert isinstance(key.default, int | float)
         looser = key.default + (1 if key.rule.guard is Guard.SMALLER else -1)

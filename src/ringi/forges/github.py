@@ -1,0 +1,385 @@
+"""GitHub, and GitHub Enterprise Server, over REST."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import Final, TypeVar
+from urllib.parse import quote, urlsplit
+
+from ringi.domain.forge import (
+    Access,
+    Account,
+    Change,
+    ChangeState,
+    Comment,
+    CommitStatus,
+    ForgeReview,
+    Issue,
+    Item,
+    ItemKind,
+    NewChange,
+    Project,
+    Remark,
+)
+from ringi.errors import ForgeConflict, ForgeFailed, ForgeMissing, ForgeRejected
+from ringi.forges.connection import Token
+from ringi.forges.github_shapes import (
+    OPEN,
+    VERDICTS,
+    CommentShape,
+    Commit,
+    GraphAnswer,
+    GraphData,
+    IssueShape,
+    Membership,
+    Permission,
+    Pull,
+    RemarkShape,
+    ReviewShape,
+    StatusShape,
+    Tree,
+    User,
+    account_of,
+    change_of,
+    comment_of,
+    labels_of,
+    remark_of,
+    review_of,
+)
+from ringi.forges.http import ForgeClient, Unsure
+from ringi.forges.marks import marked, ours, same, shortened_body
+from ringi.forges.reviews import settled
+from ringi.ports.forge import CodeHost, FileOnForge
+
+T = TypeVar("T")
+_PUBLIC: Final = "github.com"
+_VERSION: Final = "2022-11-28"
+_STATUS_LENGTH: Final = 140
+_TREE: Final = "tree"
+_ACTIVE: Final = "active"
+_ACCESS: Final = {
+    "admin": Access.ADMIN, "maintain": Access.WRITE, "write": Access.WRITE,
+    "triage": Access.READ, "read": Access.READ,
+}  # fmt: skip
+_READY: Final = (
+    "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) { clientMutationId } }"
+)
+_DRAFT: Final = (
+    "mutation($id: ID!) { convertPullRequestToDraft(input: {pullRequestId: $id}) { clientMutationId } }"
+)
+_VIEWER: Final = "query { viewer { login databaseId } }"
+
+
+def api_url(base_url: str) -> str:
+    """Where the interface is, from where the pages are."""
+    parts = urlsplit(base_url)
+    return f"https://api.{_PUBLIC}" if parts.netloc == _PUBLIC else f"{base_url}/api/v3"
+
+
+def token_headers(token: str) -> Token:
+    return Token(
+        {
+            "Authorization": f"Bearer {token}",
+            "Accept": "application/vnd.github+json",
+            "X-GitHub-Api-Version": _VERSION,
+        }
+    )
+
+
+def github(client: ForgeClient, project: Project) -> CodeHost:
+    people = _People(client, project)
+    return CodeHost(
+        project,
+        people,
+        _Items(client, project, people),
+        _Changes(client, project, people),
+        _Commits(client, project),
+    )
+
+
+def _at(project: Project) -> str:
+    return f"/repos/{quote(project.path)}"
+
+
+class _People:
+    def __init__(self, client: ForgeClient, project: Project) -> None:
+        self._client = client
+        self._project = project
+
+    def me(self) -> Account:
+        return self._me
+
+    @cached_property
+    def _me(self) -> Account:
+        try:
+            return account_of(self._client.get("/user", User, "/user"))
+        except ForgeRejected as error:
+            # The token of a workflow belongs to no user; only GraphQL tells whose it is.
+            refused = error
+        try:
+            found = _graph(self._client, _VIEWER, {})
+        except ForgeFailed:
+            raise refused from None
+        if found.viewer is None:
+            raise refused
+        login = found.viewer.login
+        return Account(login, found.viewer.databaseId, bot=login.endswith("[bot]"))
+
+    def access(self, login: str) -> Access:
+        path = f"{_at(self._project)}/collaborators/{quote(login, safe='')}/permission"
+        try:
+            found = self._client.get(path, Permission, f"{self._project.path}: {login}")
+        except ForgeMissing:
+            return Access.NONE
+        return _ACCESS.get(found.permission, Access.NONE)
+
+    def is_member(self, login: str, group: str) -> bool:
+        org, _, team = group.partition("/")
+        name = quote(login, safe="")
+        there = f"/orgs/{quote(org, safe='')}"
+        if not team:
+            return self._client.exists(f"{there}/members/{name}", group) or self._known(there, group)
+        there += f"/teams/{quote(team, safe='')}"
+        try:
+            found = self._client.get(f"{there}/memberships/{name}", Membership, group)
+        except ForgeMissing:
+            return self._known(there, group)
+        return found.state == _ACTIVE
+
+    def _known(self, path: str, group: str) -> bool:
+        """False, but only if the token may see the group at all. Raises ForgeMissing."""
+        if not self._client.exists(path, group):
+            raise ForgeMissing(host=self._project.host, what=group)
+        return False
+
+
+def _graph(client: ForgeClient, query: str, variables: Mapping[str, str]) -> GraphData:
+    """Beside the interface: https://api.github.com/graphql, https://HOST/api/graphql."""
+    url = f"{client.address.api.removesuffix('/v3')}/graphql"
+    body = {"query": query, "variables": dict(variables)}
+    try:
+        found = client.change("POST", url, body, GraphAnswer, "graphql")
+    except Unsure as unsure:
+        raise unsure.error from None
+    if found.errors or found.data is None:
+        said = "; ".join(error.message for error in found.errors[:3])
+        raise ForgeConflict(host=client.address.host, why=client.told(said))
+    return found.data
+
+
+class _Items:
+    def __init__(self, client: ForgeClient, project: Project, people: _People) -> None:
+        self._client = client
+        self._project = project
+        self._people = people
+
+    def issue(self, number: int) -> Issue:
+        found = self._client.get(f"{_at(self._project)}/issues/{number}", IssueShape, self._name(number))
+        kind = ItemKind.CHANGE if found.pull_request else ItemKind.ISSUE
+        return Issue(
+            Item(kind, found.number),
+            found.title,
+            found.body or "",
+            account_of(found.user),
+            labels_of(found),
+            found.state == OPEN,
+            found.html_url,
+        )
+
+    def comments(self, item: Item) -> Sequence[Comment]:
+        path = f"{_at(self._project)}/issues/{item.number}/comments"
+        return [comment_of(one) for one in self._client.pages(path, CommentShape, self._name(item.number))]
+
+    def comment(self, item: Item, comment_id: str) -> Comment:
+        path = f"{_at(self._project)}/issues/comments/{quote(comment_id, safe='')}"
+        found = self._client.get(path, CommentShape, f"{self._name(item.number)} ({comment_id})")
+        if urlsplit(found.issue_url).path.rpartition("/")[2] != str(item.number):
+            raise ForgeMissing(host=self._project.host, what=f"{self._name(item.number)} ({comment_id})")
+        return comment_of(found)
+
+    def write(self, item: Item, mark: str, body: str) -> Comment:
+        text, name = marked(body, mark), self._name(item.number)
+        path = f"{_at(self._project)}/issues/{item.number}/comments"
+        me = self._people.me()
+        written = self._client.once(
+            lambda: ours(self.comments(item), mark, me),
+            lambda: comment_of(self._client.change("POST", path, {"body": text}, CommentShape, name)),
+        )
+        if same(written.body, text):
+            return written
+        there = f"{_at(self._project)}/issues/comments/{written.id}"
+        return comment_of(self._client.change("PATCH", there, {"body": text}, CommentShape, name))
+
+    def label(self, item: Item, name: str, *, on: bool) -> None:
+        path = f"{_at(self._project)}/issues/{item.number}/labels"
+        what = self._name(item.number)
+        if (name in self.issue(item.number).labels) is on:
+            return
+        if on:
+            self._client.repeat("POST", path, {"labels": [name]}, what)
+            return
+        with suppress(ForgeMissing):  # somebody else took it off
+            self._client.repeat("DELETE", f"{path}/{quote(name, safe='')}", None, what)
+
+    def _name(self, number: int) -> str:
+        return f"{self._project.path}#{number}"
+
+
+class _Changes:
+    def __init__(self, client: ForgeClient, project: Project, people: _People) -> None:
+        self._client = client
+        self._project = project
+        self._people = people
+
+    def change(self, number: int) -> Change:
+        return change_of(self._pull(number))
+
+    def from_branch(self, branch: str) -> Change | None:
+        owner = self._project.path.partition("/")[0]
+        what = f"{self._project.path}: {branch}"
+        found = self._client.pages(
+            f"{_at(self._project)}/pulls", Pull, what, head=f"{owner}:{branch}", state="all"
+        )
+        # The filter is by owner, who may have two projects with such a branch; some servers ignore it.
+        own = [one for one in map(change_of, found) if self._is_from(one, branch)]
+        return max(own, key=lambda one: (one.state is ChangeState.OPEN, one.number), default=None)
+
+    def _is_from(self, change: Change, branch: str) -> bool:
+        return change.head_branch == branch and change.head_project.lower() == self._project.path.lower()
+
+    def open(self, wanted: NewChange) -> Change:
+        body = shortened_body(wanted.body)
+        told = {"title": wanted.title, "body": body, "head": wanted.branch, "base": wanted.base}
+        path, what = f"{_at(self._project)}/pulls", f"{self._project.path}: {wanted.branch}"
+
+        def make() -> Change:
+            try:
+                made = self._client.change("POST", path, {**told, "draft": wanted.draft}, Pull, what)
+            except ForgeConflict as conflict:
+                # Somebody opened it meanwhile, or the project has no drafts.
+                if found := self._opened(wanted.branch):
+                    return found
+                if not wanted.draft or "draft" not in str(conflict.details.get("why", "")).lower():
+                    raise
+                made = self._client.change("POST", path, told, Pull, what)
+            return change_of(made)
+
+        found = self._client.once(lambda: self._opened(wanted.branch), make)
+        if found.title == wanted.title and same(found.body, body) and found.base_branch == wanted.base:
+            return found
+        return self._edited(found.number, {"title": wanted.title, "body": body, "base": wanted.base})
+
+    def _opened(self, branch: str) -> Change | None:
+        found = self.from_branch(branch)
+        return found if found and found.state is ChangeState.OPEN else None
+
+    def edit(
+        self,
+        number: int,
+        *,
+        title: str = "",
+        body: str = "",
+        state: ChangeState | None = None,
+        draft: bool | None = None,
+    ) -> Change:
+        now = self._pull(number)
+        if draft is not None and draft is not now.draft:
+            _graph(self._client, _DRAFT if draft else _READY, {"id": now.node_id})
+        text = shortened_body(body)
+        told = {}
+        if title and title != now.title:
+            told["title"] = title
+        if text and not same(text, now.body or ""):
+            told["body"] = text
+        if state is not None and state is not change_of(now).state:
+            told["state"] = state.value
+        return self._edited(number, told) if told else self.change(number)
+
+    def _edited(self, number: int, told: Mapping[str, str]) -> Change:
+        path = f"{_at(self._project)}/pulls/{number}"
+        return change_of(self._client.change("PATCH", path, told, Pull, f"{self._project.path}#{number}"))
+
+    def reviews(self, number: int) -> Sequence[ForgeReview]:
+        found = self._list(number, "reviews", ReviewShape)
+        return settled([review_of(one) for one in found if one.state in VERDICTS])
+
+    def review(self, number: int, review_id: str) -> ForgeReview:
+        for review in self.reviews(number):  # a later one may have replaced it
+            if review.id == review_id:
+                return review
+        raise ForgeMissing(host=self._project.host, what=f"{self._project.path}#{number} ({review_id})")
+
+    def remarks(self, number: int) -> Sequence[Remark]:
+        return [remark_of(one) for one in self._list(number, "comments", RemarkShape)]
+
+    def answer(self, number: int, remark: Remark, mark: str, body: str) -> None:
+        path = f"{_at(self._project)}/pulls/{number}/comments/{quote(remark.thread, safe='')}/replies"
+        me, what = self._people.me(), f"{self._project.path}#{number} ({remark.id})"
+        told = {"body": marked(body, mark)}
+        self._client.once(
+            lambda: ours((one for one in self.remarks(number) if one.thread == remark.thread), mark, me),
+            lambda: remark_of(self._client.change("POST", path, told, RemarkShape, what)),
+        )
+
+    def commits(self, number: int) -> Sequence[str]:
+        return [one.sha for one in self._list(number, "commits", Commit)]
+
+    def _pull(self, number: int) -> Pull:
+        return self._client.get(
+            f"{_at(self._project)}/pulls/{number}", Pull, f"{self._project.path}#{number}"
+        )
+
+    def _list(self, number: int, name: str, kind: type[T]) -> Sequence[T]:
+        path = f"{_at(self._project)}/pulls/{number}/{name}"
+        return self._client.pages(path, kind, f"{self._project.path}#{number}")
+
+
+class _Commits:
+    def __init__(self, client: ForgeClient, project: Project) -> None:
+        self._client = client
+        self._project = project
+
+    def set_status(self, commit: str, status: CommitStatus) -> None:
+        sha, what = quote(commit, safe=""), f"{self._project.path}@{commit}"
+        told = {
+            "state": status.state.value,
+            "context": status.context,
+            "description": status.description[:_STATUS_LENGTH],
+        }
+        if status.url:
+            told["target_url"] = status.url
+
+        def find() -> bool | None:
+            listed = f"{_at(self._project)}/commits/{sha}/statuses"
+            found = self._client.get(listed, list[StatusShape], what, per_page="100")
+            newest = next((one for one in found if one.context == status.context), None)
+            return True if newest and _is_status(newest, told) else None
+
+        def make() -> bool:
+            self._client.change("POST", f"{_at(self._project)}/statuses/{sha}", told, StatusShape, what)
+            return True
+
+        self._client.once(find, make)
+
+    def files(self, commit: str) -> Mapping[str, FileOnForge]:
+        return dict(self._below(commit, "", f"{self._project.path}@{commit}"))
+
+    def _below(self, tree: str, folder: str, what: str) -> Iterator[tuple[str, FileOnForge]]:
+        path = f"{_at(self._project)}/git/trees/{quote(tree, safe='')}"
+        found = self._client.get(path, Tree, what, recursive="1")
+        whole = not found.truncated
+        if not whole:  # too many to be told at once: folder by folder
+            found = self._client.get(path, Tree, what)
+        for entry in found.tree:
+            if entry.type != _TREE:
+                yield folder + entry.path, FileOnForge(entry.mode, entry.sha)
+            elif not whole:
+                yield from self._below(entry.sha, f"{folder}{entry.path}/", what)
+
+
+def _is_status(one: StatusShape, told: Mapping[str, str]) -> bool:
+    return (
+        one.state == told["state"]
+        and (one.description or "") == told["description"]
+        and (one.target_url or "") == told.get("target_url", "")
+    )

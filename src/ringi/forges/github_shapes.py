@@ -1,0 +1,213 @@
+"""What GitHub answers, as far as it is read, and what it means."""
+
+from typing import Final
+
+import msgspec
+
+from ringi.domain.forge import Account, Change, ChangeState, Comment, ForgeReview, Remark, ReviewVerdict
+from ringi.forges.http import utc
+
+OPEN: Final = "open"
+VERDICTS: Final = {
+    "APPROVED": ReviewVerdict.APPROVED,
+    "CHANGES_REQUESTED": ReviewVerdict.CHANGES_REQUESTED,
+    "COMMENTED": ReviewVerdict.COMMENTED,
+    "DISMISSED": ReviewVerdict.DISMISSED,
+}
+
+
+class User(msgspec.Struct):
+    login: str
+    id: int
+    type: str = "User"
+
+
+class Label(msgspec.Struct):
+    name: str = ""
+
+
+class Pointer(msgspec.Struct):
+    """Only whether it is there counts."""
+
+
+class IssueShape(msgspec.Struct):
+    number: int
+    title: str
+    state: str
+    html_url: str
+    body: str | None = None
+    user: User | None = None
+    labels: list[Label | str] = []
+    pull_request: Pointer | None = None
+
+
+class CommentShape(msgspec.Struct):
+    id: int
+    issue_url: str
+    created_at: str
+    updated_at: str
+    html_url: str
+    body: str | None = None
+    user: User | None = None
+
+
+class Repository(msgspec.Struct):
+    full_name: str
+
+
+class Side(msgspec.Struct):
+    ref: str
+    sha: str
+    repo: Repository | None = None
+
+
+class Pull(IssueShape):
+    head: Side = msgspec.field(default_factory=lambda: Side("", ""))
+    base: Side = msgspec.field(default_factory=lambda: Side("", ""))
+    draft: bool = False
+    merged_at: str | None = None
+    node_id: str = ""
+
+
+class ReviewShape(msgspec.Struct):
+    id: int
+    state: str
+    html_url: str
+    body: str | None = None
+    user: User | None = None
+    commit_id: str | None = None
+    submitted_at: str | None = None
+
+
+class RemarkShape(msgspec.Struct):
+    id: int
+    path: str
+    created_at: str
+    html_url: str
+    body: str | None = None
+    user: User | None = None
+    line: int | None = None
+    original_line: int | None = None
+    side: str | None = None
+    subject_type: str | None = None
+    commit_id: str | None = None
+    original_commit_id: str | None = None
+    in_reply_to_id: int | None = None
+
+
+class Commit(msgspec.Struct):
+    sha: str
+
+
+class StatusShape(msgspec.Struct):
+    state: str
+    context: str = ""
+    description: str | None = None
+    target_url: str | None = None
+
+
+class Entry(msgspec.Struct):
+    path: str
+    mode: str
+    type: str
+    sha: str
+
+
+class Tree(msgspec.Struct):
+    tree: list[Entry]
+    truncated: bool = False
+
+
+class Permission(msgspec.Struct):
+    permission: str
+    role_name: str = ""
+
+
+class Membership(msgspec.Struct):
+    state: str
+
+
+class Viewer(msgspec.Struct):
+    login: str
+    databaseId: int = 0  # noqa: N815  # its name there
+
+
+class GraphData(msgspec.Struct):
+    viewer: Viewer | None = None
+
+
+class GraphError(msgspec.Struct):
+    message: str = ""
+
+
+class GraphAnswer(msgspec.Struct):
+    data: GraphData | None = None
+    errors: list[GraphError] = []
+
+
+def account_of(user: User | None) -> Account:
+    if user is None:  # the account is gone
+        return Account("ghost", 0, bot=False)
+    return Account(user.login, user.id, bot=user.type != "User" or user.login.endswith("[bot]"))
+
+
+def labels_of(found: IssueShape) -> tuple[str, ...]:
+    return tuple(one if isinstance(one, str) else one.name for one in found.labels)
+
+
+def comment_of(found: CommentShape) -> Comment:
+    return Comment(
+        str(found.id),
+        account_of(found.user),
+        found.body or "",
+        utc(found.created_at),
+        utc(found.updated_at),
+        found.html_url,
+    )
+
+
+def change_of(found: Pull) -> Change:
+    closed = ChangeState.MERGED if found.merged_at else ChangeState.CLOSED
+    return Change(
+        found.number,
+        found.title,
+        found.body or "",
+        account_of(found.user),
+        ChangeState.OPEN if found.state == OPEN else closed,
+        found.draft,
+        found.head.ref,
+        found.head.sha,
+        found.head.repo.full_name if found.head.repo else "",
+        found.base.ref,
+        found.html_url,
+        labels_of(found),
+    )
+
+
+def review_of(found: ReviewShape) -> ForgeReview:
+    return ForgeReview(
+        str(found.id),
+        account_of(found.user),
+        VERDICTS[found.state],
+        found.body or "",
+        found.commit_id or "",
+        utc(found.submitted_at or ""),
+        found.html_url,
+    )
+
+
+def remark_of(found: RemarkShape) -> Remark:
+    answers = str(found.in_reply_to_id) if found.in_reply_to_id else ""
+    return Remark(
+        str(found.id),
+        answers or str(found.id),
+        account_of(found.user),
+        found.path,
+        0 if found.subject_type == "file" else found.original_line or found.line or 0,
+        found.side == "LEFT",
+        found.body or "",
+        found.original_commit_id or found.commit_id or "",
+        utc(found.created_at),
+        found.html_url,
+        answers,
+    )

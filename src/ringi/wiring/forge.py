@@ -1,0 +1,257 @@
+"""Which forge an address leads to, and the token that belongs to it (see docs/forges.md).
+
+A token of the environment goes to the public forge of its kind, to the one that the person's own
+configuration names, and to the one whose job this is. For every other host only git's credential helpers are
+asked, which keep logins by host.
+"""
+
+# ruff: noqa: PLC0415  # most commands know no forge
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from ringi.domain.forge import ForgeKind, Item, ItemKind, Project
+from ringi.errors import NoExtra, NoForge, NoForgeToken
+from ringi.text import Text, lazy_pattern
+from ringi.usecases.settings import ForgeSettings
+from ringi.wiring.config import Loaded, Origin
+
+if TYPE_CHECKING:
+    from ringi.integrations.remotes import Remotes
+    from ringi.ports.forge import CodeHost, ForgePlace
+    from ringi.wiring.config_keys import Forge
+
+_PUBLIC: Final = {
+    ForgeKind.GITHUB: "https://github.com",
+    ForgeKind.GITLAB: "https://gitlab.com",
+}
+_SERVERS: Final = {ForgeKind.GITHUB: "GITHUB_SERVER_URL", ForgeKind.GITLAB: "CI_SERVER_URL"}
+"""What a job says about where it runs."""
+_TOKENS: Final = {
+    ForgeKind.GITHUB: ("GH_TOKEN", "GITHUB_TOKEN"),
+    ForgeKind.GITLAB: ("GITLAB_TOKEN", "CI_JOB_TOKEN"),
+}
+_JOB_TOKEN: Final = "CI_JOB_TOKEN"  # noqa: S105  # the name of a variable
+_SSH_HOSTS: Final = {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}
+_SCP: Final = lazy_pattern(r"(?:[^@/:\s]+@)?([A-Za-z0-9.-]+):(?!//)(.+)")
+_PART: Final = r"[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*"
+_PATH: Final = lazy_pattern(rf"{_PART}(?:/{_PART})+")
+_ITEM: Final = lazy_pattern(
+    r"(?P<path>.+?)(?:/-)?/(?P<kind>issues|work_items|pull|merge_requests)/(?P<number>\d{1,9})(?:/.*)?"
+)
+_SHORT: Final = lazy_pattern(r"([#!]?)(\d{1,9})")
+_CHANGES: Final = frozenset(["pull", "merge_requests", "!"])
+
+
+class _Known(NamedTuple):
+    kind: ForgeKind
+    base_url: str
+
+
+def forge_settings(told: Forge) -> ForgeSettings:
+    return ForgeSettings(
+        read_all=told.read_all,
+        reviews=told.reviews == "on",
+        label=told.label,
+        comments=told.comments,
+        poll_sec=told.poll_sec,
+    )
+
+
+class KnownForges:
+    """See `ringi.ports.forge.Forges`."""
+
+    def __init__(self, loaded: Loaded, environment: Mapping[str, str], root: Path) -> None:
+        self._loaded = loaded
+        self._environment = environment
+        self._root = root
+        self._hosts: dict[Project, CodeHost] = {}
+
+    def here(self, remote: str = "") -> ForgePlace:
+        from ringi.ports.forge import ForgePlace
+
+        remotes = self._remotes()
+        name = remote or self._loaded.config.forge.remote or remotes.usual()
+        address = remotes.address(name) if name else ""
+        if not address:
+            named = Text("there is no remote {name}", name=name)
+            raise NoForge(why=named if name else Text("this repository has no remote"))
+        project, _ = self.at(address)
+        return ForgePlace(project, name, _without_login(address))
+
+    def at(self, address: str) -> tuple[Project, Item | None]:
+        address = address.strip()
+        if short := _SHORT.fullmatch(address):
+            kind = ItemKind.CHANGE if short[1] in _CHANGES else ItemKind.ISSUE
+            return self.here().project, Item(kind, int(short[2]))
+        host, path = _parts(address)
+        if not host:
+            raise NoForge(why=Text("{address} is no address of a forge", address=_without_login(address)))
+        known = self._known(host, path)
+        below = urlsplit(known.base_url).path.strip("/")
+        path = path.removeprefix(f"{below}/") if below else path
+        item = None
+        if found := _ITEM.fullmatch(path):
+            kind = ItemKind.CHANGE if found["kind"] in _CHANGES else ItemKind.ISSUE
+            item, path = Item(kind, int(found["number"])), found["path"]
+        path = path.removesuffix(".git")
+        deep = known.kind is ForgeKind.GITHUB and path.count("/") != 1
+        if deep or not _PATH.fullmatch(path):
+            raise NoForge(why=Text("{address} leads to no project", address=_without_login(address)))
+        return Project(known.kind, known.base_url, path), item
+
+    def host(self, project: Project | None = None) -> CodeHost:
+        project = project or self.here().project
+        if project not in self._hosts:
+            self._hosts[project] = self._made(project)
+        return self._hosts[project]
+
+    def _remotes(self) -> Remotes:
+        from ringi.integrations.remotes import Remotes
+
+        return Remotes(self._root, self._environment)
+
+    # Which forges there are.
+
+    def _known(self, host: str, path: str) -> _Known:
+        for known in self._all():
+            parts = urlsplit(known.base_url)
+            below = parts.path.strip("/")
+            if host in {parts.netloc.lower(), parts.hostname} and (not below or path.startswith(f"{below}/")):
+                return known
+        told = self._loaded.config.forge.kind
+        if told != "auto" and not self._loaded.config.forge.base_url:
+            return _Known(ForgeKind(told), f"https://{host}")
+        raise NoForge(why=Text("{host} is not known as one", host=host))
+
+    def _all(self) -> Iterator[_Known]:
+        told = self._loaded.config.forge
+        if told.base_url:
+            kind = ForgeKind(told.kind) if told.kind != "auto" else self._guessed(told.base_url)
+            yield _Known(kind, told.base_url)
+        for kind, variable in _SERVERS.items():
+            if address := self._environment.get(variable, "").rstrip("/"):
+                yield _Known(kind, address)
+        for kind, address in _PUBLIC.items():
+            yield _Known(kind, address)
+
+    def _guessed(self, base_url: str) -> ForgeKind:
+        """By its job, or its name; kinds are too different to just try."""
+        for kind, variable in _SERVERS.items():
+            if _origin(self._environment.get(variable, "")) == _origin(base_url):
+                return kind
+        host = urlsplit(base_url).hostname or ""
+        for kind in ForgeKind:
+            if kind.value in host:
+                return kind
+        raise NoForge(why=Text("forge.kind does not say what {address} is", address=base_url))
+
+    # How to speak with one.
+
+    def _made(self, project: Project) -> CodeHost:
+        if find_spec("httpx2") is None:
+            from ringi.process.installation import extending_command
+
+            raise NoExtra(what=project.host, extra="forges", command=extending_command("forges"))
+        from ringi.process.network import is_here
+
+        parts = urlsplit(project.base_url)
+        if parts.scheme != "https" and not is_here(parts.hostname or ""):
+            raise NoForge(why=Text("{address} is not https", address=project.base_url))
+        token, job = self._token(project)
+        from ringi.forges.connection import Address, Token
+        from ringi.forges.http import ForgeClient
+        from ringi.policy.masking import hiding
+        from ringi.wiring.models import scrub_of
+
+        own, others = hiding([token]), scrub_of(self._environment)
+        address = Address("", project.host, self._environment, self._certificates())
+
+        def client(api: str, headers: Token) -> ForgeClient:
+            return ForgeClient(address._replace(api=api), headers, lambda text: own(others(text)))
+
+        if project.kind is ForgeKind.GITHUB:
+            from ringi.forges.github import api_url, github, token_headers
+
+            return github(
+                client(self._api(project) or api_url(project.base_url), token_headers(token)), project
+            )
+        from ringi.forges import gitlab
+
+        return gitlab.gitlab(
+            client(gitlab.api_url(project.base_url), gitlab.token_headers(token, job=job)), project
+        )
+
+    def _api(self, project: Project) -> str:
+        """What the job says about its own forge."""
+        if _origin(self._environment.get("GITHUB_SERVER_URL", "")) != _origin(project.base_url):
+            return ""
+        return self._environment.get("GITHUB_API_URL", "").rstrip("/")
+
+    def _certificates(self) -> str:
+        told = self._loaded.config.forge.ca
+        return self._environment.get("HOME", "~") + told[1:] if told.startswith("~/") else told
+
+    def _token(self, project: Project) -> tuple[str, bool]:
+        """Raises NoForgeToken."""
+        names = _TOKENS[project.kind]
+        if self._gets_variables(project):
+            for name in names:
+                token = self._environment.get(name, "").strip()
+                if token and _is_token(token):
+                    return token, name == _JOB_TOKEN
+        from ringi.integrations.remotes import stored_login
+
+        login = stored_login(self._root, self._environment, f"{project.base_url}/{project.path}.git")
+        if login is None or not _is_token(login.password):
+            raise NoForgeToken(host=project.host, variable=names[-1] if names[-1] != _JOB_TOKEN else names[0])
+        return login.password, False
+
+    def _gets_variables(self, project: Project) -> bool:
+        own = self._loaded.sources["forge.base_url"].origin in {Origin.USER, Origin.ENVIRONMENT}
+        named = [self._loaded.config.forge.base_url] if own else []
+        job = self._environment.get(_SERVERS[project.kind], "")
+        return _origin(project.base_url) in {
+            _origin(address) for address in (*named, job, _PUBLIC[project.kind]) if address
+        }
+
+
+def _parts(address: str) -> tuple[str, str]:
+    """Host, with a port unless it is one of SSH, and path."""
+    if "://" in address:
+        try:
+            parts = urlsplit(address)
+            host, port = (parts.hostname or "").lower(), parts.port
+        except ValueError:
+            return "", ""
+        if parts.scheme not in {"https", "http", "ssh", "git+ssh"}:
+            return "", ""
+        ported = f"{host}:{port}" if port and parts.scheme.startswith("http") else host
+        return _SSH_HOSTS.get(ported, ported), unquote(parts.path).strip("/")
+    if scp := _SCP.fullmatch(address):
+        host = scp[1].lower()
+        return _SSH_HOSTS.get(host, host), scp[2].strip("/")
+    return "", ""
+
+
+def _without_login(address: str) -> str:
+    """A name before @ may be a token; that of SSH is none."""
+    if not address.startswith(("http://", "https://")):
+        return address
+    scheme, _, rest = address.partition("://")
+    place, slash, path = rest.partition("/")
+    return f"{scheme}://{place.rpartition('@')[2]}{slash}{path}"
+
+
+def _origin(address: str) -> tuple[str, str]:
+    parts = urlsplit(address)
+    return parts.scheme, parts.netloc.lower().removesuffix(":443" if parts.scheme == "https" else ":80")
+
+
+def _is_token(text: str) -> bool:
+    return text.isascii() and text.isprintable() and " " not in text
