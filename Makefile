@@ -69,7 +69,7 @@ test-agents: ## real agents from npm and PyPI against a scripted model, offline;
 	@$(RUN) tools/agents.py
 	@RINGI_AGENTS=1 $(RUN) tools/agents.py offline .venv/bin/python -m pytest tests/agents $(ARGS)
 
-test-servers: ## real MCP servers from npm, offline; needs Node, takes a minute
+test-servers: ## real MCP servers from npm, offline; needs Node, takes minutes
 	@$(DEV)
 	@$(RUN) tools/servers.py
 	@RINGI_SERVERS=1 $(RUN) tools/agents.py offline .venv/bin/python -m pytest tests/servers $(ARGS)

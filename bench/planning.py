@@ -64,7 +64,7 @@ def overhead() -> Iterator[Figure]:
         services = session_services(
             ledger_of(workspace),
             workspace.services,
-            workspace.configuration.config,
+            workspace.configuration,
             workspace.places,
             workspace.environment,
         )

@@ -1,21 +1,25 @@
 """A warm process that carries out plans in children of its own, which are killed from inside or outside.
 
 It reads one JSON line per child and answers with one: how the child ended. The children run nothing but
-the program; where they die is decided by an audit hook or by strace.
+the program; where they die is decided by an audit hook, a profile or strace.
 """
 
 import contextlib
 import ctypes
+import itertools
 import json
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import ringi
+from ringi.cli.main import main as ringi_main
 from ringi.domain.answer import NewContent
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import PlanStatus
@@ -81,6 +85,9 @@ def _child(task: Mapping[str, Any], tell: int) -> None:
             _die_at(task["event"], _CHANGING)
         if "save" in task:
             _die_at_save(task["moment"], task["save"], task["saved_by"])
+        if "words" in task:
+            code = _command(task)
+            os._exit(code)
         with _opened(task) as workspace:
             if task["attach"]:
                 _wait_for_tracer(tell)
@@ -163,6 +170,36 @@ def _decide_calls(workspace: ringi.Workspace, run: Run) -> None:
             if workspace.plan.get_state(record.plan_id).status is PlanStatus.APPROVED:
                 workspace.plan.execute(record.plan_id)
             _decide(workspace, record.plan_id, None)
+
+
+def _command(task: Mapping[str, Any]) -> int:
+    """What a person types, without a terminal; the folder `told` gets what it printed."""
+    os.chdir(task["root"])
+    os.environ.clear()
+    os.environ.update(task["environment"])
+    told = Path(task["told"])
+    for number, file in enumerate((Path(os.devnull), told / "out", told / "errors")):
+        os.dup2(os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
+    called = _die_at_call(task["calls"]) if "calls" in task else None
+    code = ringi_main(task["words"])
+    sys.setprofile(None)
+    sys.stdout.flush()
+    if called:
+        (told / "calls").write_text(str(next(called)))
+    return code
+
+
+def _die_at_call(number: int) -> Iterator[int]:
+    """Before so many calls of functions, in whichever thread; 0 is never. Counts them."""
+    calls = itertools.count(1)
+
+    def counted(_: FrameType, event: str, __: object) -> None:
+        if event in {"call", "c_call"} and next(calls) == number:
+            _die()
+
+    threading.setprofile(counted)
+    sys.setprofile(counted)
+    return calls
 
 
 def _die_at_save(moment: str, number: int, saved_by: str) -> None:

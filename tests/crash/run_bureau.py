@@ -26,7 +26,8 @@ _OF_THIS_RUN = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 class Story(NamedTuple):
     """What is to happen."""
 
-    plan: Mapping[str, Any]
+    plan: Mapping[str, Any] | None
+    """None if the run is yet to be planned."""
     roles: Mapping[str, str]
     """Shell scripts."""
     edits: Mapping[str, str] = {}
@@ -69,9 +70,12 @@ class Bureau:
         self.desk = RunDesk(self.root, **story.roles)
         if story.config:
             self.desk.configure(json.dumps(story.config))
-        self.desk.start(story.plan)
+        if story.plan:
+            self.desk.start(story.plan)
         if story.granted:
-            self.desk.grant(self.desk.key())
+            self.key = self.desk.key()
+            if story.plan:
+                self.desk.grant(self.key)
         if story.half:
             self.desk.go(review=Review.EACH)
             self.desk.decide("S01")

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from ringi.cli.app import EXIT_PERSON_NEEDED as PERSON_NEEDED
 from ringi.domain.process import ErrorKind
 from tests.crash.killing import FULL, KILLED, Driver
-from tests.crash.run_bureau import Bureau, Ended, Story
-from tests.fakes.model_server import ModelServer, Request
+from tests.crash.office import Office, Told
+from tests.crash.run_bureau import Ended, Story
+from tests.fakes.model_server import Request
 from tests.functional.run_desk import UNIT, a_plan, a_step, at_home
 
 pytestmark = pytest.mark.req("PP-4", "PP-7", "PP-9", "PP-15")
@@ -35,31 +37,13 @@ PLAN = a_plan(
 )
 
 
-class Told(NamedTuple):
-    """What is recorded of a process, without times and the ids of plans and runs."""
-
-    step: str
-    actions: tuple[tuple[object, ...], ...]
-    revisions: tuple[str, ...]
-    notes: tuple[str, ...]
-    calls: int
-    state: tuple[object, ...]
-
-
-class Office(Bureau):
-    """With a model server, and a tracker outside that writes down each call it gets."""
+class Tracked(Office):
+    """With a tracker outside that writes down each call it gets."""
 
     def __init__(self, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.tracker = base / "here" / "tracker"
-        self.server = ModelServer(self._answer)
-        config = {
-            "llm": {"base_url": f"{self.server.url}/v1"},
-            "roles": {"implementer": {"model": "openai:gpt-5"}},
-            "mcp_servers": {"tracker": f"{sys.executable} {MCP} honest"},
-            "planning": {"cache": {"enabled": False}},
-        }
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
-        super().__init__(base, monkeypatch, Story(PLAN, {}, config=config))
+        servers = {"tracker": f"{sys.executable} {MCP} honest"}
+        super().__init__(base, monkeypatch, Story(PLAN, {}), self._answer, mcp_servers=servers)
 
     def _answer(self, request: Request) -> Mapping[str, Any]:
         """By what the prompt says, so that the same question has the same answer."""
@@ -86,28 +70,6 @@ class Office(Bureau):
         """How often the tracker was."""
         return len(self.tracker.read_text().splitlines()) if self.tracker.exists() else 0
 
-    def told(self) -> list[Told]:
-        found = []
-        with self.desk.open() as workspace:
-            for process in workspace.sessions.processes(self.desk.run_id):
-                records = workspace.sessions.actions(process.process_id)
-                assert process.completion
-                assert process.completion.done
-                found.append(
-                    Told(
-                        process.step_id,
-                        tuple(
-                            (one.action_id, one.tool, one.state, one.error, one.changed, one.tree, one.group)
-                            for one in records
-                        ),
-                        tuple(f"{one.by}: {one.digest}" for one in process.revisions),
-                        process.notes,
-                        process.execution.calls + process.reflection.calls,
-                        (process.phase, process.done, process.revised, process.turns, process.tree),
-                    )
-                )
-        return found
-
 
 class Whole(NamedTuple):
     ended: Ended
@@ -116,14 +78,14 @@ class Whole(NamedTuple):
 
 
 @pytest.fixture
-def office(monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
+def office(monkeypatch: pytest.MonkeyPatch) -> Iterator[Tracked]:
     with at_home(monkeypatch) as base:
-        office = Office(base, monkeypatch)
+        office = Tracked(base, monkeypatch)
         with office.server:
             yield office
 
 
-def whole(office: Office, driver: Driver) -> Whole:
+def whole(office: Tracked, driver: Driver) -> Whole:
     made = Whole(office.whole(driver), office.told(), len(office.server.requests))
     assert office.called == 1
     assert [one.partition(":")[0] for one in made.told[0].revisions] == ["openai"]
@@ -131,7 +93,7 @@ def whole(office: Office, driver: Driver) -> Whole:
     return made
 
 
-def same(office: Office, before: Whole) -> None:
+def same(office: Tracked, before: Whole) -> None:
     """Also if the outcome of the call is not known: then it is not made again, and the model is told so."""
     assert office.ended() == before.ended
     first, second = office.told()
@@ -144,7 +106,7 @@ def same(office: Office, before: Whole) -> None:
         assert office.called == 1
 
 
-def test_killed_after_each_outcome_it_asks_and_calls_nothing_again(driver: Driver, office: Office):
+def test_killed_after_each_outcome_it_asks_and_calls_nothing_again(driver: Driver, office: Tracked):
     before = whole(office, driver)
     office.fresh()
     assert office.killed_at_saves(driver, "return", SAVE, EACH) > 4
@@ -153,7 +115,7 @@ def test_killed_after_each_outcome_it_asks_and_calls_nothing_again(driver: Drive
     assert len(office.server.requests) == before.asked
 
 
-def test_killed_before_each_outcome_it_does_at_most_that_action_again(driver: Driver, office: Office):
+def test_killed_before_each_outcome_it_does_at_most_that_action_again(driver: Driver, office: Tracked):
     before = whole(office, driver)
     kills = office.killed_at_saves(driver, "call", SAVE, EACH)
     assert kills > 3
@@ -163,7 +125,7 @@ def test_killed_before_each_outcome_it_does_at_most_that_action_again(driver: Dr
 
 
 @pytest.mark.parametrize(("moment", "called"), [("call", 0), ("return", 1)])
-def test_killed_in_a_call_it_is_not_made_again(driver: Driver, office: Office, moment: str, called: int):
+def test_killed_in_a_call_it_is_not_made_again(driver: Driver, office: Tracked, moment: str, called: int):
     before = whole(office, driver)
     office.fresh()
     there = {"moment": moment, "save": 1, "saved_by": "McpServers.call_approved"}
@@ -174,7 +136,29 @@ def test_killed_in_a_call_it_is_not_made_again(driver: Driver, office: Office, m
     assert office.called == called
 
 
-def test_killed_at_some_moments(driver: Driver, office: Office):
+def test_killed_before_it_could_say_that_it_is_stuck_it_says_so_next_time(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+):
+    """And asks the model nothing more, until somebody who was told goes on."""
+    shallow = {"reflection": {"depth": "shallow"}}
+    with at_home(monkeypatch) as base:
+        story = Story(a_plan(a_step(1)), {})
+        office = Office(base, monkeypatch, story, lambda _: {"patch": WRONG}, planning=shallow)
+        task = office.task(words=["continue"], told=str(base))
+        with office.server:
+            office.fresh()
+            assert driver.run(task) == PERSON_NEEDED
+            asked = len(office.server.requests)
+            office.fresh()
+            office.server.requests.clear()
+            there = {"moment": "call", "save": 1, "saved_by": "Carrier.halt"}
+            assert driver.run({**task, **there}) == KILLED
+            for count in (asked, asked + 3):
+                assert driver.run(task) == PERSON_NEEDED
+                assert len(office.server.requests) == count
+
+
+def test_killed_at_some_moments(driver: Driver, office: Tracked):
     before = whole(office, driver)
     assert office.killed_on_its_way(driver, {"event": 90}, {"event": 210}) > 2
     same(office, before)
@@ -182,7 +166,7 @@ def test_killed_at_some_moments(driver: Driver, office: Office):
 
 @pytest.mark.skipif(not FULL, reason="one run per moment: make campaign")
 @pytest.mark.parametrize("part", range(PARTS))
-def test_killed_at_every_moment_of_a_process(driver: Driver, office: Office, part: int):
+def test_killed_at_every_moment_of_a_process(driver: Driver, office: Tracked, part: int):
     before = whole(office, driver)
     event = 1 + part
     while True:

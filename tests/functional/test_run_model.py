@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from ringi.domain.process import ActionState, Feedback, Wait
+from ringi.domain.process import ActionState, Wait
 from ringi.domain.run import Run, RunPhase, StopCode
+from ringi.usecases.feedback import give_feedback
 from tests.fakes.model_server import ModelServer, Request, Say
 from tests.functional.desk import Desk
 from tests.functional.run_desk import CALC, RunDesk, a_plan, a_step, at_home, project
@@ -88,9 +89,7 @@ def test_a_model_that_cannot_go_on_waits_for_somebodys_words(root: Path) -> None
         assert "ringi feedback" in run.stop.next_action
         assert run.steps[0].attempts == ()
         with desk.open() as workspace:
-            said = Feedback(feedback_id="f1", run_id=desk.run_id, at="", who="ann", text="add, not subtract")
-            with workspace.sessions.transaction() as transaction:
-                transaction.add_feedback(said)
+            give_feedback(workspace, desk.run_id, "add, not subtract")
         desk.go()
         run = desk.decide("S01")
     assert run.phase is RunPhase.COMPLETED

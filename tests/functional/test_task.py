@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from ringi.api import open_workspace
+from ringi.domain.events import Actor
 from ringi.domain.session import ApprovalPending, SessionView
+from ringi.usecases.task import begin_task
 from tests.fakes.model_server import ModelServer, Request, Say, tokens
 from tests.functional.mcp_desk import RawClient, talks
 from tests.functional.run_desk import RunDesk, at_home, git, project
@@ -133,6 +135,24 @@ def test_a_person_approves_the_plan_and_the_step(root: Path, server: ModelServer
         [run] = workspace.planning.runs()
     assert "## Install" in git(root, "show", f"{run.work_branch}:README.md")
     assert git(root, "status", "--porcelain") == ""
+
+
+@pytest.mark.req("PP-28")
+def test_one_that_was_killed_before_it_was_planned_is_planned_when_it_is_resumed(
+    root: Path, server: ModelServer
+):
+    desk = RunDesk(root)
+    key = str(desk.key().path)
+    configure(desk, server)
+    with desk.open() as workspace:
+        begun = begin_task(workspace, REQUEST, Actor.USER)
+    assert isinstance(begun, SessionView)
+    done = ringi(root, "plan", "--resume", begun.session_id, "--approve", "--sign", key)
+    assert done.returncode == 0, done.stderr
+    assert "openai:gpt-5 plans" in done.stderr
+    with desk.open() as workspace:
+        [run] = workspace.planning.runs()
+    assert run.by_model
 
 
 @pytest.mark.req("PP-28")

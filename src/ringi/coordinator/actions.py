@@ -160,23 +160,16 @@ class Actions:
         return in_language(language_of(self._book.process.task))(text)
 
     def _end(self, record: ActionRecord, result: ToolResult, seconds: float = 0.0) -> ActionRecord:
-        error, message = result.error, result.message
+        result, left = self._without_leavings(record, result)
+        error, message = result.error, result.message or left
         state = _S.FAILURE if error else _S.PARTIAL if result.partial else _S.SUCCESS
         if error is None and record.expect and record.expect not in result.text:
             error, state = ErrorKind.UNEXPECTED, _S.PARTIAL
             message = self._say(Text("the result does not contain: {words}", words=record.expect))
         elif error is None and (beyond := self._services.place.beyond(result.changed)):
+            error, state = ErrorKind.SIDE_EFFECT, _S.PARTIAL
             named = ", ".join(beyond)
-            if record.tool == RUN and beyond == result.changed and self._book.process.tree:
-                # What tests leave behind is not part of the change.
-                self._services.place.stand_at(self._book.process.tree)
-                result = result._replace(changed=(), tree=self._book.process.tree)
-                message = self._say(Text("what it left behind was removed again: {names}", names=named))
-            else:
-                error, state = ErrorKind.SIDE_EFFECT, _S.PARTIAL
-                message = self._say(
-                    Text("it also changed what the task must not change: {names}", names=named)
-                )
+            message = self._say(Text("it also changed what the task must not change: {names}", names=named))
         ended = replace(
             record,
             state=state,
@@ -193,6 +186,15 @@ class Actions:
             self._book.set(tree=result.tree)
         self._tell(ended)
         return ended
+
+    def _without_leavings(self, record: ActionRecord, result: ToolResult) -> tuple[ToolResult, str]:
+        """What tests leave behind is not part of the change, whether they pass or not."""
+        beyond, tree = self._services.place.beyond(result.changed), self._book.process.tree
+        if record.tool != RUN or not beyond or beyond != result.changed or not tree:
+            return result, ""
+        self._services.place.stand_at(tree)
+        told = Text("what it left behind was removed again: {names}", names=", ".join(beyond))
+        return result._replace(changed=(), tree=tree), self._say(told)
 
     def _tell(self, record: ActionRecord) -> None:
         level = Level.WARN if record.error else Level.INFO

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from ringi.coordinator.book import Book
 from ringi.domain.planning import NEEDS_PERSON, CompletionDocument, CompletionSummary
-from ringi.domain.process import ActionState, ProcessPhase, Wait
+from ringi.domain.process import PROCESS_MACHINE, ActionState, Process, ProcessPhase, Wait
 from ringi.planning.prompts import language_of
 from ringi.ports.telemetry import Component, Level
 from ringi.text import Text, in_language
@@ -29,6 +31,25 @@ def needs_person(
     told = tuple(mask(one) for one in given if one)
     summary = _summary(book, achieved=False, reason=words, recommendations=told, current_state=_state(book))
     _finish(book, CompletionDocument(status=NEEDS_PERSON, summary=summary, comment=words), Wait.PERSON, now)
+
+
+def is_stuck(process: Process) -> bool:
+    return process.completion is not None and process.completion.status == NEEDS_PERSON
+
+
+def resumed(process: Process) -> Process:
+    """One that was stuck, after somebody who knows said to go on."""
+    phase = PROCESS_MACHINE.advance(process.phase, ProcessPhase.REFLECTION)
+    return replace(
+        process,
+        phase=PROCESS_MACHINE.advance(phase, ProcessPhase.EXECUTION),
+        completion=None,
+        waits=None,
+        waiting_since="",
+        failures=0,
+        turns=0,
+        since=0,
+    )
 
 
 def _finish(book: Book, completion: CompletionDocument, waits: Wait | None, now: str) -> None:

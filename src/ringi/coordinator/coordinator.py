@@ -9,7 +9,7 @@ from typing import Final
 
 from ringi.coordinator.actions import Actions, Meant
 from ringi.coordinator.book import Book
-from ringi.coordinator.completion import complete
+from ringi.coordinator.completion import complete, is_stuck, resumed
 from ringi.coordinator.due import (
     Begun,
     Direct,
@@ -24,7 +24,7 @@ from ringi.coordinator.judgement import Judgement
 from ringi.coordinator.services import CoordinatorServices, ProcessTask
 from ringi.coordinator.turns import kind_for, prompt_for, wanted
 from ringi.domain.budget import SpentOn, spent_of
-from ringi.domain.planning import NEEDS_PERSON, PlannedAction
+from ringi.domain.planning import PlannedAction
 from ringi.domain.process import PROCESS_MACHINE, ActionRecord, Process, ProcessPhase, Wait
 from ringi.domain.prompt import NewPlanTurn, NewTurn
 from ringi.domain.session import TokenUsage
@@ -98,12 +98,11 @@ class _Execution:
         if book.process.tree and not book.is_new:
             # Whatever was in flight is done again from here.
             self._services.place.stand_at(book.process.tree)
-        completion = book.process.completion
+        stuck = is_stuck(book.process)
         self._judgement.decide()
-        if completion is not None and completion.status == NEEDS_PERSON:
-            book.enter(_P.REFLECTION)
-            book.set(completion=None, waits=None, waiting_since="", failures=0, turns=0, since=0)
-            book.enter(_P.EXECUTION)
+        # That of a run is resumed with the run: until the run has stopped, nobody was told.
+        if stuck and not book.process.run_id:
+            book.process = resumed(book.process)
         elif book.process.waits is Wait.CALL:
             book.set(waits=None)
 

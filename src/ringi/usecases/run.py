@@ -1,14 +1,16 @@
 """A run carried on: from where it stopped to where somebody is needed, or to its end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from ringi.approvals.who import actor_at
+from ringi.coordinator.completion import is_stuck, resumed
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import PlanStatus
+from ringi.domain.process import StoredProcess
 from ringi.domain.run import Review, Run, RunPhase, StepState, StepStatus, Stop, StopCode, StoredRun
 from ringi.domain.run_plan import RunPlan, RunRole
 from ringi.errors import CopyFailed, NotFound, RunOver
@@ -61,7 +63,8 @@ def run_steps(
     if ready.stop is None:
         _end_replaced(workspace, ready)
     if ready != stored.run:
-        _save(workspace, stored, ready, EventKind.RUN_RESUMED, "retried" if options.retry else "continued")
+        reason = "retried" if options.retry else "continued"
+        _save(workspace, stored, ready, EventKind.RUN_RESUMED, reason, _resumed(workspace, stored.run, ready))
     return _traced(services, ready)
 
 
@@ -226,7 +229,26 @@ def cancel_run(workspace: OpenWorkspace, run_id: str) -> Run:
     return ended
 
 
-def _save(workspace: OpenWorkspace, stored: StoredRun, run: Run, kind: EventKind, reason: str) -> None:
-    run = replace(run, updated_at=workspace.clock.now())
+def _resumed(workspace: OpenWorkspace, stopped: Run, ready: Run) -> Sequence[StoredProcess]:
+    """The processes that a person was needed for, if that is what the run stopped for: they go on with it."""
+    asked = stopped.stop is not None and stopped.stop.reason_code is StopCode.HELP_NEEDED
+    if not asked or ready.stop is not None:
+        return ()
+    stuck = [one.process_id for one in workspace.sessions.processes(stopped.run_id) if is_stuck(one)]
+    return [found for one in stuck if (found := workspace.sessions.stored_process(one))]
+
+
+def _save(
+    workspace: OpenWorkspace,
+    stored: StoredRun,
+    run: Run,
+    kind: EventKind,
+    reason: str,
+    going_on: Sequence[StoredProcess] = (),
+) -> None:
+    now = workspace.clock.now()
     with workspace.sessions.transaction() as transaction:
-        transaction.save_run(run, NewEvent(kind, actor_at(workspace.person), reason), stored.revision)
+        event = NewEvent(kind, actor_at(workspace.person), reason)
+        transaction.save_run(replace(run, updated_at=now), event, stored.revision)
+        for process, _, revision in going_on:
+            transaction.save_process(replace(resumed(process), updated_at=now), (), revision)

@@ -150,17 +150,20 @@ def label(figure: Figure) -> Text | str:
 def target(figure: Figure) -> Text | str:
     if not figure.target:
         return ""
-    return Text("target {target}", target=figure.target + (" s" if figure.unit is Unit.SECONDS else ""))
+    return Text("target {target}", target=aim(figure))
+
+
+def aim(figure: Figure) -> str:
+    """The target, with its unit."""
+    return figure.target + (" s" if figure.target and figure.unit is Unit.SECONDS else "")
 
 
 def basis(figure: Figure) -> Text | str:
     if figure.value is None:
         return stored(figure.note) if figure.note else _unknown(figure)
     counted = _counted(figure.basis, number(figure.of))
-    if figure.without:
-        return Text("{counted}, {note}", counted=counted, note=_unknown(figure))
-    if figure.note:
-        return Text("{counted}, {note}", counted=counted, note=figure.note)
+    for note in filter(None, (_unknown(figure), stored(figure.note) if figure.note else "")):
+        counted = Text("{counted}, {note}", counted=counted, note=note)
     return counted
 
 

@@ -1,6 +1,7 @@
 """Metrics as one page: no script, nothing from elsewhere, plots drawn here as SVG, for light and dark."""
 
 import html
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -18,6 +19,8 @@ _TOP: Final = 8
 _WIDEST_BAR: Final = 28.0
 _MOST_BARS: Final = 60
 _MARKS: Final = 3
+_ROUND: Final = (1, 2, 3, 4, 5, 6, 8, 10, 20)
+"""What the scale of a plot ends with, times a power of ten; the last for what rounding makes of a log."""
 _STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1c1c1c; --paper: #fff; --faint: #6b6b6b; --rule: #d8d8d8;
   --good: #1a7f37; --bad: #c0261c; --a: #3b6fb6; --b: #e08a1e; --c: #7a4fa3; --d: #4b9c8e; }
@@ -30,15 +33,25 @@ h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
 p, .faint { color: var(--faint); } .good { color: var(--good); } .bad { color: var(--bad); }
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--rule);
-  vertical-align: top; } th { font-weight: 600; }
-td.number { white-space: nowrap; font-variant-numeric: tabular-nums; }
-td { overflow-wrap: anywhere; }
-small { display: block; color: var(--faint); }
-svg { max-width: 100%; height: auto; } svg text { fill: var(--faint); font-size: 11px; }
+  vertical-align: top; } th { font-weight: 600; white-space: nowrap; }
+.number { white-space: nowrap; font-variant-numeric: tabular-nums; }
+td { overflow-wrap: break-word; }
+small { display: block; color: var(--faint); white-space: normal; }
+table.figures { table-layout: fixed; } .figures th:nth-child(1) { width: 36%; }
+.figures th:nth-child(2) { width: 30%; } .figures th:nth-child(3) { width: 14%; }
+svg { width: 100%; min-width: 36rem; height: auto; display: block; }
+svg text { fill: var(--faint); font-size: 11px; }
 svg line { stroke: var(--rule); } .a { fill: var(--a); } .b { fill: var(--b); } .c { fill: var(--c); }
-.d { fill: var(--d); } .key { display: inline-block; width: .8em; height: .8em; margin: 0 .4em 0 1em; }
+.d { fill: var(--d); } .key { display: inline-block; width: .8em; height: .8em; margin: 0 .4em 0 0; }
+.name { display: inline-block; margin-right: 1em; }
 .key.a { background: var(--a); } .key.b { background: var(--b); } .key.c { background: var(--c); }
 .key.d { background: var(--d); }
+@media (max-width: 40rem) { .figures thead { display: none; } .figures, .figures tbody { display: block; }
+  .figures tr { display: grid; grid-template-columns: 1fr auto; column-gap: .75rem; padding: .3rem 0;
+  border-bottom: 1px solid var(--rule); } .figures td { border: 0; padding: 0; }
+  .figures td:nth-child(1), .figures td:nth-child(4) { grid-column: 1 / -1; }
+  .figures td:nth-child(3) { text-align: right; } .figures td:nth-child(4) { color: var(--faint); }
+  .why .number { white-space: normal; } }
 """
 _COLOURS: Final = ("a", "b", "c", "d")
 
@@ -90,7 +103,8 @@ def _groups(metrics: Metrics, say: Say) -> Iterator[str]:
     for group in metrics.groups:
         yield f"<h2>{_said(words.GROUPS[group.name], say)}</h2>"
         pairs = zip(group.figures, words.rows(group), strict=True)
-        yield _table([say(head) for head in heads], (_row(figure, row, say) for figure, row in pairs))
+        rows = (_row(figure, row, say) for figure, row in pairs)
+        yield _table([say(head) for head in heads], rows, kind="figures")
 
 
 def _row(figure: Figure, row: words.Row, say: Say) -> str:
@@ -100,16 +114,18 @@ def _row(figure: Figure, row: words.Row, say: Say) -> str:
     if figure.calculation:
         label += f"<small>{_safe(figure.calculation)}</small>"
     value = _said(row.value, say) + (f"<small>{_said(row.parts, say)}</small>" if row.parts else "")
-    target = _safe(figure.target) + (f'<small class="{kind}">{_safe(mark)}</small>' if mark else "")
+    target = _said(words.aim(figure), say) + (f'<small class="{kind}">{_safe(mark)}</small>' if mark else "")
     cells = [label, value, target, _said(row.basis, say)]
     styled = ["", f"number {kind}".strip(), "number", ""]
     return "".join(f'<td class="{name}">{cell}</td>' for name, cell in zip(styled, cells, strict=True))
 
 
-def _table(heads: Sequence[str], rows: Iterable[str]) -> str:
+def _table(heads: Sequence[str], rows: Iterable[str], kind: str = "") -> str:
     head = "".join(f"<th>{_safe(one)}</th>" for one in heads)
     body = "\n".join(f"<tr>{row}</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
+    named = f' class="{kind}"' if kind else ""
+    parts = f"<thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody>"
+    return f'<div class="wide"><table{named}>{parts}</table></div>'
 
 
 def _agents(metrics: Metrics, say: Say) -> Iterator[str]:
@@ -138,7 +154,7 @@ def _reasons(metrics: Metrics, say: Say) -> Iterator[str]:
         f"<td>{_safe(one.text)}</td>"
         for one in metrics.reasons
     )
-    yield _table([say(Text("when")), say(Text("what")), say(Text("why"))], rows)
+    yield _table([say(Text("when")), say(Text("what")), say(Text("why"))], rows, kind="why")
 
 
 # ---------------------------------------------------------------------------------------- plots
@@ -177,13 +193,16 @@ def _plot(title: Text, names: Sequence[Text], bars: Sequence[_Bar], say: Say) ->
     """Stacked bars, oldest first; each tells its numbers in words too."""
     yield f"<h2>{_said(title, say)}</h2>"
     keys = zip(_COLOURS, names, strict=False)
-    yield "<p>" + "".join(f'<span class="key {key}"></span>{_said(name, say)}' for key, name in keys) + "</p>"
-    most = max(sum(bar.values) for bar in bars) or 1.0
+    legend = (
+        f'<span class="name"><span class="key {key}"></span>{_said(name, say)}</span>' for key, name in keys
+    )
+    yield f"<p>{''.join(legend)}</p>"
+    most = _round(max(sum(bar.values) for bar in bars))
     room = (_WIDTH - _LEFT) / len(bars)
     high = _HEIGHT - _BOTTOM - _TOP
     yield (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" role="img"'
-        f' aria-label="{_said(title, say)}">'
+        f'<div class="wide"><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}"'
+        f' role="img" aria-label="{_said(title, say)}">'
     )
     for part in range(_MARKS):
         share = part / (_MARKS - 1)
@@ -197,7 +216,15 @@ def _plot(title: Text, names: Sequence[Text], bars: Sequence[_Bar], say: Say) ->
     for at in range(0, len(bars), step):
         x = _LEFT + room * (at + 0.5)
         yield f'<text x="{x:.1f}" y="{_HEIGHT - 6}" text-anchor="middle">{_safe(bars[at].label)}</text>'
-    yield "</svg>"
+    yield "</svg></div>"
+
+
+def _round(most: float) -> float:
+    """The next number that has a round half."""
+    if most <= 0:
+        return 1.0
+    scale = 10.0 ** math.floor(math.log10(most))
+    return next(step * scale for step in _ROUND if step * scale >= most)
 
 
 def _drawn(

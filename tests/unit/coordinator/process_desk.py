@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from ringi.coordinator.completion import resumed
 from ringi.coordinator.coordinator import ExecutionCoordinator
 from ringi.coordinator.reflection import ReflectionEngine, ReflectionServices
 from ringi.coordinator.services import CoordinatorServices, ProcessTask
@@ -208,6 +209,13 @@ class ProcessDesk:
             rules=rules,
             settings=self.settings,
         )
+
+    def resume(self) -> None:
+        """Somebody goes on with the run that stopped because of it."""
+        stored = self.ledger.stored_process(self.task.process_id)
+        assert stored
+        with self.ledger.transaction() as transaction:
+            transaction.save_process(resumed(stored.process), (), stored.revision)
 
     def go(self) -> Process:
         return ExecutionCoordinator(self.services()).execute_with_planning(self.task)

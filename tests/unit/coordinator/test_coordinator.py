@@ -256,6 +256,25 @@ def test_an_unexpected_result_and_a_side_effect_are_noticed(tmp_path: Path):
     assert "app.py" in other.records()[0].message
 
 
+@pytest.mark.req("PP-7")
+def test_what_tests_leave_behind_is_removed_whether_they_pass_or_not(tmp_path: Path):
+    made = desk(
+        tmp_path, {**WRITE, "done": False}, {"run": ["test"], "done": False}, {"run": ["test"], "done": True}
+    )
+    made.place.allowed = ("app.py",)
+    left = {"changed": ("cache.pyc",), "tree": "[('cache.pyc', '')]"}
+    failed = ToolResult("1 failed", ErrorKind.COMMAND_FAILED, "It ended with exit code 1.", **left)
+    made.tools.answers["run"] = [failed, ToolResult("passed", **left)]
+    made.go()
+    runs = [one for one in made.records() if one.tool == "run"]
+    assert [one.error for one in runs] == [ErrorKind.COMMAND_FAILED, None]
+    assert [one.changed for one in runs] == [(), ()]
+    assert runs[0].message == "It ended with exit code 1."
+    assert "cache.pyc" in runs[1].message
+    assert "cache.pyc" not in made.tools.files
+    assert "cache.pyc" not in runs[-1].tree
+
+
 # What changes something outside.
 
 

@@ -83,6 +83,8 @@ def test_after_the_last_revision_a_person_is_needed_who_can_go_on(tmp_path: Path
     assert summary.revision_attempts == 1
     assert summary.recommendations
     assert summary.current_state
+    assert made.go() == process, "as long as the run has not told anybody"
+    made.resume()
     say(made, "It is config/app.config.js")
     process = made.go()
     assert is_complete(process)
@@ -94,6 +96,7 @@ def test_after_the_last_revision_a_person_is_needed_who_can_go_on(tmp_path: Path
 def test_what_an_agent_says_does_not_lift_the_limit(tmp_path: Path):
     made = in_a_run(desk(tmp_path, FOUND, revision=RevisionSettings(most=1)))
     made.go()
+    made.resume()
     say(made, "It is config/app.config.js", agent=True)
     process = made.go()
     assert process.waits is Wait.PERSON

@@ -12,7 +12,9 @@ from ringi.api import Workspace
 from ringi.domain.metrics import FigureName
 from ringi.domain.plan import ActionSpec, SpecKind
 from ringi.usecases.metrics import coverage
+from ringi.usecases.metrics.code import MOST_BYTES
 from ringi.usecases.metrics.coverage import Coverage, NoCoverage, read_report
+from ringi.views.metrics import basis
 from ringi.workspace.dependencies.parser import is_installed
 from tests.helpers import approve, create, open_scratch, proposed, write
 
@@ -157,6 +159,20 @@ def test_files_are_parsed_as_their_languages_want(tmp_path: Path):
         assert syntax(workspace) == (0.0, 4, 0)
         proposed(workspace, *(create(f"bad/{name}", text) for name, text in BAD.items()))
         assert syntax(workspace) == (pytest.approx(5 / 9, abs=1e-6), 9, 0)
+
+
+@pytest.mark.req("PP-26")
+def test_of_too_many_files_the_newest_count_and_it_says_so(tmp_path: Path):
+    large = f'"{"x" * 120_000}"\n'
+    with open_scratch(tmp_path) as workspace:
+        proposed(workspace, *(create(f"old/{number}.json", large) for number in range(9)))
+        assert workspace.metrics().figure(F.SYNTAX_ERRORS).note == ""
+        proposed(workspace, *(create(f"new/{number}.json", large) for number in range(66)))
+        figure = workspace.metrics().figure(F.SYNTAX_ERRORS)
+    fitting = MOST_BYTES // len(large)
+    assert (figure.value, figure.of) == (0.0, fitting)
+    assert fitting < 75
+    assert f"files: {fitting}, only the newest" in str(basis(figure))
 
 
 @pytest.mark.req("PP-26")

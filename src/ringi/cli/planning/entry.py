@@ -176,7 +176,10 @@ def _tell_budget(app: App, *, by_model: bool) -> None:
 def _go_on(
     app: App, view: SessionView, order: Order, then: Then, *, seated: bool, offer: Offer | None = None
 ) -> int:
-    driver = Driver(app, view.session_id, offer=offer)
+    # A task that was interrupted before its model had planned it: nobody else will.
+    by_model = app.workspace.planning.get(view.session_id).facts.by_model
+    planner = planner_of(app.workspace, by_model=True) if by_model else None
+    driver = Driver(app, view.session_id, planner, offer)
     if seated and not order.anything:
         return _talk(driver, view, then)
     return _saved(driver, lambda: carry_out(driver, view, order))

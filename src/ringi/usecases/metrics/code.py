@@ -52,6 +52,8 @@ class Syntax(NamedTuple):
     broken: int
     unknown: int
     """Files whose bytes are no longer kept, or that are too large."""
+    whole: bool = True
+    """False if there were too many, and only the newest were looked at."""
 
 
 class _File(NamedTuple):
@@ -63,12 +65,14 @@ def syntax_of(history: History, plans: Iterable[Generated]) -> Syntax:
     """The newest plans first. What could not be parsed before either, such as a template, is not counted."""
     by_language: dict[str, list[_File]] = defaultdict(list)
     unknown = count = size = 0
+    whole = True
     for language, made in _files(history, plans):
         if made is None:
             unknown += 1
             continue
         count, size = count + 1, size + len(made.after)
         if count > MOST_FILES or size > MOST_BYTES:
+            whole = False
             break
         by_language[language].append(made)
     files = broken = 0
@@ -78,7 +82,7 @@ def syntax_of(history: History, plans: Iterable[Generated]) -> Syntax:
         already = sum(_broken(language, seen))
         files += len(found) - already
         broken += len(wrong) - already
-    return Syntax(files, broken, unknown)
+    return Syntax(files, broken, unknown, whole)
 
 
 def _language(path: str, *, parsed: bool) -> str:

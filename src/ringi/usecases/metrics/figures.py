@@ -20,6 +20,7 @@ from ringi.domain.metrics import (
     met,
 )
 from ringi.planning.levels import EXPECTED, Level
+from ringi.text import Text
 from ringi.usecases.metrics.code import Syntax
 from ringi.usecases.metrics.coverage import Coverage, NoCoverage
 from ringi.usecases.metrics.people import PlanCounts, Read
@@ -42,6 +43,7 @@ _LOW, _HIGH = 0.5, 2.0
 """Of the median of a run: a step in between is as large as the others."""
 _DIGITS: Final = 6
 _FEWEST: Final = 2
+_NEWEST: Final = Text("only the newest")
 _SUBTASKS: Final = {
     Level.MINIMAL: _F.SUBTASKS_SIMPLE,
     Level.MODERATE: _F.SUBTASKS_MEDIUM,
@@ -299,7 +301,8 @@ def quality(
                        Basis.TASKS),
             make.share(_F.ERROR_RECOVERY_RATE, sum(step.errors for step in settled if step.done), errors,
                        Basis.ERRORS),
-            make.share(_F.SYNTAX_ERRORS, syntax.broken, syntax.files, Basis.FILES, without=syntax.unknown),
+            make.share(_F.SYNTAX_ERRORS, syntax.broken, syntax.files, Basis.FILES, without=syntax.unknown,
+                       note="" if syntax.whole else str(_NEWEST)),
             _coverage(make, coverage),
             make.make(
                 _F.REVIEW_REMARKS,

@@ -1,0 +1,3 @@
+from tests.crash.conftest import driver
+
+__all__ = ["driver"]
