@@ -40,6 +40,7 @@ class GitHubFace(Face):
             f"GET {_REPO}": self.get_repo,
             f"GET {_REPO}/collaborators/(?P<login>[^/]+)/permission": self.permission,
             "GET /orgs/(?P<org>[^/]+)/teams/(?P<team>[^/]+)/memberships/(?P<login>[^/]+)": self.membership,
+            "GET /orgs/(?P<org>[^/]+)/teams/(?P<team>[^/]+)": self.get_team,
             f"GET {_REPO}/issues/{_N}": self.get_issue,
             f"GET {_REPO}/issues/{_N}/comments": self.get_comments,
             f"POST {_REPO}/issues/{_N}/comments": self.post_comment,
@@ -183,6 +184,11 @@ class GitHubFace(Face):
             raise Refused(404, f"{login} is not a user")
         level = repo.level(user)
         return {"permission": level, "role_name": level, "user": self.account(user)}
+
+    def get_team(self, _: Request, org: str, team: str) -> Any:
+        if f"{org}/{team}" not in self.forge.groups:
+            raise Refused(404, "Not Found")
+        return {"name": team, "slug": team}
 
     def membership(self, _: Request, org: str, team: str, login: str) -> Any:
         self.me()

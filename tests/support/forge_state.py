@@ -322,6 +322,7 @@ class Forge:
     """The state behind both faces."""
 
     url = ""
+    repo_type = Repo
 
     def __init__(self, kind: ForgeKind, folder: Path) -> None:
         self.kind = kind
@@ -368,7 +369,7 @@ class Forge:
         subprocess.run(
             ["git", "init", "-q", "--bare", "-b", "main", str(folder)], check=True, env=self.git_environment()
         )
-        made = Repo(self, path, folder, public=public)
+        made = self.repo_type(self, path, folder, public=public)
         made.git("config", "http.receivepack", "true")
         made.members |= members or {}
         self.repos[path] = made
