@@ -122,7 +122,7 @@ def _act(workspace: ringi.Workspace, task: Mapping[str, Any]) -> bool:
     if answer := task.get("answer"):
         proof = TypedAnswer(answer, answer[:6])
         return workspace.plan.undo(task["plan"], "person", proof).overall_success
-    return workspace.plan.execute(task["plan"]).overall_success
+    return workspace.of_plan(task["plan"]).plan.execute(task["plan"]).overall_success
 
 
 def _carry_on(workspace: ringi.Workspace, run_id: str, options: RunOptions, edits: Mapping[str, str]) -> bool:

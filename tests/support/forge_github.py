@@ -66,6 +66,7 @@ class GitHubFace(Face):
             f"POST {_REPO}/statuses/(?P<sha>[0-9a-f]+)": self.post_status,
             f"GET {_REPO}/commits/(?P<sha>[0-9a-f]+)/statuses": self.get_statuses,
             f"GET {_REPO}/git/trees/(?P<sha>[0-9a-f]+)": self.get_tree,
+            f"GET {_REPO}/git/commits/(?P<sha>[0-9a-f]+)": self.get_git_commit,
             "POST /graphql": self.graphql,
         }
 
@@ -358,6 +359,17 @@ class GitHubFace(Face):
             mode, kind, oid = head.split()
             entries.append({"path": path, "mode": mode, "type": kind, "sha": oid})
         return {"sha": sha, "tree": entries, "truncated": False}
+
+    def get_git_commit(self, _: Request, owner: str, name: str, sha: str) -> Any:
+        repo = self.repo(f"{owner}/{name}")
+        if (
+            not repo.git("cat-file", "--batch-check", data=f"{sha}\n".encode())
+            .split(" ", 1)[-1]
+            .startswith("commit")
+        ):
+            raise Refused(404, "Not Found")
+        parents = repo.git("show", "-s", "--format=%P", sha).split()
+        return {"sha": sha, "parents": [{"sha": one} for one in parents]}
 
     def graphql(self, request: Request) -> Any:
         """Only the mutation that marks a draft as ready, and back."""

@@ -9,7 +9,6 @@ from ringi.usecases.workspace import OpenWorkspace, adopt_proof, recover_if_need
 from ringi.wiring.assemble import Assembly, Progress, assemble, settings_of
 from ringi.wiring.commands import supervisors_in
 from ringi.wiring.config import Loaded
-from ringi.wiring.forge import KnownForges
 from ringi.wiring.system import process_environment
 from ringi.workspace.places import find_root, places_of
 
@@ -37,7 +36,7 @@ class Workspace(OpenWorkspace):
             assembly.extractor,
             assembly.roles,
             assembly.caching.plans,
-            KnownForges(assembly.loaded, assembly.environment, assembly.places.root),
+            assembly.forges,
         )
         self._assembly = assembly
 

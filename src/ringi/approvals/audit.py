@@ -11,8 +11,19 @@ from ringi.approvals.proof import TYPED_LENGTH, YES
 from ringi.approvals.signers import as_lists, signature_needed
 from ringi.domain import codec
 from ringi.domain import subject as subjects
-from ringi.domain.approval import Approval, ApprovalSubject, ProofKind, ProofRecord, SignedAct
+from ringi.domain.approval import (
+    Act,
+    Approval,
+    ApprovalSubject,
+    ProofKind,
+    ProofRecord,
+    RunSubject,
+    SessionSubject,
+    SignedAct,
+    Strength,
+)
 from ringi.domain.events import Event, EventKind
+from ringi.domain.forge import ForgeTerms, ItemKind, ReviewHow
 from ringi.domain.grant import Grant, GrantScope, GrantSubject, counted
 from ringi.domain.plan import SpecKind
 from ringi.domain.provenance import is_in_toto, read_signed, said_or_none
@@ -96,14 +107,51 @@ def _proof(facts: Facts, approval: Approval, bound: Bound, event: Event | None) 
     elif record.kind is ProofKind.GRANT and isinstance(bound.document, ApprovalSubject):
         yield from _through_grant(facts, approval, bound.document, event)
     else:
-        yield from _typed(approval)
+        on_forge = record.kind is ProofKind.REVIEW
+        yield from _reviewed(facts, approval, bound) if on_forge else _typed(approval)
         if event and _rule_at(facts.store, event.seq) is RequiredProof.SIGNED:
-            yield Text("it was typed when only signatures counted")
+            yield (
+                Text("it was given on a forge when only signatures counted")
+                if on_forge
+                else Text("it was typed when only signatures counted")
+            )
 
 
 def _typed(approval: Approval) -> Iterator[Text]:
     if approval.proof.answer.lower() not in {*YES, approval.digest[:TYPED_LENGTH]}:
         yield Text("the answer that it keeps is no yes")
+
+
+def _reviewed(facts: Facts, approval: Approval, bound: Bound) -> Iterator[Text]:
+    """What the ledger says of a yes on a forge; whether that is still there, only the forge knows."""
+    record, document = approval.proof, bound.document
+    review = record.review
+    if not review:
+        yield Text("it does not say where on a forge it was given")
+        return
+    if {approval.approver, record.principal} != {review.account} or record.strength is Strength.STRONG:
+        yield Text("it says otherwise who gave it, or how well that is proven")
+    terms, commit = None, ""
+    if isinstance(document, SessionSubject | RunSubject):
+        terms = document.forge or None
+        if review.how is not ReviewHow.COMMENT or review.item != (terms.item if terms else UNSET):
+            yield Text("it was given elsewhere on the forge than where the run was asked for")
+    elif isinstance(document, ApprovalSubject) and document.step and document.kind is Act.EXECUTE:
+        terms = _run_terms(facts, document.step.run_id)
+        commit = (document.commit.offered if document.commit else "") or "?"
+        if review.item.kind is not ItemKind.CHANGE or not review.commit:
+            yield Text("it was given elsewhere on the forge than where it was offered")
+    if terms is None or terms.project != review.project:
+        yield Text("it was given for another project, or for what nobody approves on a forge")
+    if review.step_commit != commit:
+        yield Text("it was given for another commit")
+
+
+def _run_terms(facts: Facts, run_id: str) -> ForgeTerms | None:
+    try:
+        return facts.store.run(run_id).forge
+    except NotFound:
+        return None
 
 
 def _rule_at(store: Store, seq: int) -> RequiredProof:

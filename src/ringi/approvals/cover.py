@@ -99,5 +99,7 @@ def _require_proven(
         standing(approval)
     elif approval.proof.kind is ProofKind.SIGNED:
         signer_now(services, approval.proof, approval.digest)
-    else:  # typed, perhaps before that no longer sufficed
+    else:  # typed or reviewed, perhaps before that no longer sufficed
         require_typing(services.signatures, history.signing)
+        if approval.proof.kind is ProofKind.REVIEW and services.reviews is None:
+            raise NotProven(plan=name, why=Text("reviews on a forge do not count here any more"))

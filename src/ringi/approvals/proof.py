@@ -1,10 +1,11 @@
-"""Proof of a person (rule 4): an answer typed at their terminal, or a signature by a listed key."""
+"""Proof of a person (rule 4): an answer typed at their terminal, a signature by a listed key, or a review."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from msgspec import UNSET, UnsetType
 
+from ringi.approvals.review import Reviewing, reviewed
 from ringi.domain import codec
 from ringi.domain.approval import (
     Approval,
@@ -19,6 +20,7 @@ from ringi.domain.approval import (
     TypedAnswer,
 )
 from ringi.domain.events import FIRST_PREVIOUS
+from ringi.domain.forge import ReviewProof
 from ringi.domain.provenance import (
     Approved,
     ApprovedPlan,
@@ -35,7 +37,6 @@ from ringi.domain.subject import StepOf
 from ringi.errors import (
     BadSignature,
     NoChannel,
-    ReviewRefused,
     SignatureNeeded,
     SignatureUnchecked,
     UnlistedKey,
@@ -51,7 +52,7 @@ TYPED_LENGTH: Final = 6
 ELSE: Final = Text("the answer was given for something else than what is there now")
 
 
-class Proving(Protocol):
+class Proving(Reviewing, Protocol):
     """What proofs are checked with."""
 
     @property
@@ -107,6 +108,7 @@ def stated(
     about: About | None = None,
     proof: ProofKind = ProofKind.SIGNED,
     grant: GrantProof | UnsetType = UNSET,
+    review: ReviewProof | UnsetType = UNSET,
 ) -> InToto:
     """Without `about`, its one subject is the document that is approved."""
     about = about or About((Resource(str(act), Digests(digest)),))
@@ -125,6 +127,7 @@ def stated(
             plan=about.plan,
             step=about.step,
             grant=grant,
+            review=review,
             diff=about.diff,
         ),
     )
@@ -136,19 +139,19 @@ def claimed(proof: Proof) -> str:
 
 
 def require_typing(signatures: Signatures, signing: str) -> None:
-    """Raises SignatureNeeded, with the command that signs, if a typed answer does not suffice."""
+    """Raises SignatureNeeded, with the command that signs, if nothing less than a signature suffices."""
     if signatures.required():
         raise SignatureNeeded(command=signing)
 
 
 def require_answer(services: Proving, proof: Proof | None, command: str, signing: str) -> Proof:
-    """A typed answer counts only if a person can type here; a signature counts anywhere.
+    """A typed answer counts only if a person can type here; a signature and a review count anywhere.
 
     `command` asks a person, `signing` is what they run if only a signature counts.
     """
     if proof is None:
         raise NoChannel(why=Text("no answer of a person was given"), command=command)
-    if isinstance(proof, TypedAnswer):
+    if not isinstance(proof, SignedAnswer):
         require_typing(services.signatures, signing)
     if isinstance(proof, TypedAnswer) and (refusal := services.person.refusal()):
         raise NoChannel(why=refusal, command=command)
@@ -175,7 +178,7 @@ def prove(
     if isinstance(proof, TypedAnswer):
         return typed(services, proof, digest, risk, made_at)
     if isinstance(proof, ReviewAnswer):
-        raise ReviewRefused(why=Text("reviews on a forge are not read here"))
+        return reviewed(services, proof, asked, data, made_at, risk)
     # A signature counts once: a copy of it cannot approve again.
     if any(proof.statement == past.proof.statement for past in services.store.approvals(asked.subject_id)):
         raise WrongAnswer(why=Text("this signature was used already"))
@@ -193,7 +196,12 @@ def approval_of(
     after_event: str,
     note: str = "",
 ) -> Approval:
-    """`after_event` is the newest event in the transaction that saves the approval."""
+    """`after_event` is the newest event in the transaction that saves the approval.
+
+    Whose review it is, the forge says, whoever looked it up.
+    """
+    if record.kind is ProofKind.REVIEW:
+        approver = record.principal or approver
     return Approval(
         id=services.ids(),
         subject_id=asked.subject_id,

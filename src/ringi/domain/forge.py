@@ -3,6 +3,7 @@
 A *change* is a pull request on GitHub and a merge request on GitLab.
 """
 
+import re
 from enum import StrEnum
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ HELP_LABEL: Final = "coding agent help needed"
 """Says on an issue that a person is needed."""
 STATUS: Final = "ringi/verify"
 """The name of the commit status."""
+_APPROVES: Final = re.compile(r"/ringi[ \t]+approve[ \t]+([0-9a-f]{12,64})[ \t]*", re.IGNORECASE)
 
 
 class ForgeKind(StrEnum):
@@ -216,6 +218,18 @@ class Offer(Document, frozen=True, kw_only=True, omit_defaults=True):
     url: str = ""
 
 
+def approving(what: str) -> str:
+    """The words that approve what has this digest, or this commit; whole, so that nobody finds another."""
+    return f"/ringi approve {what}"
+
+
+def approved_in(body: str) -> str:
+    """The hex digits, 12 at least, that a comment approves in its first line; empty if there are none."""
+    first = next(filter(None, map(str.strip, body.splitlines())), "")
+    found = _APPROVES.fullmatch(first)
+    return found[1].lower() if found else ""
+
+
 class ReviewHow(StrEnum):
     REVIEW = "review"
     COMMENT = "comment"
@@ -236,3 +250,8 @@ class ReviewProof(Document, frozen=True, kw_only=True):
     """The commit of the step, which the approved one contains."""
     at: str
     url: str
+
+    @property
+    def account(self) -> str:
+        """With its forge: alice@github.com"""
+        return f"{self.login}@{self.project.host}"

@@ -35,6 +35,8 @@ class GivenProof(Document, frozen=True):
     grant: str = ""
     fresh_since: str = ""
     """Set if it was typed at a terminal that was opened after the plan was made: when."""
+    url: str = ""
+    """Where on a forge it is."""
 
 
 class GivenApproval(Document, frozen=True):

@@ -28,6 +28,7 @@ from ringi.forges.github_shapes import (
     VERDICTS,
     CommentShape,
     Commit,
+    GitCommitShape,
     GraphAnswer,
     GraphData,
     IssueShape,
@@ -363,6 +364,11 @@ class _Commits:
 
     def files(self, commit: str) -> Mapping[str, FileOnForge]:
         return dict(self._below(commit, "", f"{self._project.path}@{commit}"))
+
+    def parents(self, commit: str) -> tuple[str, ...]:
+        path = f"{_at(self._project)}/git/commits/{quote(commit, safe='')}"
+        found = self._client.get(path, GitCommitShape, f"{self._project.path}@{commit}")
+        return tuple(one.sha for one in found.parents)
 
     def _below(self, tree: str, folder: str, what: str) -> Iterator[tuple[str, FileOnForge]]:
         path = f"{_at(self._project)}/git/trees/{quote(tree, safe='')}"

@@ -118,6 +118,14 @@ class Tree(msgspec.Struct):
     truncated: bool = False
 
 
+class ParentShape(msgspec.Struct):
+    sha: str
+
+
+class GitCommitShape(msgspec.Struct):
+    parents: list[ParentShape]
+
+
 class Permission(msgspec.Struct):
     permission: str
     role_name: str = ""

@@ -143,6 +143,11 @@ class GitCommits:
                 tree = self._stage(Path(folder, "index"), order)
             except GitFailed as error:
                 return CommitOutcome("", str(error))
+            if order.offered:
+                if why := _unlike_order(self._git, order, tree) or _not_taken(self._git, order):
+                    return CommitOutcome("", str(why))
+                left = self._follow(order.offered, order.files)
+                return CommitOutcome(order.offered, "; ".join(map(str, left)))
             self._on_progress(Text("committing …"))
             said = self._git.commit(Path(folder), order.message)
         found = self._made(order.parent, order.marks)
@@ -195,6 +200,9 @@ class GitCommits:
         return git("write-tree").decode().strip()
 
     def find(self, order: CommitOrder) -> CommitOutcome | None:
+        if order.offered:
+            known = (one.commit for one in _since(self._git, order.parent, "--branches"))
+            return CommitOutcome(order.offered) if order.offered in known else None
         # On any branch: the person may have switched since.
         found = self._made(order.parent, order.marks, "--branches")
         if found is None and order.exact and self._head() != order.parent:
@@ -308,6 +316,37 @@ def _withdrawn(git: PersonalGit, found: "_Made", why: str) -> CommitOutcome:
     except GitFailed as error:  # it is in the branch, so report it
         return CommitOutcome(found.commit, f"{why}; {error}")
     return CommitOutcome("", why)
+
+
+def _unlike_order(git: PersonalGit, order: CommitOrder, tree: str) -> Text | None:
+    """Why the offered commit is not one of exactly this, on exactly that parent."""
+    shown = order.offered[:COMMIT_SHOWN]
+    try:
+        head, _, message = git.look("cat-file", "commit", order.offered).partition(b"\n\n")
+    except GitFailed:
+        return Text("commit {id}, which was offered, is gone", id=shown)
+    fields = [tuple(line.decode("utf-8", "replace").split(" ", 1)) for line in head.split(b"\n")]
+    parents = [("parent", one) for one in _parents(order.parent)]
+    if [name for name, *_ in fields] != ["tree", *("parent" for _ in parents), "author", "committer"]:
+        return Text("commit {id}, which was offered, is of another form than those that are", id=shown)
+    if fields[0] != ("tree", tree):
+        return Text("commit {id}, which was offered, has other files than what was approved", id=shown)
+    if fields[1 : 1 + len(parents)] != parents:
+        return Text("commit {id}, which was offered, was made on another one", id=shown)
+    if message != order.message.encode():
+        return Text("commit {id}, which was offered, has another message", id=shown)
+    return None
+
+
+def _not_taken(git: PersonalGit, order: CommitOrder) -> str:
+    """Moves the branch to the offered commit if it is still at its parent; no hook hears of it."""
+    title = order.message.partition("\n")[0]
+    quietly = ("-c", f"core.hooksPath={os.devnull}", "update-ref", "-m", f"commit: {title}")
+    try:
+        git.work(*quietly, "HEAD", order.offered, order.parent)
+    except GitFailed as error:
+        return str(error)
+    return ""
 
 
 def _newest(git: PersonalGit, parent: str) -> "_Made | None":

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # only names of types
         Signatures,
         StoredSession,
     )
+    from ringi.ports.forge import ReviewChecks
 
 
 class SessionServices(NamedTuple):
@@ -62,3 +63,5 @@ class SessionServices(NamedTuple):
     """Raises BudgetUsed if the call could not end within what is left, after so much was used."""
     priced: Callable[[str, TokenUsage], TokenUsage] = lambda _model, usage: usage
     """With its cost, if the model's price is known."""
+    reviews: ReviewChecks | None = None
+    """None if a yes on a forge does not count."""

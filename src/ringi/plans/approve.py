@@ -209,7 +209,10 @@ def approve(
             document,
             status=status,
             selection=selection,
-            approvals=(*document.state.approvals, ApprovalEntry(approver, approval.timestamp, selection)),
+            approvals=(
+                *document.state.approvals,
+                ApprovalEntry(approval.approver, approval.timestamp, selection),
+            ),
             feedback=(*document.state.feedback, *told),
         )
         reason = "; ".join(filter(None, [note, left_out]))

@@ -176,6 +176,7 @@ def attach(
             about=said,
             proof=record.kind,
             grant=_grant(approval),
+            review=record.review,
         )
         signed = to_sign(made)
     else:

@@ -34,7 +34,7 @@ from ringi.domain.plan import (
     with_state,
 )
 from ringi.errors import BranchRefused, CopyFailed, NoCommit, PathRefused, StorageFailed
-from ringi.plans.commit_message import proper_message, trailers, with_trailers
+from ringi.plans.commit_message import offered_message, proper_message, trailers, with_trailers
 from ringi.plans.commit_revert import reverted
 from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected
@@ -115,7 +115,12 @@ def commit_subject(
     if not wanted:
         return UNSET
     branch, parent, hooks = _place(services, _changes(specs), specs)
-    return CommitSubject(branch, parent, wanted.message, hooks, offered=wanted.offered)
+    return CommitSubject(branch, parent, wanted.message, _running(wanted, hooks), offered=wanted.offered)
+
+
+def _running(wanted: PlannedCommit | CommitSubject, hooks: tuple[str, ...]) -> tuple[str, ...]:
+    """No hook runs for a commit that is there already."""
+    return () if wanted.offered else hooks
 
 
 def announced(services: Services, document: PlanDocument) -> Announced | None:
@@ -195,7 +200,8 @@ def _made(
     commits = commits_of(services)
     order = _order(services, approval, subject, wanted)
     now = commits.place(list(order.files), unstaged=bool(wanted.reverts))
-    if moved := difference(wanted, CommitSubject(now.branch, now.parent, wanted.message, now.hooks)):
+    hooks = _running(wanted, now.hooks)
+    if moved := difference(wanted, CommitSubject(now.branch, now.parent, wanted.message, hooks)):
         raise NoCommit(why=Text("this changed since it was approved: {what}", what=moved))
     outcome = commits.make(order)
     wrong = differing(services.tree, [FileChange("", path, state, None) for path, state in files.items()])
@@ -214,6 +220,11 @@ def _order(
     else:
         files = written(services.store.executions(subject.plan_id), approval.id, subject)
         data = _bytes_of(services, files)
+    if wanted.offered:
+        if not subject.step:
+            raise NoCommit(why=Text("only a step of a run is offered for review"))
+        message = offered_message(wanted.message, subject.plan_id, subject.step)
+        return CommitOrder(wanted.parent, message, (), data, exact=True, offered=wanted.offered)
     marks = trailers(approval, subject.step or None)
     message = with_trailers(wanted.message, marks)
     return CommitOrder(wanted.parent, message, marks[:2], data, exact=bool(subject.step))

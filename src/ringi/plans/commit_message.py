@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ringi.domain.approval import COMMIT_TRAILERS, STEP_TRAILERS, Approval
@@ -59,8 +59,21 @@ def _plain(text: str) -> str:
 def trailers(approval: Approval, step: StepOf | None = None) -> tuple[str, ...]:
     """The trailers of the commit; names are escaped so that they cannot add lines."""
     values = (approval.subject_id, approval.digest, approval.approver)
-    of_step = (step.request_id, step.run_id, step.step_id) if step else ()
-    named = [*zip(COMMIT_TRAILERS, values, strict=True), *zip(STEP_TRAILERS, of_step, strict=False)]
+    of_step = _of_step(step) if step else ()
+    return _lines([*zip(COMMIT_TRAILERS, values, strict=True), *zip(STEP_TRAILERS, of_step, strict=False)])
+
+
+def offered_message(message: str, plan_id: str, step: StepOf) -> str:
+    """Of a commit that nobody has approved yet: what it came from, and no approval."""
+    named = zip((COMMIT_TRAILERS[0], *STEP_TRAILERS), (plan_id, *_of_step(step)), strict=True)
+    return with_trailers(message, _lines(named))
+
+
+def _of_step(step: StepOf) -> tuple[str, str, str]:
+    return step.request_id, step.run_id, step.step_id
+
+
+def _lines(named: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"{name}: {visible(value, keep='')[:_LONGEST_NAME]}" for name, value in named if value)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # only names of types
         Store,
         WorkspaceLock,
     )
+    from ringi.ports.forge import ReviewChecks
     from ringi.ports.provenance import Repository
     from ringi.ports.tools import OutsideTools
     from ringi.workspace.snapshot import Snapshots
@@ -98,6 +99,8 @@ class Services(NamedTuple):
     """
     permits: Permits = Permits()
     """What the people behind a plan may do."""
+    reviews: ReviewChecks | None = None
+    """None if a yes on a forge does not count."""
     on_branch: Callable[[str], Services] | None = None
     """The services of a run's branch, whether its tree is there or not."""
 

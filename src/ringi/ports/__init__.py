@@ -128,6 +128,7 @@ class CommitOrder(NamedTuple):
     files: Mapping[str, bytes | Committed | None]
     """The bytes of each as it is in the workspace, or what is committed whatever is there; None: deleted."""
     exact: bool = False  # it does not stay if a hook does more than to add trailers
+    offered: str = ""  # the commit itself, made before: the branch gets it as it is, and no hook runs
 
 
 class Commits(Protocol):

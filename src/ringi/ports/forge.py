@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Comment,
         CommitStatus,
         ForgeReview,
+        ForgeTerms,
         Issue,
         Item,
         NewChange,
@@ -103,6 +104,8 @@ class ForgeCommits(Protocol):
     def files(self, commit: str) -> Mapping[str, FileOnForge]:
         """Every file of its tree by path."""
 
+    def parents(self, commit: str) -> tuple[str, ...]: ...
+
 
 class CodeHost(NamedTuple):
     """One project on one forge, with one token."""
@@ -112,6 +115,26 @@ class CodeHost(NamedTuple):
     items: Items
     changes: Changes
     commits: ForgeCommits
+
+
+class WantedReview(NamedTuple):
+    """What a yes on a forge has to be about."""
+
+    terms: ForgeTerms
+    item: Item
+    """Where it has to be."""
+    digest: str
+    """Of what is approved."""
+    since: str
+    """When that came about: an earlier comment was about something else."""
+    refused_at: str = ""
+    """When a person said no to it last; empty if nobody did."""
+    head: str = ""
+    """The commit that is offered; empty if a plan of a run is approved, and not its commits."""
+    step_commit: str = ""
+    branch: str = ""
+    typed: bool = False
+    """The risk is high: the words have to be there, a button is not enough."""
 
 
 class ForgePlace(NamedTuple):
@@ -140,8 +163,8 @@ class Forges(Protocol):
 
 
 class CheckedReview(NamedTuple):
-    approver: str
-    """The account with its forge: alice@github.com"""
+    review: ReviewProof
+    """As the forge has it."""
     weak: bool
     """This machine could have said it itself: it holds credentials of that account."""
 
@@ -149,5 +172,5 @@ class CheckedReview(NamedTuple):
 class ReviewChecks(Protocol):
     """Whether a yes on a forge is one, looked up there at that moment."""
 
-    def check(self, review: ReviewProof, digest: str) -> CheckedReview:
-        """`digest` is what a comment has to name. Raises ReviewRefused, ForgeFailed."""
+    def check(self, review: ReviewProof, wanted: WantedReview) -> CheckedReview:
+        """Raises ReviewRefused, ForgeFailed."""

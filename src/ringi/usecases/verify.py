@@ -443,6 +443,7 @@ def _given(approval: Approval) -> GivenApproval:
         fingerprint(record.key) if record.key else "",
         record.grant or "",
         record.fresh_since or "",
+        record.review.url if record.review else "",
     )
     return GivenApproval(approval.id, approval.approver, approval.timestamp, approval.note, proof)
 

@@ -1,6 +1,6 @@
 """Who approved, when, and how that is known."""
 
-from ringi.domain.approval import ProofKind, ProofRecord
+from ringi.domain.approval import ProofKind, ProofRecord, Strength
 from ringi.text import GRANT_SHOWN, Text
 from ringi.views.words import moment
 
@@ -19,6 +19,11 @@ def proof(record: ProofRecord) -> Text:
         return Text("covered by the standing approval {grant}", grant=(record.grant or "")[:GRANT_SHOWN])
     if record.kind is ProofKind.CONFIGURED:
         return Text("your configuration demands it")
+    if record.kind is ProofKind.REVIEW and record.review:
+        where = {"name": record.principal or record.user, "url": record.review.url}
+        if record.strength is Strength.WEAK:
+            return Text("by {name} in {url} (weak: this machine holds credentials of that account)", **where)
+        return Text("by {name} in {url} (medium)", **where)
     typed = Text("typed by {user} at {terminal} (weak)", user=record.user, terminal=record.channel)
     if record.fresh_since:
         when = moment(record.fresh_since)

@@ -330,7 +330,10 @@ def _commit_lines(found: "Announced | NoCommit | None") -> Iterator[Line]:
         yield line(words.commit(found.subject), indent=2)
         body = found.subject.message.partition("\n")[2].strip("\n")
         yield from excerpt(body, first=True, indent=4)
-        yield line(Text("with the lines {names}", names=", ".join(COMMIT_TRAILERS)), Style.FAINT, indent=4)
+        offered = found.subject.offered
+        trailers = Text("with the lines {names}", names=", ".join(COMMIT_TRAILERS))
+        made = Text("as it was offered for review: {commit}", commit=offered) if offered else trailers
+        yield line(made, Style.FAINT, indent=4)
         for mixed in words.mixed(found):
             yield line(mixed, Style.WARNING, indent=4)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.domain.approval import Act, ProofKind
+from ringi.domain.approval import Act, ProofKind, Strength
 from ringi.domain.events import LoggedEvent
 from ringi.domain.session import short
 from ringi.domain.subject import SubjectKind
@@ -101,10 +101,19 @@ def _who(approval: GivenApproval) -> Text:
         if proof.fresh_since:
             return Text("{typed}; fresh terminal: opened after it was proposed", typed=typed)
         return typed
+    if proof.kind is ProofKind.REVIEW:
+        return _review(approval, proof)
     signed = Text("{name}, signed with {key}", name=_name(approval, proof), key=proof.key)
     if proof.kind is ProofKind.SIGNED:
         return signed
     return Text("standing approval {grant} of {who}", grant=proof.grant[:GRANT_SHOWN], who=signed)
+
+
+def _review(approval: GivenApproval, proof: GivenProof) -> Text:
+    told = {"name": approval.approver, "url": proof.url}
+    if proof.strength is Strength.WEAK:
+        return Text("{name}, in {url} (weak: this machine held credentials of that account)", **told)
+    return Text("{name}, in {url} (medium: the forge confirmed it at that time)", **told)
 
 
 def _name(approval: GivenApproval, proof: GivenProof) -> Text | str:

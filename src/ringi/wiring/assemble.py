@@ -41,7 +41,7 @@ from ringi.wiring.cache import Caching
 from ringi.wiring.commands import PlanChecks, PlanCommands
 from ringi.wiring.config import Loaded, Origin, load
 from ringi.wiring.config_keys import MOST_DOLLARS, MOST_TOKENS, Config, Role
-from ringi.wiring.forge import forge_settings
+from ringi.wiring.forge import KnownForges, forge_settings, reviews_of
 from ringi.wiring.metrics import metric_settings
 from ringi.wiring.models import budget_of, choose, mask_of
 from ringi.wiring.permits import permits_of, run_budget
@@ -85,6 +85,7 @@ class Assembly(NamedTuple):
     roles: "Callable[[Mapping[RunRole, str] | None], ConfiguredRoles]"
     caching: Caching
     environment: Mapping[str, str]
+    forges: KnownForges
 
 
 def assemble(
@@ -122,8 +123,9 @@ def assemble(
     who = person or TerminalPerson(environment, supervisors)
     configured = configured_proof(loaded)
     caching = Caching(places, config, environment, ledger, clock)
+    forges = KnownForges(loaded, environment, places.root)
     services = _services(
-        places, loaded, configured, environment, ledger, who, clock, ids, on_progress, caching
+        places, loaded, configured, environment, ledger, who, clock, ids, on_progress, caching, forges
     )
     return Assembly(
         places=places,
@@ -144,6 +146,7 @@ def assemble(
         roles=lambda commands: _roles(ledger, services, loaded, places, environment, commands, caching),
         caching=caching,
         environment=environment,
+        forges=forges,
     )
 
 
@@ -166,6 +169,7 @@ def _services(
     ids: Callable[[], str],
     on_progress: Progress,
     caching: Caching,
+    forges: KnownForges,
 ) -> Services:
     config = loaded.config
     tree = Tree(OsFileSystem(), places.root)
@@ -193,6 +197,7 @@ def _services(
         code=cache(lambda: code_of(places, tree, config, environment)),
         permits=permits_of(config),
         tools=outside_tools(config, environment, places.root),
+        reviews=reviews_of(forges, config.forge),
     )
 
     def on_branch(run_id: str) -> Services:
@@ -205,14 +210,9 @@ def _services(
 
 
 def _on_branch(
-    own: Services,
-    places: Places,
-    ledger: Ledger,
-    config: Config,
-    environment: Mapping[str, str],
-    on_progress: Progress,
-    run_id: str,
-) -> Services:
+    own: Services, places: Places, ledger: Ledger, config: Config, environment: Mapping[str, str],
+    on_progress: Progress, run_id: str,
+) -> Services:  # fmt: skip
     """As the workspace's, but with the files and the commits of the run's branch."""
     from ringi.workspace.run_branch import BranchOf, RunBranch
 
@@ -286,6 +286,7 @@ def session_services(
         permits=services.permits,
         within=session_within(run_settings(loaded)),
         priced=session_priced(run_settings(loaded)),
+        reviews=services.reviews,
     )
 
 

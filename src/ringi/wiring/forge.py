@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from ringi.domain.forge import ForgeKind, Item, ItemKind, Project
-from ringi.errors import NoExtra, NoForge, NoForgeToken
+from ringi.domain.forge import Account, ForgeKind, Item, ItemKind, Project
+from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
 from ringi.text import Text, lazy_pattern
 from ringi.usecases.settings import ForgeSettings
 from ringi.wiring.config import Loaded, Origin
 
 if TYPE_CHECKING:
     from ringi.integrations.remotes import Remotes
-    from ringi.ports.forge import CodeHost, ForgePlace
+    from ringi.ports.forge import CodeHost, ForgePlace, ReviewChecks
     from ringi.wiring.config_keys import Forge
 
 _PUBLIC: Final = {
@@ -71,6 +71,7 @@ class KnownForges:
         self._environment = environment
         self._root = root
         self._hosts: dict[Project, CodeHost] = {}
+        self._others: dict[Project, tuple[Account | None, ...]] = {}
 
     def here(self, remote: str = "") -> ForgePlace:
         from ringi.ports.forge import ForgePlace
@@ -153,7 +154,22 @@ class KnownForges:
 
     # How to speak with one.
 
-    def _made(self, project: Project) -> CodeHost:
+    def others(self, project: Project) -> tuple[Account | None, ...]:
+        """Whose other credentials for it this machine has; None: there are some, and nobody knows whose."""
+        if project not in self._others:
+            used, _ = self._token(project)
+            others = dict.fromkeys(token for token, job in self._tokens(project) if not job and token != used)
+            self._others[project] = tuple(self._whose(project, token) for token in others)
+        return self._others[project]
+
+    def _whose(self, project: Project, token: str) -> Account | None:
+        try:
+            return self._made(project, (token, False)).people.me()
+        except ForgeFailed:
+            return None
+
+    def _made(self, project: Project, known: tuple[str, bool] | None = None) -> CodeHost:
+        """With this token, or the one that belongs to it."""
         if find_spec("httpx2") is None:
             from ringi.process.installation import extending_command
 
@@ -163,7 +179,7 @@ class KnownForges:
         parts = urlsplit(project.base_url)
         if parts.scheme != "https" and not is_here(parts.hostname or ""):
             raise NoForge(why=Text("{address} is not https", address=project.base_url))
-        token, job = self._token(project)
+        token, job = known or self._token(project)
         from ringi.forges.connection import Address, Token
         from ringi.forges.http import ForgeClient
         from ringi.policy.masking import hiding
@@ -198,19 +214,24 @@ class KnownForges:
         return self._environment.get("HOME", "~") + told[1:] if told.startswith("~/") else told
 
     def _token(self, project: Project) -> tuple[str, bool]:
-        """Raises NoForgeToken."""
+        """The token, and whether it is that of a job. Raises NoForgeToken."""
+        if found := next(self._tokens(project), None):
+            return found
         names = _TOKENS[project.kind]
+        raise NoForgeToken(host=project.host, variable=names[-1] if names[-1] != _JOB_TOKEN else names[0])
+
+    def _tokens(self, project: Project) -> Iterator[tuple[str, bool]]:
+        """All that there are for it, the one to use first."""
         if self._gets_variables(project):
-            for name in names:
+            for name in _TOKENS[project.kind]:
                 token = self._environment.get(name, "").strip()
                 if token and _is_token(token):
-                    return token, name == _JOB_TOKEN
+                    yield token, name == _JOB_TOKEN
         from ringi.integrations.remotes import stored_login
 
         login = stored_login(self._root, self._environment, f"{project.base_url}/{project.path}.git")
-        if login is None or not _is_token(login.password):
-            raise NoForgeToken(host=project.host, variable=names[-1] if names[-1] != _JOB_TOKEN else names[0])
-        return login.password, False
+        if login is not None and _is_token(login.password):
+            yield login.password, False
 
     def _gets_variables(self, project: Project) -> bool:
         own = self._loaded.sources["forge.base_url"].origin in {Origin.USER, Origin.ENVIRONMENT}
@@ -219,6 +240,13 @@ class KnownForges:
         return _origin(project.base_url) in {
             _origin(address) for address in (*named, job, _PUBLIC[project.kind]) if address
         }
+
+
+def reviews_of(forges: KnownForges, told: Forge) -> ReviewChecks | None:
+    """None if a review there does not count."""
+    from ringi.usecases.forge.reviews import ForgeReviews
+
+    return ForgeReviews(forges.host, forges.others) if told.reviews == "on" else None
 
 
 def _parts(address: str) -> tuple[str, str]:

@@ -185,7 +185,7 @@ FIELDS: dict[type[Document], str] = {
     grant.GrantUse: "approval_id plan_id at files lines step_id",
     grant.GrantState: "grant scope expires_at uses revoked_at",
     verdict.ProvenFile: "path status since command",
-    verdict.GivenProof: "kind strength user channel principal key grant fresh_since",
+    verdict.GivenProof: "kind strength user channel principal key grant fresh_since url",
     signers.SignerFile: "path sha256 lines",
     signers.SignersSubject: "schema_version kind workspace lists proof replaces",
     verdict.GivenApproval: "id approver at note proof",

@@ -1,0 +1,201 @@
+"""Whether a yes on a forge counts: looked up there, at that moment, whatever a caller or a note says.
+
+It counts if a person who may write there said it, of exactly what is offered, and still says so: not a bot,
+not the account that runs use, not whoever opened the change, not on an older commit, not edited since.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from ringi.domain.forge import (
+    Account,
+    Change,
+    ChangeState,
+    ForgeReview,
+    ItemKind,
+    Project,
+    ReviewHow,
+    ReviewProof,
+    ReviewVerdict,
+    approved_in,
+)
+from ringi.errors import ForgeMissing, ReviewRefused
+from ringi.ports.forge import CheckedReview, CodeHost, WantedReview
+from ringi.text import COMMIT_SHOWN, Text
+
+_DECIDES: Final = frozenset(
+    [ReviewVerdict.APPROVED, ReviewVerdict.CHANGES_REQUESTED, ReviewVerdict.DISMISSED]
+)
+# Forges tell whole seconds.
+_SECOND: Final = timedelta(seconds=1)
+
+
+class Yes(NamedTuple):
+    """A yes as the forge has it."""
+
+    author: Account
+    commit: str
+    """What a review is about; empty for a comment."""
+    named: str
+    """The hex digits that it approves; empty if it is a review without words."""
+    at: str
+    url: str
+
+
+class ForgeReviews:
+    """`forge` gives the project with the token for it; `held` whose other credentials this machine has.
+
+    None among those: there are some, and nobody knows whose.
+    """
+
+    def __init__(
+        self,
+        forge: Callable[[Project], CodeHost],
+        held: Callable[[Project], Iterable[Account | None]] = lambda _: (),
+    ) -> None:
+        self._forge = forge
+        self._held = held
+
+    def check(self, review: ReviewProof, wanted: WantedReview) -> CheckedReview:
+        host = self._forge(wanted.terms.project)
+        try:
+            found = said_there(host, review)
+            change = host.changes.change(review.item.number) if review.item.kind is ItemKind.CHANGE else None
+        except ForgeMissing:
+            raise ReviewRefused(why=NOT_THERE) from None
+        _require(_unlike(found, wanted, review.how))
+        if change is not None:
+            _require(not_its_own(change, found.author))
+        if _same(host.people.me(), found.author):
+            why = Text("{login} is the account that runs use here", login=found.author.login)
+            raise ReviewRefused(why=why)
+        _require(no_access(host, found.author))
+        if wanted.head and change is not None:
+            _require(_unlike_offer(host, change, wanted))
+            _require(_objection(host, wanted))
+        held = list(self._held(wanted.terms.project))
+        weak = any(one is None or _same(one, found.author) for one in held)
+        confirmed = replace(review, login=found.author.login, at=found.at, url=found.url)
+        return CheckedReview(confirmed, weak)
+
+
+NOT_THERE: Final = Text("there is no such review or comment")
+
+
+def said_there(host: CodeHost, review: ReviewProof) -> Yes:
+    """Raises ReviewRefused if it is no yes of that person, ForgeMissing if it is not there."""
+    if review.how is ReviewHow.REVIEW:
+        found = _given(host, review)
+    else:
+        comment = host.items.comment(review.item, review.id)
+        if comment.created_at != comment.updated_at:
+            raise ReviewRefused(why=Text("the comment was edited after it was written"))
+        named = approved_in(comment.body)
+        if not named:
+            raise ReviewRefused(why=Text("the comment does not say: /ringi approve DIGITS (12 or more)"))
+        found = Yes(comment.author, "", named, comment.created_at, comment.url)
+    if found.author.login.casefold() != review.login.casefold():
+        raise ReviewRefused(
+            why=Text("it is by {found}, not by {login}", found=found.author.login, login=review.login)
+        )
+    if found.author.bot or not found.author.id:
+        raise ReviewRefused(why=Text("{login} is not a person", login=found.author.login))
+    return found
+
+
+def _given(host: CodeHost, review: ReviewProof) -> Yes:
+    if review.item.kind is not ItemKind.CHANGE:
+        raise ReviewRefused(why=NOT_THERE)
+    given = host.changes.review(review.item.number, review.id)
+    if given.verdict is ReviewVerdict.DISMISSED:
+        raise ReviewRefused(why=Text("the review was dismissed"))
+    if given.verdict is not ReviewVerdict.APPROVED:
+        raise ReviewRefused(why=Text("the review does not approve"))
+    if not review.commit or given.commit != review.commit:
+        shown = given.commit[:COMMIT_SHOWN] or "?"
+        raise ReviewRefused(why=Text("the review is of commit {id}, not of what is offered", id=shown))
+    return Yes(given.author, given.commit, approved_in(given.body), given.at, given.url)
+
+
+def not_its_own(change: Change, author: Account) -> Text | None:
+    if _same(change.author, author):
+        return Text("{login} opened the change", login=author.login)
+    return None
+
+
+def no_access(host: CodeHost, author: Account) -> Text | None:
+    if not host.people.access(author.login).writes:
+        return Text("{login} may not write to {project}", login=author.login, project=host.project.path)
+    return None
+
+
+def _unlike(found: Yes, wanted: WantedReview, how: ReviewHow) -> Text | None:
+    """Why these are not the words for this."""
+    at = _moment(found.at)
+    if at is None:
+        return Text("the forge does not say when it was given")
+    if wanted.refused_at and at + _SECOND <= _local(wanted.refused_at):
+        return Text("somebody said no here since")
+    if how is ReviewHow.COMMENT and at + _SECOND <= _local(wanted.since):
+        return Text("the comment is older than what it would approve ({at}, by this machine's clock)",
+                    at=wanted.since)  # fmt: skip
+    if found.named and not any(one.startswith(found.named) for one in (wanted.digest, wanted.head) if one):
+        return Text("it approves {digits}, which is something else", digits=found.named)
+    if wanted.typed and not found.named:
+        return Text(
+            "the risk is high, so the approval has to name the commit: /ringi approve {commit}",
+            commit=wanted.head,
+        )
+    return None
+
+
+def _unlike_offer(host: CodeHost, change: Change, wanted: WantedReview) -> Text | None:
+    if change.state is ChangeState.CLOSED:
+        return Text("the change was closed")
+    if change.head_commit != wanted.head:
+        return Text("somebody pushed to {branch} since", branch=change.head_branch)
+    place = change.head_project.casefold(), change.head_branch
+    if place != (host.project.path.casefold(), wanted.branch):
+        return Text("the change is from another branch: {branch}", branch=change.head_branch)
+    if wanted.step_commit != wanted.head and wanted.step_commit not in host.changes.commits(change.number):
+        return Text("the change does not have commit {id}", id=wanted.step_commit[:COMMIT_SHOWN])
+    return None
+
+
+def _objection(host: CodeHost, wanted: WantedReview) -> Text | None:
+    """Somebody who may write there asks for changes in the same commit."""
+    last: dict[int, ForgeReview] = {}
+    for one in host.changes.reviews(wanted.item.number):
+        if one.verdict in _DECIDES:
+            last[one.author.id] = one
+    for one in last.values():
+        asks = one.verdict is ReviewVerdict.CHANGES_REQUESTED and one.commit == wanted.head
+        if asks and not one.author.bot and not no_access(host, one.author):
+            return Text("{login} asks for changes in it", login=one.author.login)
+    return None
+
+
+def _require(why: Text | None) -> None:
+    if why is not None:
+        raise ReviewRefused(why=why)
+
+
+def _same(one: Account, other: Account) -> bool:
+    """Either suffices: an account can be renamed, and a name can be taken over."""
+    return one.id == other.id or one.login.casefold() == other.login.casefold()
+
+
+def _moment(written: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(written)
+        return found.astimezone(UTC) if found.tzinfo else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _local(written: str) -> datetime:
+    """A time of this machine; the beginning of time if there is none."""
+    return _moment(written) or datetime.min.replace(tzinfo=UTC)
