@@ -53,7 +53,8 @@ test: ## every test; ARGS= goes to pytest
 
 campaign: ## kill -9 at every system call of every plan, links swapped in by a racing process; takes minutes
 	@$(DEV)
-	@RINGI_CAMPAIGN=full HYPOTHESIS_PROFILE=campaign $(RUN) -m pytest -n auto tests/crash tests/unit/patching $(ARGS)
+	@RINGI_CAMPAIGN=full HYPOTHESIS_PROFILE=campaign $(RUN) -m pytest -n auto tests/crash tests/unit/patching \
+		tests/functional/test_cache.py $(ARGS)
 
 test-power: ## power loss for real on loop-mounted ext4 and xfs, cut before every operation; needs root, takes minutes
 	@$(DEV)

@@ -587,7 +587,10 @@ class UnknownModel(Usage):
 class NoTaskModel(Usage):
     code = "no_task_model"
     message = "A task needs a language model, and none is configured."
-    hint = "Name one: RINGI_MODEL=openai:gpt-5, or model: in your configuration. Without one: ringi run"
+    hint = (
+        "Name one: RINGI_MODEL=openai:gpt-5, or model: in your configuration."
+        ' Without one: ringi run "…" --with COMMAND'
+    )
 
 
 class NoModelKey(Usage):

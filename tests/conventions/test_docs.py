@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 DOCS = ROOT / "docs"
 TWINS = [(ROOT / "README.md", ROOT / "README.ja.md")] + [
-    (page, DOCS / "ja" / page.name) for page in sorted(DOCS.glob("*.md")) if page.name != "models.md"
+    (page, DOCS / "ja" / page.name) for page in sorted(DOCS.glob("*.md"))
 ]
 """Each English page and its Japanese one."""
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"

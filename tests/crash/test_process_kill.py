@@ -19,8 +19,9 @@ pytestmark = pytest.mark.req("PP-4", "PP-7", "PP-9", "PP-15")
 PARTS = 16
 MCP = Path(__file__).parents[1] / "fakes" / "mcp_server.py"
 SAVE = "Book.save"
-EACH = 1 if FULL else 3
-"""Saves from one kill to the next."""
+EACH, LEAST = (1, 10) if FULL else (6, 2)
+"""Saves from one kill to the next, and how many kills there are at least."""
+campaign = pytest.mark.skipif(not FULL, reason="one run per moment: make campaign")
 _HEAD = "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n"
 PATCH = f"{_HEAD}-    return a - b\n+    return a + b\n"
 WRONG = f"{_HEAD}-    return b\n+    return a + b\n"
@@ -106,34 +107,32 @@ def same(office: Tracked, before: Whole) -> None:
         assert office.called == 1
 
 
-def test_killed_after_each_outcome_it_asks_and_calls_nothing_again(driver: Driver, office: Tracked):
+def test_killed_after_or_before_each_outcome_it_does_at_most_that_action_again(
+    driver: Driver, office: Tracked
+):
     before = whole(office, driver)
-    office.fresh()
-    assert office.killed_at_saves(driver, "return", SAVE, EACH) > 4
+    assert office.killed_at_saves(driver, "return", SAVE, EACH) >= LEAST
     same(office, before)
     assert office.called == 1
-    assert len(office.server.requests) == before.asked
-
-
-def test_killed_before_each_outcome_it_does_at_most_that_action_again(driver: Driver, office: Tracked):
-    before = whole(office, driver)
+    assert len(office.server.requests) == before.asked, "what was saved is neither asked nor called again"
+    office.server.requests.clear()
     kills = office.killed_at_saves(driver, "call", SAVE, EACH)
-    assert kills > 3
+    assert kills >= LEAST
     same(office, before)
     assert office.called == 1
     assert before.asked < len(office.server.requests) <= before.asked + kills
 
 
-@pytest.mark.parametrize(("moment", "called"), [("call", 0), ("return", 1)])
-def test_killed_in_a_call_it_is_not_made_again(driver: Driver, office: Tracked, moment: str, called: int):
+def test_killed_in_a_call_it_is_not_made_again(driver: Driver, office: Tracked):
     before = whole(office, driver)
-    office.fresh()
-    there = {"moment": moment, "save": 1, "saved_by": "McpServers.call_approved"}
-    assert driver.run(office.task(**there)) == KILLED
-    assert driver.run(office.task()) == 0
-    assert office.called == called
-    same(office, before)
-    assert office.called == called
+    for moment, called in (("call", 0), ("return", 1)):
+        office.fresh()
+        there = {"moment": moment, "save": 1, "saved_by": "McpServers.call_approved"}
+        assert driver.run(office.task(**there)) == KILLED
+        assert driver.run(office.task()) == 0
+        assert office.called == called
+        same(office, before)
+        assert office.called == called
 
 
 def test_killed_before_it_could_say_that_it_is_stuck_it_says_so_next_time(
@@ -158,13 +157,14 @@ def test_killed_before_it_could_say_that_it_is_stuck_it_says_so_next_time(
                 assert len(office.server.requests) == count
 
 
+@campaign
 def test_killed_at_some_moments(driver: Driver, office: Tracked):
     before = whole(office, driver)
     assert office.killed_on_its_way(driver, {"event": 90}, {"event": 210}) > 2
     same(office, before)
 
 
-@pytest.mark.skipif(not FULL, reason="one run per moment: make campaign")
+@campaign
 @pytest.mark.parametrize("part", range(PARTS))
 def test_killed_at_every_moment_of_a_process(driver: Driver, office: Tracked, part: int):
     before = whole(office, driver)

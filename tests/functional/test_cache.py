@@ -2,10 +2,7 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +10,9 @@ import pytest
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.run import Review, Run, RunPhase
 from ringi.domain.session import ApprovalPending, ApprovedSession
+from tests.crash.killing import FULL
 from tests.fakes.model_server import ModelServer, Request
+from tests.functional.desk import Desk
 from tests.functional.run_desk import RunDesk, at_home, git, project
 from tests.functional.screens import Screen
 from tests.helpers import approve
@@ -106,11 +105,6 @@ def carried_out(desk: RunDesk, run_id: str, review: Review = Review.END) -> Run:
     return run
 
 
-def ringi(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "ringi", *words]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120, check=False)
-
-
 def sent(request: Request) -> str:
     """Without the fences, which differ from session to session."""
     marks = set(re.findall("<data ([0-9a-f]{8}) ", request.text))
@@ -120,7 +114,8 @@ def sent(request: Request) -> str:
     return text
 
 
-@pytest.mark.parametrize("review", [*Review])
+# With the others the next test shows it: from a cache, too, only the same prompt has an answer.
+@pytest.mark.parametrize("review", [*Review] if FULL else [Review.EACH])
 def test_the_same_request_is_the_same_prompt(desk: RunDesk, server: ModelServer, review: Review):
     desk.configure(f"{ROLES}planning:\n  cache:\n    enabled: false\n")
     carried_out(desk, planned(desk), review)
@@ -210,27 +205,27 @@ def test_no_is_no_and_without_a_person_it_is_only_data(desk: RunDesk, server: Mo
         screen.type("q", enter=True)
         assert screen.exit_code == 3
     assert len(server.requests) == 2
-    done = ringi(desk.root, "--json", "run", PARAPHRASE)
+    done = Desk(desk.root).run("--json", "run", PARAPHRASE)
     assert done.returncode == 3, done.stderr
     similar = json.loads(done.stdout)["similar"]
     assert (similar["task"], similar["used"]) == (REQUEST, False)
     assert 0.5 < similar["alike"] < 1
     assert len(server.requests) == 3
-    done = ringi(desk.root, "--json", "run", "--no-cache", PARAPHRASE)
+    done = Desk(desk.root).run("--json", "run", "--no-cache", PARAPHRASE)
     assert "similar" not in json.loads(done.stdout)
     for near in ("Make it add, and do not say so in README.md", "Make it add, and say so in README.txt"):
-        assert "similar" not in json.loads(ringi(desk.root, "--json", "run", near).stdout)
+        assert "similar" not in json.loads(Desk(desk.root).run("--json", "run", near).stdout)
     (desk.root / "calc.py").write_text("def add(a, b):\n    return a * b\n")
-    done = ringi(desk.root, "--json", "run", PARAPHRASE)
+    done = Desk(desk.root).run("--json", "run", PARAPHRASE)
     assert "similar" not in json.loads(done.stdout), "it was made for another calc.py"
 
 
 def test_an_outline_of_a_similar_request(desk: RunDesk, server: ModelServer):
     desk.configure("model: openai:gpt-5\n")
     server.say(lambda _: OUTLINE)
-    first = json.loads(ringi(desk.root, "--json", "outline", REQUEST).stdout)
+    first = json.loads(Desk(desk.root).run("--json", "outline", REQUEST).stdout)
     assert (first["outcome"], first["calls"]) == ("planned", 1)
-    again = json.loads(ringi(desk.root, "--json", "outline", REQUEST).stdout)
+    again = json.loads(Desk(desk.root).run("--json", "outline", REQUEST).stdout)
     assert (again["calls"], again["usage"]["outline"]["reused"], again["plan"]) == (0, 1, first["plan"])
     assert "similar" not in again
     with Screen.ringi(desk.root, "outline", PARAPHRASE, columns=100, rows=50) as screen:
@@ -239,11 +234,11 @@ def test_an_outline_of_a_similar_request(desk: RunDesk, server: ModelServer):
         screen.wait("answers from the cache: 1, made just now")
         assert screen.exit_code == 0
     assert len(server.requests) == 1
-    shown = ringi(desk.root, "--json", "cache")
+    shown = Desk(desk.root).run("--json", "cache")
     assert json.loads(shown.stdout)["saved_calls"] == 2
-    assert json.loads(ringi(desk.root, "--json", "outline", "--no-cache", REQUEST).stdout)["calls"] == 1
-    assert "removed: 2" in ringi(desk.root, "cache", "clear").stdout
-    assert json.loads(ringi(desk.root, "--json", "outline", PARAPHRASE).stdout)["calls"] == 1
+    assert json.loads(Desk(desk.root).run("--json", "outline", "--no-cache", REQUEST).stdout)["calls"] == 1
+    assert "removed: 2" in Desk(desk.root).run("cache", "clear").stdout
+    assert json.loads(Desk(desk.root).run("--json", "outline", PARAPHRASE).stdout)["calls"] == 1
 
 
 def test_turns_with_tools_are_the_same_again(desk: RunDesk, server: ModelServer):

@@ -90,14 +90,14 @@ def require_text(*given: str | None) -> None:
 
 def require_long(name: str) -> None:
     """Raises if it is too short to look up: the id of a planning session or a run."""
-    require_named(name, _SESSIONS)
+    require_named(name, Text("planning session or run"), _SESSIONS)
     if len(name.lower().removeprefix(SESSION_PREFIX)) < LEAST:
         words = _("{name} is too short for an id: it needs at least {count} characters. {next}")
         found = _("See what there is: {see}").format(see=_SESSIONS)
         raise click.UsageError(words.format(name=visible(name), count=LEAST, next=found))
 
 
-def require_named(name: str, see: str) -> None:
+def require_named(name: str, what: Text, see: str) -> None:
     """Raises if it is empty, as a variable of the shell may be; `see` lists what could be meant."""
     if not name.strip():
-        raise click.UsageError(_("The name is empty. See what there is: {see}").format(see=see))
+        raise NotFound(what=what, name='""', see=see)

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 
 from ringi.cli.arguments import require_named
 from ringi.errors import RingiError
-from ringi.text import visible
+from ringi.text import Text, visible
 from ringi.workspace.places import Places, find_root, places_of
 
 _MOST: Final = 100
@@ -18,10 +18,11 @@ _MOST: Final = 100
 
 class PlanName(click.ParamType[str]):
     name = "plan"
+    what = Text("plan")
     see = "ringi list"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        require_named(value, self.see)
+        require_named(value, self.what, self.see)
         return super().convert(value, param, ctx)
 
     def shell_complete(
@@ -61,6 +62,7 @@ class ReviewedName(PlanName):
 
 class RunName(PlanName):
     name = "run"
+    what = Text("run")
     see = "ringi status"
 
     def names(self, places: Places) -> Iterable[tuple[str, str]]:

@@ -128,9 +128,13 @@ class ConfiguredRoles:
             words = words_of(settings.command)
             program_of(words, self._services.workspace.places.root, self._services.environment)
         except NoSuchProgram as error:
-            message = Text("{key}: there is no program {name}.", key=key, name=error.details["name"])
+            name = error.details["name"]
         else:
             return None
+        if role in self._commands:  # given for this run: there may be no such key
+            then = Text("Install it, or name another: ringi retry --with COMMAND")
+            return stop(StopCode.NO_ROLE, Text("There is no program {name}.", name=name), then)
+        message = Text("{key}: there is no program {name}.", key=key, name=name)
         return stop(StopCode.NO_ROLE, message, Text("Install it, or change {key}", key=key))
 
     def _check_model(self, role: RunRole, settings: RoleSettings) -> Stop | None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ringi.cli.arguments import LEAST, require_long
 from ringi.domain.session import SessionRef, SessionStatus
+from ringi.errors import NotFound
 from ringi.store import connection
 from ringi.views.status import session_phase, short_names
 from ringi.views.words import age
@@ -34,11 +35,14 @@ def test_enough_of_an_id_is_what_is_looked_for() -> None:
     assert connection._SHORTEST_NAME == LEAST
     for name in ("abcd", "planning-abcd", "x" * 50):
         require_long(name)
-    for name in ("", " ", "abc", "planning-", "PLANNING-abc", "\x1b[2"):
-        why = "too short" if name.strip() else "is empty"
-        with pytest.raises(click.UsageError, match=f"{why}.*ringi status") as refused:
+    for name in ("abc", "planning-", "PLANNING-abc", "\x1b[2"):
+        with pytest.raises(click.UsageError, match=r"too short.*ringi status") as refused:
             require_long(name)
         assert "\x1b" not in refused.value.message
+    for name in ("", " "):
+        with pytest.raises(NotFound) as missing:
+            require_long(name)
+        assert missing.value.details["see"] == "ringi status"
 
 
 def test_eight_digits_are_enough_for_most() -> None:

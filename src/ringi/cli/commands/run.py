@@ -12,6 +12,7 @@ from ringi.cli.plan_names import RUN
 from ringi.cli.planning.entry import Then, planned, started
 from ringi.cli.ui import translated
 from ringi.domain.run import Run
+from ringi.domain.run_plan import RunRole
 from ringi.errors import NotFound
 from ringi.text import Text
 from ringi.usecases.replan import replan
@@ -76,6 +77,7 @@ def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
         anew = replan(workspace, given["again"])
         return then(anew.run_id) if isinstance(anew, Run) else planned(app, anew, then, given["sign"])
     if given["request"] is not None:
+        _tell_nobody(app, given["command"])
         view = start_from_request(workspace, read_named(given["request"]), given["request"])
         return planned(app, view, then)
     if len(words) == 1 and not any(c.isspace() for c in words[0]):
@@ -86,7 +88,16 @@ def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
     by_role = planner_of(workspace) is not None
     if given["sign"] and not by_role:
         raise _unsigned()
+    _tell_nobody(app, given["command"])
     return started(app, " ".join(words), then, given["sign"], by_role=by_role)
+
+
+def _tell_nobody(app: App, command: str) -> None:
+    """Before anybody answers questions: without an implementer the run stops after them."""
+    if not command and not app.workspace.roles(None).has(RunRole.IMPLEMENTER):
+        line = Text("! Nobody is there to implement it yet; name somebody now, or when it stops:")
+        app.ui.line(line, style="yellow")
+        app.ui.next_step('ringi run "…" --with claude')
 
 
 def _unsigned() -> click.UsageError:

@@ -74,7 +74,7 @@ def with_(
     if not all(check.strip() for check in checks):
         raise click.BadParameter(_("a check needs a command"), param_hint="--check")
     if resume is None and not command:
-        raise click.UsageError(_("which command? For example: ringi with claude"))
+        raise click.UsageError(_("Which command? For example: ringi with claude"))
     if resume is not None and carry:
         raise click.UsageError(_("--carry belongs to a new copy, not to --resume"))
     if resume is not None and title:
