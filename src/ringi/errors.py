@@ -59,6 +59,8 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── AmbiguousName         a name that a branch and a tag share
 │   ├── NoForge               no remote leads to a forge that is known
 │   ├── NoForgeToken          no token for a forge
+│   ├── ItemRefused           an issue or change that cannot be worked on here
+│   ├── NotOnForge            a run that was approved without one
 │   ├── NoRemote              no remote to exchange notes with
 │   ├── NoExtra               an optional part that is not installed
 │   ├── NoState               no project state was captured yet
@@ -537,6 +539,18 @@ class NoForgeToken(Usage):
     code = "no_forge_token"
     message = "There is no token for {host}"
     hint = "Set {variable}, or log in with git's credential helper; docs/forges.md says what it needs."
+
+
+class ItemRefused(Usage):
+    code = "item_refused"
+    message = "{item} cannot be worked on here: {why}"
+    hint = "{todo}"
+
+
+class NotOnForge(Usage):
+    code = "not_on_forge"
+    message = "{run} cannot be reviewed on a forge: {why}"
+    hint = "Plan it so that this is approved, too: ringi run --review forge …"
 
 
 class NoRemote(Usage):

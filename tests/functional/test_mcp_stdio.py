@@ -28,6 +28,7 @@ PLANNING = [
     "planning_get",
     "planning_outline",
     "task",
+    "issue",
     "feedback",
 ]
 NAMES = [

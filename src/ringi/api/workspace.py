@@ -69,6 +69,16 @@ class Workspace(OpenWorkspace):
 
         return plan_task(self, request)
 
+    def issue(self, named: str, *, opens_change: bool = False) -> "SessionView":
+        """What `ringi run --issue` plans: a session about an issue, by its address or its number.
+
+        With `opens_change` its run offers the result as a pull or merge request. Nothing is written there.
+        Raises NoForge, NoForgeToken, ItemRefused, ForgeFailed, NotPermitted.
+        """
+        from ringi.usecases.forge.intake import start_from_item  # noqa: PLC0415  # as above
+
+        return start_from_item(self, named, opens_change=opens_change).view
+
     def feedback(self, run_id: str, text: str) -> "Feedback":
         """What should be different about a run; never an approval. Raises RunOver, BadFeedback."""
         from ringi.usecases.feedback import give_feedback  # noqa: PLC0415  # as above

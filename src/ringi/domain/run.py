@@ -290,6 +290,11 @@ class Review(StrEnum):
     """At the end, in a pull or merge request."""
 
 
+def review_of(forge: ForgeTerms | None) -> Review:
+    """As what was approved says."""
+    return Review.FORGE if forge is not None and forge.opens_change else Review.END
+
+
 class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
     # Always written; the others only if they are set, as in ledgers from before there were steps.
     schema_version: Annotated[int, msgspec.Meta(ge=1)] = msgspec.field(default_factory=lambda: 1)

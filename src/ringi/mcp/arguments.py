@@ -119,6 +119,20 @@ WorkSeconds = Annotated[
 ]
 
 
+class IssueRequest(Document, frozen=True):
+    issue: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=2_000,
+            description="The address of an issue, a pull or merge request, or its number, such as #12.",
+        ),
+    ]
+    opens_change: Annotated[
+        bool, Meta(description="true: the result becomes a draft pull or merge request, if your user agrees.")
+    ] = False
+
+
 class TaskRequest(Document, frozen=True):
     request: Annotated[
         str,

@@ -12,7 +12,7 @@ from ringi.domain.approval import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.domain.budget import planned_with
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.instruction import ANSWER, NO_REASON, REASON, Instruction
-from ringi.domain.run import RUN_MACHINE, Run, RunPhase, run_id
+from ringi.domain.run import RUN_MACHINE, Run, RunPhase, review_of, run_id
 from ringi.domain.session import HANDED_ON, PlanningSession, short
 from ringi.errors import NotFound, SessionOver
 from ringi.planning import operations
@@ -77,7 +77,8 @@ def approve(services: SessionServices, stored: StoredSession, approver: str, pro
     plan = stored.facts.run_plan
     planned = planned_with(stored.facts.usage)
     run = replace(_run(services, stored, now), replaces=stored.facts.replaces, planned=planned)
-    run = replace(run, by_model=stored.facts.by_model, forge=stored.facts.forge)
+    forge = stored.facts.forge
+    run = replace(run, by_model=stored.facts.by_model, forge=forge, review=review_of(forge))
     state, entries = settled(services, operations.approved(state_of(stored), run.run_id, now), ())
 
     def saving(transaction: SessionTransaction) -> StoredSession:

@@ -160,4 +160,5 @@ def _started(
         replaces=run.run_id,
         agent_brings=planner_of(workspace, by_model=run.by_model) is not None,
         by_model=run.by_model,
+        forge=run.forge,
     )

@@ -22,9 +22,10 @@ from ringi.domain import subject as subjects
 from ringi.domain.approval import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.domain.base import prepared
 from ringi.domain.events import Actor, EventKind
+from ringi.domain.forge import ForgeTerms
 from ringi.domain.problems import Level, Problem, ReasonCode, problem
 from ringi.domain.request import Request, read_request, without_comments
-from ringi.domain.run import OVER, Run, RunPhase, run_id
+from ringi.domain.run import OVER, Run, RunPhase, review_of, run_id
 from ringi.domain.run_plan import Name, RunPlan
 from ringi.domain.session import ApprovedSession, FromRequest, SessionView, is_session, short
 from ringi.errors import MainBranch, NotAsked, NotFound, RunOver, SessionOver, UnfitForRun
@@ -102,14 +103,17 @@ def _run_named(workspace: OpenWorkspace, name: str) -> str:
     raise NotAsked(given=Text("a run"), asked=Text("its design is not approved yet"), session=session)
 
 
-def start_from_file(workspace: OpenWorkspace, data: bytes, name: str) -> Run:
+def start_from_file(workspace: OpenWorkspace, data: bytes, name: str, forge: ForgeTerms | None = None) -> Run:
     """A new run with this planning.json. Raises UnfitForRun with everything that is wrong with it."""
     _require(check_document(data, "planning.json"), DocumentKind.RUN_PLAN, name)
     plan = codec.foreign(data, RunPlan, name)
-    return add_run(workspace, _own_name(workspace, plan), "", _instruction(plan), reason=writable(name))
+    own, told = _own_name(workspace, plan), _instruction(plan)
+    return add_run(workspace, own, "", told, reason=writable(name), forge=forge)
 
 
-def start_from_request(workspace: OpenWorkspace, data: bytes, name: str) -> SessionView:
+def start_from_request(
+    workspace: OpenWorkspace, data: bytes, name: str, forge: ForgeTerms | None = None
+) -> SessionView:
     """A planning session about this request; what it demands is in the plan that the person approves.
 
     `name` is the file's path. Raises UnfitForRun with everything that is wrong with it, and like `start`.
@@ -124,6 +128,7 @@ def start_from_request(workspace: OpenWorkspace, data: bytes, name: str) -> Sess
         actor=actor_at(workspace.person),
         request=source,
         agent_brings=planner_of(workspace) is not None,
+        forge=forge,
     )
 
 
@@ -230,14 +235,15 @@ def add_run(
     reason: str = "",
     replaces: str = "",
     by_model: bool = False,
+    forge: ForgeTerms | None = None,
 ) -> Run:
     """A run in phase planning that a person has to approve; it takes the place of another one, if given.
 
-    That one's creator stays. Raises NotPermitted.
+    That one's creator stays, and what it does on a forge. Raises NotPermitted.
     """
     actor = workspace.person.user()
     run = run_of(plan, session_id, instruction, workspace.clock.now(), actor)
-    run = replace(run, by_model=by_model)
+    run = replace(run, by_model=by_model, forge=forge, review=review_of(forge))
     if replaces:
         before = workspace.sessions.run(replaces)
         run = replace(
@@ -247,6 +253,8 @@ def add_run(
             created_by=before.created_by or actor,
             by_model=before.by_model,
             planned=before.planned,
+            forge=before.forge,
+            review=review_of(before.forge),
         )
     workspace.services.permits.require_allowed(run.created_by, actor)
     with workspace.sessions.transaction() as transaction:

@@ -8,6 +8,7 @@ import msgspec
 from ringi.domain import codec
 from ringi.domain.cache import AnswerOrigin, KeptPlan, PlanKind
 from ringi.domain.events import Actor
+from ringi.domain.forge import ForgeTerms
 from ringi.domain.planning import PlanningDocument
 from ringi.domain.prompt import NewCriterion, NewPath, NewStep, NewSummary
 from ringi.domain.session import Design, Language, PlanningSession, SessionView, TokenUsage, short
@@ -90,13 +91,15 @@ def remember_outline(
     _keep(workspace.cache, services, plan, (one.path for one in gathered.context.files))
 
 
-def start_with(workspace: OpenWorkspace, words: str, offer: Offer, actor: Actor) -> SessionView:
+def start_with(
+    workspace: OpenWorkspace, words: str, offer: Offer, actor: Actor, forge: ForgeTerms | None = None
+) -> SessionView:
     """A session whose design is the one that was offered; a person reviews it like any other.
 
     Raises BadBrought if the project has no place for it any more; then there is no session.
     """
     tool, plan = workspace.planning, offer.plan
-    session_id = tool.start(words, actor=actor, agent_brings=True).session_id
+    session_id = tool.start(words, actor=actor, agent_brings=True, forge=forge).session_id
     try:
         design = codec.foreign(plan.value.encode(), NewSummary, "design")
         brought = {**{name: [] for name in _NONE_FIRST}, "design": msgspec.to_builtins(design)}

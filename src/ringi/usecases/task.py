@@ -2,6 +2,7 @@
 
 from ringi.approvals.who import actor_at
 from ringi.domain.events import Actor
+from ringi.domain.forge import ForgeTerms
 from ringi.domain.plan import title_of
 from ringi.domain.planning import GoalUnderstanding
 from ringi.domain.run import Run, run_id
@@ -19,7 +20,9 @@ from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy_layout import branch_of
 
 
-def begin_task(workspace: OpenWorkspace, request: str, actor: Actor) -> SessionView | Run:
+def begin_task(
+    workspace: OpenWorkspace, request: str, actor: Actor, forge: ForgeTerms | None = None
+) -> SessionView | Run:
     """A session that the planner is to bring the design of; with planning.enabled false a run of one step.
 
     A person approves either. Raises NoTaskModel, BadInstruction, NotPermitted.
@@ -29,8 +32,8 @@ def begin_task(workspace: OpenWorkspace, request: str, actor: Actor) -> SessionV
         if told.model in {"", PLAYBOOK}:
             raise NoTaskModel
     if not workspace.settings.planning.enabled:
-        return _unplanned(workspace, request)
-    return workspace.planning.start(request, actor=actor, agent_brings=True, by_model=True)
+        return _unplanned(workspace, request, forge)
+    return workspace.planning.start(request, actor=actor, agent_brings=True, by_model=True, forge=forge)
 
 
 def plan_task(workspace: OpenWorkspace, request: str) -> SessionView | Run:
@@ -43,7 +46,7 @@ def plan_task(workspace: OpenWorkspace, request: str) -> SessionView | Run:
     return planner.bring(workspace.planning, begun.session_id)
 
 
-def _unplanned(workspace: OpenWorkspace, request: str) -> Run:
+def _unplanned(workspace: OpenWorkspace, request: str, forge: ForgeTerms | None) -> Run:
     words = request.strip()
     if why := unfit(words, LONGEST_INSTRUCTION):
         raise BadInstruction(why=why)
@@ -57,4 +60,4 @@ def _unplanned(workspace: OpenWorkspace, request: str) -> Run:
     )
     base = branch_of(workspace.places.root) or MAIN_BRANCH
     names = RunNames(next_id(workspace), run_id(now, services.ids()), now, base)
-    return add_run(workspace, compile_run_plan(planned, names), "", words, by_model=True)
+    return add_run(workspace, compile_run_plan(planned, names), "", words, by_model=True, forge=forge)

@@ -10,21 +10,24 @@ from ringi.cli.arguments import read_named, require_long
 from ringi.cli.commands.run_options import carried_out, run_options
 from ringi.cli.plan_names import RUN
 from ringi.cli.planning.entry import Then, planned, started
+from ringi.cli.planning.forge import started_from_item
 from ringi.cli.ui import translated
-from ringi.domain.run import Run
+from ringi.domain.run import Review, Run
 from ringi.domain.run_plan import RunRole
 from ringi.errors import NotFound
 from ringi.text import Text
+from ringi.usecases.forge.terms import terms_here
 from ringi.usecases.replan import replan
 from ringi.usecases.requests import new_request
 from ringi.usecases.run_start import planner_of, start_from_file, start_from_request, start_from_session
 
-_SOURCES: Final = ("request", "plan", "session", "again", "new_request")
+_SOURCES: Final = ("request", "issue", "plan", "session", "again", "new_request")
 
 
 @click.command()
 @click.argument("words", metavar="[REQUEST|RUN|SESSION]", nargs=-1)
 @click.option("--request", metavar="FILE", help="Plan the request in this Markdown file.")
+@click.option("--issue", metavar="URL|#N", help="Plan what an issue, a pull or merge request asks for.")
 @click.option("--plan", metavar="FILE|-", help="Carry out a planning.json made elsewhere.")
 @click.option("--session", metavar="ID", help="Carry out what this planning session was approved with.")
 @click.option("--again", metavar="RUN", type=RUN, help="Plan a stopped run anew.")
@@ -45,14 +48,17 @@ def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
 
     A sentence or a request file is planned first, as with ringi plan. Your checkout, index and stash stay as
     they are: the commits are on a branch of their own. Without a terminal it ends with exit code 3 where a
-    person is needed, and ringi continue goes on.
+    person is needed, and ringi continue goes on; what an issue asked for is answered there, too: ringi watch.
+    With --review forge the result becomes a draft pull or merge request, and the review there approves it.
     """
     app: App = ctx.obj
     sources = [name for name in _SOURCES if given[name] is not None]
     if len(sources) + bool(words) != 1:
-        message = _('Say what to run: "…", --request FILE, --plan FILE, --session ID or --again RUN')
+        message = _(
+            'Say what to run: "…", --request FILE, --issue URL, --plan FILE, --session ID or --again RUN'
+        )
         raise click.UsageError(message)
-    if given["sign"] and {*sources} & {"request", "new_request"}:
+    if given["sign"] and {*sources} & {"request", "issue", "new_request"}:
         raise _unsigned()
     if given["new_request"] is not None:
         path = new_request(app.workspace, given["new_request"], translated)
@@ -67,8 +73,14 @@ def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
 
 def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) -> int:
     workspace = app.workspace
+    offers = given["review"] == Review.FORGE
+    if given["issue"] is not None:
+        view = started_from_item(app, given["issue"], opens_change=offers)
+        _tell_nobody(app, given["command"])
+        return planned(app, view, then)
     if given["plan"] is not None:
-        return then(start_from_file(workspace, read_named(given["plan"]), given["plan"]).run_id)
+        data, forge = read_named(given["plan"]), terms_here(workspace) if offers else None
+        return then(start_from_file(workspace, data, given["plan"], forge).run_id)
     if given["session"] is not None:
         require_long(given["session"])
         return then(start_from_session(workspace, given["session"]).run_id)
@@ -78,8 +90,8 @@ def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
         return then(anew.run_id) if isinstance(anew, Run) else planned(app, anew, then, given["sign"])
     if given["request"] is not None:
         _tell_nobody(app, given["command"])
-        view = start_from_request(workspace, read_named(given["request"]), given["request"])
-        return planned(app, view, then)
+        data, forge = read_named(given["request"]), terms_here(workspace) if offers else None
+        return planned(app, start_from_request(workspace, data, given["request"], forge), then)
     if len(words) == 1 and not any(c.isspace() for c in words[0]):
         try:
             return then(start_from_session(workspace, words[0]).run_id)
@@ -89,7 +101,8 @@ def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
     if given["sign"] and not by_role:
         raise _unsigned()
     _tell_nobody(app, given["command"])
-    return started(app, " ".join(words), then, given["sign"], by_role=by_role)
+    forge = terms_here(workspace) if offers else None
+    return started(app, " ".join(words), then, given["sign"], by_role=by_role, forge=forge)
 
 
 def _tell_nobody(app: App, command: str) -> None:

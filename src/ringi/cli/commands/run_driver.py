@@ -30,6 +30,7 @@ from ringi.runner.deciding import RESULT_WAITS
 from ringi.runner.report import STEP, proofs
 from ringi.text import Text, stored
 from ringi.usecases.forecast import forecast_run
+from ringi.usecases.forge.terms import require_approved_so
 from ringi.usecases.prompter import typed_approval, typed_digest
 from ringi.usecases.reviewed_plan import ReviewedPlan
 from ringi.usecases.run import RunOptions, run_steps
@@ -94,6 +95,7 @@ class RunDriver:
 
     def go(self) -> int:
         """The exit code."""
+        require_approved_so(self._app.workspace, self._run_id, self._options.review)
         try:
             self._tell_budget()
             while True:

@@ -14,7 +14,9 @@ from ringi.usecases.run import RunOptions
 _KEY: Final = click.Path(path_type=Path)
 _OPTIONS: Final = (
     click.option(
-        "--review", type=click.Choice([*map(str, Review)]), help="Ask after each step, or at the end."
+        "--review",
+        type=click.Choice([*map(str, Review)]),
+        help="Ask after each step, at the end, or in a pull or merge request.",
     ),
     click.option("--max-steps", type=click.IntRange(1, 99), metavar="N", help="Pause after so many steps."),
     click.option("--sign", metavar="KEY", type=_KEY, help="Approve the plan with this SSH key."),

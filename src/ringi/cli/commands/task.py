@@ -9,7 +9,8 @@ from ringi.cli.app import App
 from ringi.cli.arguments import text_of
 from ringi.cli.commands.run_options import carried_out, run_options
 from ringi.cli.planning.entry import planned
-from ringi.domain.run import Run
+from ringi.domain.run import Review, Run
+from ringi.usecases.forge.terms import terms_here
 from ringi.usecases.task import begin_task
 
 
@@ -28,7 +29,8 @@ def task(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
         raise click.UsageError(_("Say what to do"))
     text = text_of(" ".join(words))
     then = carried_out(ctx, given)
-    begun = begin_task(app.workspace, text, app.actor)
+    forge = terms_here(app.workspace) if given["review"] == Review.FORGE else None
+    begun = begin_task(app.workspace, text, app.actor, forge)
     if isinstance(begun, Run):
         raise click.exceptions.Exit(then(begun.run_id))
     raise click.exceptions.Exit(planned(app, begun, then, given["sign"]))

@@ -1,5 +1,6 @@
 """One planning session as a command drives it: run the model, take single steps, choose the exit code."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -10,7 +11,7 @@ from ringi.cli.app import App
 from ringi.cli.ask import LinePrompter, require_terminal, signed
 from ringi.cli.planning.answers import Answers, Reply, refuse
 from ringi.cli.progress import progress_on
-from ringi.cli.ui import cut
+from ringi.cli.ui import Ui, cut
 from ringi.domain.approval import Proof, SignedAnswer
 from ringi.domain.session import (
     AgentPending,
@@ -43,6 +44,14 @@ from ringi.views.session import (
 from ringi.views.status import session_facts, short_names
 
 _LEAST_TITLE: Final = 12
+
+
+def is_seated(app: App) -> bool:
+    """Whether a person can read and answer. If not, a program reads: text goes to standard error."""
+    seated = not app.ui.as_json and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    if not seated and not app.ui.as_json:
+        app.ui = Ui(as_json=True, environment=app.environment)
+    return seated
 
 
 class Driver(OpenSession):

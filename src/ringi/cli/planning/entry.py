@@ -1,6 +1,5 @@
 """How `ringi plan` begins: start, import, find or choose a session, then drive it or open the dialogue."""
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -19,11 +18,14 @@ from ringi.cli.planning.driver import (
     answered,
     approved,
     carry_out,
+    is_seated,
     show_sessions,
 )
+from ringi.cli.planning.forge import tell_forge
 from ringi.cli.planning.similar import offered
 from ringi.cli.planning.typed import TypedLines
-from ringi.cli.ui import Ui, shown_lines
+from ringi.cli.ui import shown_lines
+from ringi.domain.forge import ForgeTerms
 from ringi.domain.session import (
     AgentPending,
     ApprovalPending,
@@ -51,10 +53,7 @@ def run(app: App, words: Sequence[str], options: dict[str, Any], then: Then) -> 
     """The exit code. `then` is done if the person wants what they approved carried out now."""
     if options["show_prompt"]:
         return _show_prompt(app, words, options["resume"])
-    seated = _at_terminal(app)
-    if not seated and not app.ui.as_json:
-        # A program reads this: the document on standard output, text on standard error.
-        app.ui = Ui(as_json=True, environment=app.environment)
+    seated = is_seated(app)
     if options["resume"] == CHOOSE:
         chosen = _chosen(app)
         if chosen is None:
@@ -92,11 +91,6 @@ def _show_prompt(app: App, words: Sequence[str], session: str | None) -> int:
     return 0
 
 
-def _at_terminal(app: App) -> bool:
-    """True if a person can read and answer; with --json a program reads."""
-    return not app.ui.as_json and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-
-
 def _opened(app: App, given: dict[str, Any]) -> SessionView:
     """The session that the options name or import."""
     tool = app.workspace.planning
@@ -129,10 +123,18 @@ def _order(given: dict[str, Any]) -> Order:
     )
 
 
-def started(app: App, words: str, then: Then, key: Path | None = None, *, by_role: bool) -> int:
+def started(
+    app: App,
+    words: str,
+    then: Then,
+    key: Path | None = None,
+    *,
+    by_role: bool,
+    forge: ForgeTerms | None = None,
+) -> int:
     """A new session that a run is to come from."""
-    view, offer = offered(app, words, seated=_at_terminal(app))
-    view = view or app.workspace.planning.start(words, actor=app.actor, agent_brings=by_role)
+    view, offer = offered(app, words, seated=is_seated(app), forge=forge)
+    view = view or app.workspace.planning.start(words, actor=app.actor, agent_brings=by_role, forge=forge)
     return planned(app, view, then, key, offer)
 
 
@@ -143,9 +145,7 @@ def planned(
 
     With a key the summary is signed, once everything before it is answered.
     """
-    seated = _at_terminal(app)
-    if not seated and not app.ui.as_json:
-        app.ui = Ui(as_json=True, environment=app.environment)
+    seated = is_seated(app)
     by_model = app.workspace.planning.get(view.session_id).facts.by_model
     driver = Driver(app, view.session_id, planner_of(app.workspace, by_model=by_model), offer)
     if isinstance(view.pending, WorkPending | AgentPending):
@@ -159,9 +159,15 @@ def planned(
             now = approved(driver, key)
         if isinstance(now.pending, ApprovedSession):
             return then(now.pending.run_id)
-        return answered(driver, now)
+        return _told(driver, answered(driver, now))
 
     return _saved(driver, signed)
+
+
+def _told(driver: Driver, code: int) -> int:
+    """Without a terminal, people answer where the request came from."""
+    tell_forge(driver.app, driver.session_id)
+    return code
 
 
 def _tell_budget(app: App, *, by_model: bool) -> None:
@@ -182,7 +188,7 @@ def _go_on(
     driver = Driver(app, view.session_id, planner, offer)
     if seated and not order.anything:
         return _talk(driver, view, then)
-    return _saved(driver, lambda: carry_out(driver, view, order))
+    return _saved(driver, lambda: _told(driver, carry_out(driver, view, order)))
 
 
 def _saved(driver: Driver, act: Callable[[], int]) -> int:
@@ -200,6 +206,8 @@ def _talk(
     skip_after = driver.app.workspace.configuration.config.planning.skip_after_sec
     dialogue = Dialogue(driver, TypedLines(driver.ui), skip_after, at_once=at_once, key=key)
     code = dialogue.run(view)
+    if not dialogue.run_id:
+        tell_forge(driver.app, driver.session_id, only_known=True)
     return then(dialogue.run_id) if dialogue.run_id else code
 
 

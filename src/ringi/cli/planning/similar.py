@@ -6,6 +6,7 @@ from ringi.cli.app import App
 from ringi.cli.ask import confirmed
 from ringi.cli.ui import cut
 from ringi.domain.cache import PlanKind
+from ringi.domain.forge import ForgeTerms
 from ringi.domain.session import SessionView
 from ringi.errors import BadBrought
 from ringi.text import Text
@@ -30,7 +31,9 @@ def accepts(app: App, offer: Offer) -> bool:
     return confirmed(app, Text("Use it? [y/N]"))
 
 
-def offered(app: App, words: str, *, seated: bool) -> tuple[SessionView | None, Offer | None]:
+def offered(
+    app: App, words: str, *, seated: bool, forge: ForgeTerms | None = None
+) -> tuple[SessionView | None, Offer | None]:
     """A session with the design of a similar request, if the person wants it; and what could be offered."""
     if app.workspace.configuration.config.model == PLAYBOOK and app.workspace.roles(None).planner() is None:
         return None, None  # it costs nothing
@@ -38,7 +41,7 @@ def offered(app: App, words: str, *, seated: bool) -> tuple[SessionView | None, 
     if offer is None or not (seated and can_ask(app)) or not accepts(app, offer):
         return None, offer
     try:
-        return similar_plan.start_with(app.workspace, words, offer, app.actor), offer
+        return similar_plan.start_with(app.workspace, words, offer, app.actor, forge), offer
     except BadBrought as error:
         why = error.details["why"]
         app.ui.prose(Text("It no longer fits: {why}", why=why), Style.WARNING, mark="! ")

@@ -128,7 +128,8 @@ def _option(at: int, name: str, description: str, *, recommended: bool, say: Say
 
 def planned(stored: "StoredSession", due: ApprovalPending, digest: str, say: Say) -> Progress:
     """What a person would approve, whole; if that is too long for a comment, it is approved elsewhere."""
-    whole = as_block(plain(review_lines(stored, due), say))
+    lines = list(plain(review_lines(stored, due), say))
+    whole = as_block(lines[1:] if not lines[0] else lines)
     parts = [say(Text("This is what would be done. Nothing has been changed yet."))]
     if len(whole) > LONGEST:
         parts.append(say(Text("It is too long for a comment: it is read and approved at the terminal.")))

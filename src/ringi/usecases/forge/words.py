@@ -4,7 +4,7 @@ What goes there is written so that it shows exactly these words: a model's text 
 and hides nothing from whoever approves it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import Final, NamedTuple
 
@@ -12,7 +12,7 @@ from ringi.text import lazy_pattern, visible
 
 _COLUMNS: Final = 96
 _TAB: Final = 4
-_KEPT: Final = lazy_pattern(r"`[^`\n]+`|https?://[\w./%?=&~+,:-]+|(?<![\w`])@[\w][\w.-]*|[#!]\d+")
+_KEPT: Final = lazy_pattern(r"`[^`\n]+`|https?://[\w./%?=&~+,:-]+|[\w.+-]{0,64}@\w[\w.@-]*|[#!]\d+")
 """As it is: code and addresses. As code: what a forge would turn into a call or a link."""
 _SIGNS: Final = lazy_pattern(r"([\\`*_{}\[\]<>#|~&!$])")
 _BEGINS: Final = lazy_pattern(r"^(?:([-+=/:])|(\d+)([.)]))")
@@ -20,6 +20,7 @@ _TICKS: Final = lazy_pattern(r"`{3,}")
 _FENCE: Final = lazy_pattern(r" {0,3}(`{3,}|~{3,})")
 _HIDING: Final = lazy_pattern(r"`+|<!--")
 _CLOSES: Final = "-->"
+_HANGING: Final = lazy_pattern(r"\s*(?:[-→>] |[A-Za-z0-9-]+  )?\s*")
 
 
 # To the forge.
@@ -62,8 +63,8 @@ def _lines(words: str) -> Iterator[str]:
 
 
 def _folded(line: str) -> list[str]:
-    indent = line[: len(line) - len(line.lstrip())]
-    return wrap(line, _COLUMNS, subsequent_indent=indent[: _COLUMNS // 2], drop_whitespace=True) or [""]
+    hanging = min(len(_HANGING.match(line)[0]), _COLUMNS // 2)  # type: ignore[index]  # it always matches
+    return wrap(line, _COLUMNS, subsequent_indent=" " * hanging) or [""]
 
 
 # From the forge.
@@ -71,39 +72,48 @@ def _folded(line: str) -> list[str]:
 
 class Seen(NamedTuple):
     text: str
+    """With a note in place of what the page hides."""
+    bare: str
+    """Without those notes."""
     hidden: tuple[str, ...] = ()
     """What a reader of the page does not see: HTML comments."""
 
 
 def seen(body: str) -> Seen:
-    """What a page shows of it, with a note in place of what it hides; characters that deceive are visible."""
-    text, hidden = _without_comments(body.replace("\r\n", "\n").replace("\r", "\n"))
+    """What a page shows of it; characters that deceive are made visible."""
+    kept, hidden = _without_comments(body.replace("\r\n", "\n").replace("\r", "\n"))
+    notes = [f"[left out: an HTML comment of {len(one)} characters]" for one in hidden]
+    return Seen(_shown(kept, notes), _shown(kept, [""] * len(notes)), tuple(hidden))
+
+
+def _shown(kept: Sequence[str], notes: Sequence[str]) -> str:
+    """`kept` are the pieces between the comments."""
+    text = "".join(f"{piece}{note}" for piece, note in zip(kept, [*notes, ""], strict=True))
     lines = (visible(line.expandtabs(_TAB), keep="").rstrip() for line in text.split("\n"))
-    return Seen("\n".join(lines).strip("\n"), tuple(hidden))
+    return "\n".join(lines).strip("\n")
 
 
-def _without_comments(text: str) -> tuple[str, list[str]]:
-    """As the page is made: in code there are no comments."""
+def _without_comments(text: str) -> tuple[list[str], list[str]]:
+    """The pieces between the comments, and these. As the page is made: in code there are none."""
     kept: list[str] = []
     hidden: list[str] = []
-    at, fence = 0, ""
+    begun, at, fence = 0, 0, ""
     while at < len(text):
         end = text.find("\n", at) + 1 or len(text)
         marks = _FENCE.match(text, at, end)
         begin = -1 if fence or marks else _comment_in(text, at, end)
-        if begin < 0:
-            kept.append(text[at:end])
-            if marks:
-                closes = text[at:end].strip() == marks[1] and marks[1].startswith(fence)
-                fence = fence or marks[1] if not (fence and closes) else ""
-            at = end
-        else:
+        if begin >= 0:
             close = text.find(_CLOSES, begin)
             after = len(text) if close < 0 else close + len(_CLOSES)
             hidden.append(text[begin:after])
-            kept += [text[at:begin], f"[left out: an HTML comment of {after - begin} characters]"]
-            at = after
-    return "".join(kept), hidden
+            kept.append(text[begun:begin])
+            begun = at = after
+            continue
+        if marks:
+            closes = text[at:end].strip() == marks[1] and marks[1].startswith(fence)
+            fence = "" if fence and closes else fence or marks[1]
+        at = end
+    return [*kept, text[begun:]], hidden
 
 
 def _comment_in(text: str, at: int, end: int) -> int:

@@ -1,0 +1,27 @@
+"""A planning session that came from an issue: what was read of it, and what is said there."""
+
+from ringi.cli.app import App
+from ringi.cli.planning.driver import is_seated
+from ringi.domain.session import SessionView
+from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
+from ringi.text import Text
+from ringi.usecases.forge.intake import intake_lines, start_from_item
+from ringi.usecases.forge.tell import tell_session
+from ringi.views.lines import Style
+
+
+def started_from_item(app: App, named: str, *, opens_change: bool) -> SessionView:
+    is_seated(app)
+    begun = start_from_item(app.workspace, named, opens_change=opens_change)
+    app.ui.show(intake_lines(begun.project, begun.intake))
+    return begun.view
+
+
+def tell_forge(app: App, session_id: str, *, only_known: bool = False) -> None:
+    """On its issue, if it has one. A forge that does not answer is reported, and stops nothing."""
+    try:
+        tell_session(app.workspace, session_id, only_known=only_known)
+    except (ForgeFailed, NoExtra, NoForge, NoForgeToken) as error:
+        why = Text(error.message, **error.details)
+        words = Text("What the session waits for could not be said there: {why}", why=why)
+        app.ui.prose(words, Style.WARNING, mark="! ")

@@ -1,0 +1,48 @@
+"""What a run does on a forge, as it is chosen before anybody approves it."""
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import UNSET
+
+from ringi.domain.forge import ForgeKind, ForgeTerms, Item, ItemKind
+from ringi.domain.run import Review
+from ringi.errors import NotOnForge
+from ringi.text import Text
+
+if TYPE_CHECKING:
+    from ringi.usecases.workspace import OpenWorkspace
+
+_TASKS: Final = {
+    (ForgeKind.GITHUB, ItemKind.ISSUE): "github_issue",
+    (ForgeKind.GITHUB, ItemKind.CHANGE): "github_pr",
+}
+
+
+def terms_here(
+    workspace: "OpenWorkspace", item: Item | None = None, *, opens_change: bool = True
+) -> ForgeTerms:
+    """Where the remote leads, as configured. Raises NoForge."""
+    place, told = workspace.forges.here(), workspace.settings.forge
+    return ForgeTerms(
+        project=place.project,
+        remote=place.remote,
+        remote_url=place.remote_url,
+        item=item or UNSET,
+        opens_change=opens_change,
+        comments=told.comments and item is not None,
+        label=told.label if item is not None else "",
+    )
+
+
+def task_of(terms: ForgeTerms | None) -> str:
+    """The kind of task whose settings count; empty if it comes from no forge."""
+    if terms is None or not terms.item:
+        return ""
+    return _TASKS.get((terms.project.kind, terms.item.kind), "gitlab")
+
+
+def require_approved_so(workspace: "OpenWorkspace", run_id: str, review: Review | None) -> None:
+    """Nobody pushes what the approved plan does not name. Raises NotOnForge."""
+    forge = workspace.sessions.run(run_id).forge
+    if review is Review.FORGE and not (forge and forge.opens_change):
+        raise NotOnForge(run=run_id, why=Text("its plan names no remote and no pull or merge request"))
