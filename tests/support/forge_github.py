@@ -41,6 +41,8 @@ class GitHubFace(Face):
             f"GET {_REPO}/collaborators/(?P<login>[^/]+)/permission": self.permission,
             "GET /orgs/(?P<org>[^/]+)/teams/(?P<team>[^/]+)/memberships/(?P<login>[^/]+)": self.membership,
             "GET /orgs/(?P<org>[^/]+)/teams/(?P<team>[^/]+)": self.get_team,
+            "GET /orgs/(?P<org>[^/]+)": self.get_team,
+            "GET /orgs/(?P<org>[^/]+)/members/(?P<login>[^/]+)": self.member,
             f"GET {_REPO}/issues/{_N}": self.get_issue,
             f"GET {_REPO}/issues/{_N}/comments": self.get_comments,
             f"POST {_REPO}/issues/{_N}/comments": self.post_comment,
@@ -141,9 +143,9 @@ class GitHubFace(Face):
             "body": note.body,
             "path": note.path,
             "line": note.line,
-            "original_line": note.line or 1,
+            "original_line": note.original or None,
             "side": "LEFT" if note.old_side else "RIGHT",
-            "subject_type": "line",
+            "subject_type": "line" if note.original else "file",
             "commit_id": change.head_commit,
             "original_commit_id": note.commit,
             "created_at": when(note.created),
@@ -186,16 +188,22 @@ class GitHubFace(Face):
         level = repo.level(user)
         return {"permission": level, "role_name": level, "user": self.account(user)}
 
-    def get_team(self, _: Request, org: str, team: str) -> Any:
-        if f"{org}/{team}" not in self.forge.groups:
-            raise Refused(404, "Not Found")
-        return {"name": team, "slug": team}
-
     def membership(self, _: Request, org: str, team: str, login: str) -> Any:
         self.me()
         if login not in self.forge.groups.get(f"{org}/{team}", set()):
             raise Refused(404, "Not Found")
         return {"state": "active", "role": "member"}
+
+    def get_team(self, _: Request, org: str, team: str = "") -> Any:
+        self.me()
+        if (f"{org}/{team}" if team else org) not in self.forge.groups:
+            raise Refused(404, "Not Found")
+        return {"name": team or org, "slug": team}
+
+    def member(self, _: Request, org: str, login: str) -> Any:
+        if login not in self.forge.groups.get(org, set()):
+            raise Refused(404, "Not Found")
+        return Answer(204)
 
     def get_issue(self, _: Request, owner: str, name: str, number: str) -> Any:
         repo = self.repo(f"{owner}/{name}")

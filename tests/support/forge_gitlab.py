@@ -58,6 +58,7 @@ class GitLabFace(Face):
             f"GET {_REPO}": self.get_project,
             rf"GET {_REPO}/members/all/(?P<id>\d+)": self.project_member,
             r"GET /groups/(?P<group>[^/]+)/members/all/(?P<id>\d+)": self.group_member,
+            "GET /groups/(?P<group>[^/]+)": self.get_group,
             f"GET {_REPO}/issues/{_IID}": self.get_issue,
             f"PUT {_REPO}/issues/{_IID}": self.put_issue,
             f"GET {_NOTED}": self.get_notes,
@@ -81,6 +82,7 @@ class GitLabFace(Face):
             f"GET {_MR}/discussions/{_ID}": self.get_discussion,
             f"POST {_MR}/discussions/{_ID}/notes": self.post_reply,
             f"POST {_REPO}/statuses/(?P<sha>[0-9a-f]+)": self.post_status,
+            f"GET {_REPO}/repository/commits/(?P<sha>[0-9a-f]+)": self.get_commit,
             f"GET {_REPO}/repository/commits/(?P<sha>[0-9a-f]+)/statuses": self.get_statuses,
             f"GET {_REPO}/repository/tree": self.get_tree,
         }
@@ -144,8 +146,8 @@ class GitLabFace(Face):
                 "old_path": note.path,
                 "new_path": note.path,
                 "position_type": "text",
-                "old_line": note.line if note.old_side else None,
-                "new_line": None if note.old_side else note.line,
+                "old_line": note.original or None if note.old_side else None,
+                "new_line": None if note.old_side else note.original or None,
             }
             shape["resolvable"] = True
         return shape
@@ -201,6 +203,12 @@ class GitLabFace(Face):
             if self.forge.users[login].id == int(id):
                 return self.member(self.forge.users[login], 30)
         raise Refused(404, "Not found")
+
+    def get_group(self, _: Request, group: str) -> Any:
+        self.me()
+        if group not in self.forge.groups:
+            raise Refused(404, "Not found")
+        return {"full_path": group}
 
     def get_issue(self, _: Request, project: str, number: str) -> Any:
         repo = self.repo(project)
@@ -374,10 +382,20 @@ class GitLabFace(Face):
         if repo.git("cat-file", "--batch-check", data=f"{sha}\n".encode()).endswith("missing"):
             raise Refused(404, "Not found")
         before = repo.statuses.setdefault(sha, [])
-        if before and before[0].get("name") == told.get("name") and before[0]["state"] == told["state"]:
+        if (
+            before
+            and before[0].get("name") == told.get("name")
+            and before[0]["state"] == "pending" == told["state"]
+        ):
             raise Refused(400, f"Cannot transition status via :enqueue from :{told['state']}")
         before.insert(0, {**told, "status": told["state"]})
         return Answer(201, before[0])
+
+    def get_commit(self, _: Request, project: str, sha: str) -> Any:
+        repo = self.repo(project)
+        if "commit" not in repo.git("cat-file", "--batch-check", data=f"{sha}\n".encode()).split():
+            raise Refused(404, "Not found")
+        return {"id": sha, "parent_ids": repo.git("show", "-s", "--format=%P", sha).split()}
 
     def get_statuses(self, request: Request, project: str, sha: str) -> Any:
         return self.page(request, self.repo(project).statuses.get(sha, []))

@@ -168,9 +168,9 @@ class ForgeServer(Forge, Loopback):
         if fault is not None and self._failed(fault, asked, request, parts.path):
             return
         with self.busy:
-            answer = self._do(request, parts.path)
+            answer = _tagged(request, self._do(request, parts.path))
             self.requests.append(request._replace(answered=answer.status))
-        _send(asked, request, answer, cut=fault.cut if fault else "")
+        _send(asked, answer, cut=fault.cut if fault else "")
 
     def _fault(self, request: Request) -> Fault | None:
         for fault in self.faults:
@@ -285,14 +285,22 @@ class Face:
         return {}
 
 
-def _send(asked: Handler, request: Request, answer: Answer, *, cut: str = "") -> None:
-    data = b"" if answer.body is None else json.dumps(answer.body).encode()
-    headers = dict(answer.headers)
-    if request.method == "GET" and answer.status == 200:
-        headers["ETag"] = f'W/"{hashlib.sha256(data).hexdigest()[:40]}"'
-        if request.headers.get("if-none-match") == headers["ETag"]:
-            asked.whole(304, "application/json", b"", headers)
-            return
+def _bytes(answer: Answer) -> bytes:
+    return b"" if answer.body is None else json.dumps(answer.body).encode()
+
+
+def _tagged(request: Request, answer: Answer) -> Answer:
+    """What the client has already is not sent again."""
+    if request.method != "GET" or answer.status != 200:
+        return answer
+    tag = f'W/"{hashlib.sha256(_bytes(answer)).hexdigest()[:40]}"'
+    if request.headers.get("if-none-match") == tag:
+        return Answer(304, None, {"ETag": tag})
+    return answer._replace(headers={**answer.headers, "ETag": tag})
+
+
+def _send(asked: Handler, answer: Answer, *, cut: str = "") -> None:
+    data, headers = _bytes(answer), dict(answer.headers)
     if cut == "after":
         _hang_up(asked)
     elif cut == "middle":

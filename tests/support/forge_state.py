@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -57,6 +57,7 @@ class LineNote(Note):
     path: str = ""
     line: int | None = None
     """None: the line is not there any more, or the file as a whole."""
+    original: int = 0
     old_side: bool = False
     commit: str = ""
     thread: str = ""
@@ -149,27 +150,18 @@ class Repo:
     def commit(self, branch: str, files: Mapping[str, str | None], message: str = "Change files") -> str:
         """Somebody else's commit, pushed to the branch (made from the base branch if it is new)."""
         base = self.tip(branch) or self.tip("main")
-        index = {"GIT_INDEX_FILE": str(self.folder / "test-index")}
-        Path(index["GIT_INDEX_FILE"]).unlink(missing_ok=True)
-        run: Callable[..., str] = lambda *words, data=b"": os.fsdecode(  # noqa: E731
-            subprocess.run(
-                ["git", f"--git-dir={self.folder}", *words], input=data, capture_output=True, check=True,
-                env={**self.forge.git_environment(), **index},
-            ).stdout
-        ).strip()  # fmt: skip
-        if base:
-            run("read-tree", base)
+        stream = [
+            f"commit refs/heads/{branch}",
+            f"committer Forge <forge@example.invalid> {int(self.forge.now().timestamp())} +0000",
+            f"data {len(message.encode())}\n{message}",
+            *([f"from {base}"] if base else []),
+        ]
         for path, text in files.items():
-            if text is None:
-                run("update-index", "--force-remove", path)
-                continue
-            blob = run("hash-object", "-w", "--stdin", data=text.encode())
-            run("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
-        tree = run("write-tree")
-        new = run("commit-tree", tree, "-m", message, *(["-p", base] if base else []))
-        run("update-ref", f"refs/heads/{branch}", new)
+            change = f"M 100644 inline {path}\ndata {len((text or '').encode())}\n{text}"
+            stream.append(f"D {path}" if text is None else change)
+        self.git("fast-import", "--quiet", "--force", data="\n".join([*stream, ""]).encode())
         self.pushed()
-        return new
+        return self.tip(branch)
 
     def level(self, user: User | None) -> str:
         if user is None:
@@ -267,6 +259,9 @@ class Repo:
             note = self.system_note(change, user, said)
             identity, at = note.id, note.created
             change.requested[author] = "approved" if state == "approve" else "requested_changes"
+            for before in change.reviews:
+                if before.author is user:  # it keeps one verdict of each
+                    before.state = "DISMISSED"
             if body:
                 self.comment(change, author, body)
         made = ReviewGiven(identity, user, word, body, commit or change.head_commit, at)
@@ -283,7 +278,7 @@ class Repo:
         first = next((one for one in change.remarks if one.id == answers), None)
         made = LineNote(
             identity, self.forge.users[author], body, at, at,
-            path=path, line=line or None, old_side=old_side, commit=change.head_commit,
+            path=path, line=line or None, original=line, old_side=old_side, commit=change.head_commit,
             thread=first.thread if first else f"{identity:040x}", answers=answers, review=review,
         )  # fmt: skip
         change.remarks.append(made)

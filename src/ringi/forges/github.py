@@ -32,6 +32,7 @@ from ringi.forges.github_shapes import (
     GraphAnswer,
     GraphData,
     IssueShape,
+    Label,
     Membership,
     Permission,
     Pull,
@@ -47,8 +48,8 @@ from ringi.forges.github_shapes import (
     remark_of,
     review_of,
 )
-from ringi.forges.http import ForgeClient, Unsure
-from ringi.forges.marks import marked, ours, same, shortened_body
+from ringi.forges.http import ForgeClient
+from ringi.forges.marks import as_body, marked, ours, same
 from ringi.forges.reviews import settled
 from ringi.ports.forge import CodeHost, FileOnForge
 
@@ -158,10 +159,7 @@ def _graph(client: ForgeClient, query: str, variables: Mapping[str, str]) -> Gra
     """Beside the interface: https://api.github.com/graphql, https://HOST/api/graphql."""
     url = f"{client.address.api.removesuffix('/v3')}/graphql"
     body = {"query": query, "variables": dict(variables)}
-    try:
-        found = client.change("POST", url, body, GraphAnswer, "graphql")
-    except Unsure as unsure:
-        raise unsure.error from None
+    found = client.repeat("POST", url, body, GraphAnswer, "graphql")
     if found.errors or found.data is None:
         said = "; ".join(error.message for error in found.errors[:3])
         raise ForgeConflict(host=client.address.host, why=client.told(said))
@@ -217,10 +215,10 @@ class _Items:
         if (name in self.issue(item.number).labels) is on:
             return
         if on:
-            self._client.repeat("POST", path, {"labels": [name]}, what)
+            self._client.repeat("POST", path, {"labels": [name]}, list[Label], what)
             return
         with suppress(ForgeMissing):  # somebody else took it off
-            self._client.repeat("DELETE", f"{path}/{quote(name, safe='')}", None, what)
+            self._client.repeat("DELETE", f"{path}/{quote(name, safe='')}", None, list[Label], what)
 
     def _name(self, number: int) -> str:
         return f"{self._project.path}#{number}"
@@ -249,7 +247,7 @@ class _Changes:
         return change.head_branch == branch and change.head_project.lower() == self._project.path.lower()
 
     def open(self, wanted: NewChange) -> Change:
-        body = shortened_body(wanted.body)
+        body = as_body(wanted.body)
         told = {"title": wanted.title, "body": body, "head": wanted.branch, "base": wanted.base}
         path, what = f"{_at(self._project)}/pulls", f"{self._project.path}: {wanted.branch}"
 
@@ -286,7 +284,7 @@ class _Changes:
         now = self._pull(number)
         if draft is not None and draft is not now.draft:
             _graph(self._client, _DRAFT if draft else _READY, {"id": now.node_id})
-        text = shortened_body(body)
+        text = as_body(body)
         told = {}
         if title and title != now.title:
             told["title"] = title

@@ -1,9 +1,69 @@
-"""GitLab over REST."""
+"""GitLab over REST, also self-managed.
 
-from ringi.domain.forge import Project
+It has no reviews with a commit of their own: see `reviews_of`. Whoever approves on a page that is older than
+the last push approves, for GitLab, the newest version; a project that removes approvals at every push is safe
+from that.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Final
+from urllib.parse import quote
+
+from ringi.domain.forge import (
+    Access,
+    Account,
+    Change,
+    ChangeState,
+    Comment,
+    CommitStatus,
+    ForgeReview,
+    Issue,
+    Item,
+    ItemKind,
+    NewChange,
+    Project,
+    Remark,
+    StatusState,
+)
+from ringi.errors import ForgeConflict, ForgeMissing, ForgeRejected
 from ringi.forges.connection import Token
-from ringi.forges.http import ForgeClient
-from ringi.ports.forge import CodeHost
+from ringi.forges.gitlab_shapes import (
+    ACTIVE,
+    DEVELOPER,
+    DIFF_NOTE,
+    MAINTAINER,
+    STATES,
+    Approvals,
+    Commit,
+    Discussion,
+    Entry,
+    IssueShape,
+    Job,
+    Member,
+    MergeRequest,
+    Note,
+    Position,
+    ProjectShape,
+    StatusShape,
+    User,
+    Version,
+    bare,
+    reviews_of,
+)
+from ringi.forges.http import ForgeClient, utc
+from ringi.forges.marks import as_body, marked, ours, same
+from ringi.ports.forge import CodeHost, FileOnForge
+
+_TREE: Final = "tree"
+_STATUS_LENGTH: Final = 140
+_STATES: Final = {
+    StatusState.PENDING: "pending",
+    StatusState.SUCCESS: "success",
+    StatusState.FAILURE: "failed",
+}
+_PLACES: Final = {ItemKind.ISSUE: "issues", ItemKind.CHANGE: "merge_requests"}
+_SIGNS: Final = {ItemKind.ISSUE: "#", ItemKind.CHANGE: "!"}
 
 
 def api_url(base_url: str) -> str:
@@ -15,4 +75,396 @@ def token_headers(token: str, *, job: bool = False) -> Token:
 
 
 def gitlab(client: ForgeClient, project: Project) -> CodeHost:
-    raise NotImplementedError(client, project)
+    people = _People(client, project)
+    return CodeHost(
+        project,
+        people,
+        _Items(client, project, people),
+        _Changes(client, project, people),
+        _Commits(client, project),
+    )
+
+
+def _at(project: Project) -> str:
+    return f"/projects/{quote(project.path, safe='')}"
+
+
+def _page(project: Project, item: Item) -> str:
+    return f"{project.base_url}/{project.path}/-/{_PLACES[item.kind]}/{item.number}"
+
+
+def _name(project: Project, item: Item) -> str:
+    return f"{project.path}{_SIGNS[item.kind]}{item.number}"
+
+
+def _mr(project: Project, number: int) -> str:
+    return _name(project, Item(ItemKind.CHANGE, number))
+
+
+class _People:
+    def __init__(self, client: ForgeClient, project: Project) -> None:
+        self._client = client
+        self._project = project
+        self._bots: dict[int, bool] = {}
+        self._ids: dict[str, int | None] = {}
+
+    def me(self) -> Account:
+        return self._me
+
+    @cached_property
+    def _me(self) -> Account:
+        try:
+            return self.account(self._client.get("/user", User, "/user"))
+        except ForgeRejected as error:
+            refused = error
+        try:  # the token of a job is nobody's but the job's
+            return self.account(self._client.get("/job", Job, "/job").user)
+        except (ForgeRejected, ForgeMissing):
+            raise refused from None
+
+    def account(self, user: User) -> Account:
+        return Account(user.username, user.id, bot=self._is_bot(user))
+
+    def _is_bot(self, user: User) -> bool:
+        if user.bot is not None:
+            return user.bot
+        if user.id not in self._bots:
+            try:
+                told = self._client.get(f"/users/{user.id}", User, user.username)
+                self._bots[user.id] = bool(told.bot)
+            except ForgeMissing:
+                self._bots[user.id] = True  # nobody says that it is a person
+        return self._bots[user.id]
+
+    def access(self, login: str) -> Access:
+        level = self._level(f"{_at(self._project)}/members/all", login)
+        if level >= MAINTAINER:
+            return Access.ADMIN
+        return Access.WRITE if level >= DEVELOPER else Access.READ if level > 0 else Access.NONE
+
+    def is_member(self, login: str, group: str) -> bool:
+        there = f"/groups/{quote(group, safe='')}"
+        if self._level(f"{there}/members/all", login) > 0:
+            return True
+        if not self._client.exists(f"{there}?with_projects=false", group):
+            raise ForgeMissing(host=self._project.host, what=group)
+        return False
+
+    def _level(self, members: str, login: str) -> int:
+        """0 if they are not a member."""
+        identity = self._id(login)
+        if identity is None:
+            return 0
+        try:
+            found = self._client.get(f"{members}/{identity}", Member, f"{self._project.path}: {login}")
+        except ForgeMissing:
+            return 0
+        return found.access_level if found.state == ACTIVE else 0
+
+    def _id(self, login: str) -> int | None:
+        if login not in self._ids:
+            found = self._client.get("/users", list[User], login, username=login)
+            same_name = (one.id for one in found if one.username.lower() == login.lower())
+            self._ids[login] = next(same_name, None)
+        return self._ids[login]
+
+
+class _Items:
+    def __init__(self, client: ForgeClient, project: Project, people: _People) -> None:
+        self._client = client
+        self._project = project
+        self._people = people
+
+    def issue(self, number: int) -> Issue:
+        item = Item(ItemKind.ISSUE, number)
+        found = self._client.get(self._place(item), IssueShape, _name(self._project, item))
+        return Issue(
+            item,
+            found.title,
+            found.description or "",
+            self._people.account(found.author),
+            tuple(found.labels),
+            STATES.get(found.state) is ChangeState.OPEN,
+            found.web_url,
+        )
+
+    def comments(self, item: Item) -> Sequence[Comment]:
+        path, name = f"{self._place(item)}/notes", _name(self._project, item)
+        notes = self._client.pages(path, Note, name, sort="asc", order_by="created_at")
+        return [self._comment(item, note) for note in notes if _is_comment(note)]
+
+    def comment(self, item: Item, comment_id: str) -> Comment:
+        name = f"{_name(self._project, item)} ({comment_id})"
+        note = self._client.get(f"{self._place(item)}/notes/{quote(comment_id, safe='')}", Note, name)
+        if not _is_comment(note):
+            raise ForgeMissing(host=self._project.host, what=name)
+        return self._comment(item, note)
+
+    def write(self, item: Item, mark: str, body: str) -> Comment:
+        told, name = {"body": marked(body, mark)}, _name(self._project, item)
+        path, me = f"{self._place(item)}/notes", self._people.me()
+        written = self._client.once(
+            lambda: ours(self.comments(item), mark, me),
+            lambda: self._comment(item, self._client.change("POST", path, told, Note, name)),
+        )
+        if same(written.body, told["body"]):
+            return written
+        return self._comment(item, self._client.change("PUT", f"{path}/{written.id}", told, Note, name))
+
+    def label(self, item: Item, name: str, *, on: bool) -> None:
+        what = _name(self._project, item)
+        found = self._client.get(self._place(item), IssueShape, what)
+        if (name in found.labels) is not on:
+            told = {"add_labels" if on else "remove_labels": name}
+            self._client.change("PUT", self._place(item), told, IssueShape, what)
+
+    def _place(self, item: Item) -> str:
+        return f"{_at(self._project)}/{_PLACES[item.kind]}/{item.number}"
+
+    def _comment(self, item: Item, note: Note) -> Comment:
+        return Comment(
+            str(note.id),
+            self._people.account(note.author),
+            note.body,
+            utc(note.created_at),
+            utc(note.updated_at),
+            f"{_page(self._project, item)}#note_{note.id}",
+        )
+
+
+def _is_comment(note: Note) -> bool:
+    return not note.system and note.type != DIFF_NOTE
+
+
+class _Changes:
+    def __init__(self, client: ForgeClient, project: Project, people: _People) -> None:
+        self._client = client
+        self._project = project
+        self._people = people
+        self._projects: dict[int, str] = {}
+
+    def change(self, number: int) -> Change:
+        return self._change(self._client.get(self._place(number), MergeRequest, _mr(self._project, number)))
+
+    def from_branch(self, branch: str) -> Change | None:
+        path, what = f"{_at(self._project)}/merge_requests", f"{self._project.path}: {branch}"
+        found = self._client.pages(path, MergeRequest, what, source_branch=branch, state="all")
+        own = [one for one in found if one.source_project_id == one.target_project_id
+               and one.source_branch == branch]  # fmt: skip
+        best = max(own, key=lambda one: (STATES.get(one.state) is ChangeState.OPEN, one.iid), default=None)
+        return self._change(best) if best else None
+
+    def open(self, wanted: NewChange) -> Change:
+        body = as_body(wanted.body)
+        title = bare(wanted.title)
+        told = {
+            "source_branch": wanted.branch,
+            "target_branch": wanted.base,
+            "title": _titled(title, draft=wanted.draft),
+            "description": body,
+        }
+        path, what = f"{_at(self._project)}/merge_requests", f"{self._project.path}: {wanted.branch}"
+
+        def make() -> Change:
+            try:
+                return self._change(self._client.change("POST", path, told, MergeRequest, what))
+            except ForgeConflict:
+                if found := self._opened(wanted.branch):  # somebody opened it meanwhile
+                    return found
+                raise
+
+        found = self._client.once(lambda: self._opened(wanted.branch), make)
+        if found.title == title and same(found.body, body) and found.base_branch == wanted.base:
+            return found
+        edited = {"title": _titled(title, draft=found.draft), "description": body}
+        return self._edited(found.number, {**edited, "target_branch": wanted.base})
+
+    def _opened(self, branch: str) -> Change | None:
+        found = self.from_branch(branch)
+        return found if found and found.state is ChangeState.OPEN else None
+
+    def edit(
+        self,
+        number: int,
+        *,
+        title: str = "",
+        body: str = "",
+        state: ChangeState | None = None,
+        draft: bool | None = None,
+    ) -> Change:
+        now, text = self.change(number), as_body(body)
+        told = {}
+        wanted = _titled(bare(title) or now.title, draft=now.draft if draft is None else draft)
+        if wanted != _titled(now.title, draft=now.draft):
+            told["title"] = wanted
+        if text and not same(text, now.body):
+            told["description"] = text
+        if state is not None and state is not now.state:
+            told["state_event"] = "reopen" if state is ChangeState.OPEN else "close"
+        return self._edited(number, told) if told else now
+
+    def _edited(self, number: int, told: Mapping[str, str]) -> Change:
+        found = self._client.change(
+            "PUT", self._place(number), told, MergeRequest, _mr(self._project, number)
+        )
+        return self._change(found)
+
+    def reviews(self, number: int) -> Sequence[ForgeReview]:
+        name, place = _mr(self._project, number), self._place(number)
+        notes = self._client.pages(f"{place}/notes", Note, name, sort="asc", order_by="created_at")
+        approvals = self._client.get(f"{place}/approvals", Approvals, name)
+        versions = self._client.pages(f"{place}/versions", Version, name)
+        account = self._people.account
+        return reviews_of(
+            [(note, account(note.author)) for note in notes if note.system],
+            [(one, account(one.user)) for one in approvals.approved_by],
+            versions,
+            self._page(number),
+        )
+
+    def review(self, number: int, review_id: str) -> ForgeReview:
+        for review in self.reviews(number):
+            if review.id == review_id:
+                return review
+        raise ForgeMissing(host=self._project.host, what=f"{_mr(self._project, number)} ({review_id})")
+
+    def remarks(self, number: int) -> Sequence[Remark]:
+        path, page = f"{self._place(number)}/discussions", self._page(number)
+        threads = self._client.pages(path, Discussion, _mr(self._project, number))
+        found = [_remark(self._people, page, thread, note) for thread in threads for note in thread.notes
+                 if note.type == DIFF_NOTE and not note.system]  # fmt: skip
+        return sorted(found, key=lambda one: one.created_at)
+
+    def answer(self, number: int, remark: Remark, mark: str, body: str) -> None:
+        place = f"{self._place(number)}/discussions/{quote(remark.thread, safe='')}"
+        name, me = f"{_mr(self._project, number)} ({remark.id})", self._people.me()
+        told, page = {"body": marked(body, mark)}, self._page(number)
+
+        def find() -> Remark | None:
+            thread = self._client.get(place, Discussion, name)
+            remarks = (_remark(self._people, page, thread, note) for note in thread.notes)
+            return ours(remarks, mark, me)
+
+        def make() -> Remark:
+            note = self._client.change("POST", f"{place}/notes", told, Note, name)
+            return _remark(self._people, page, Discussion(remark.thread, [note]), note)
+
+        self._client.once(find, make)
+
+    def commits(self, number: int) -> Sequence[str]:
+        found = self._client.pages(f"{self._place(number)}/commits", Commit, _mr(self._project, number))
+        return [one.id for one in reversed(found)]
+
+    def _place(self, number: int) -> str:
+        return f"{_at(self._project)}/merge_requests/{number}"
+
+    def _page(self, number: int) -> str:
+        return _page(self._project, Item(ItemKind.CHANGE, number))
+
+    def _change(self, found: MergeRequest) -> Change:
+        return Change(
+            found.iid,
+            bare(found.title),
+            found.description or "",
+            self._people.account(found.author),
+            STATES.get(found.state, ChangeState.CLOSED),
+            found.draft,
+            found.source_branch,
+            found.sha or "",
+            self._source(found),
+            found.target_branch,
+            found.web_url,
+            tuple(found.labels),
+        )
+
+    def _source(self, found: MergeRequest) -> str:
+        """The path of the project that it comes from; empty if that is gone, or not to be seen."""
+        identity = found.source_project_id
+        if identity is None or identity == found.target_project_id:
+            return "" if identity is None else self._project.path
+        if identity not in self._projects:
+            try:
+                there = self._client.get(f"/projects/{identity}", ProjectShape, str(identity))
+                self._projects[identity] = there.path_with_namespace
+            except (ForgeMissing, ForgeRejected):
+                return ""
+        return self._projects[identity]
+
+
+def _titled(title: str, *, draft: bool) -> str:
+    return f"Draft: {title}" if draft else title
+
+
+def _remark(people: _People, page: str, thread: Discussion, note: Note) -> Remark:
+    place = note.position or Position()
+    first = thread.notes[0].id
+    old_side = place.new_line is None and place.old_line is not None
+    return Remark(
+        str(note.id),
+        thread.id,
+        people.account(note.author),
+        (place.old_path if old_side else place.new_path) or "",
+        place.new_line or place.old_line or 0,
+        old_side,
+        note.body,
+        place.head_sha or "",
+        utc(note.created_at),
+        f"{page}#note_{note.id}",
+        "" if first == note.id else str(first),
+    )
+
+
+class _Commits:
+    def __init__(self, client: ForgeClient, project: Project) -> None:
+        self._client = client
+        self._project = project
+
+    def set_status(self, commit: str, status: CommitStatus) -> None:
+        sha, what = quote(commit, safe=""), f"{self._project.path}@{commit}"
+        told = {
+            "state": _STATES[status.state],
+            "name": status.context,
+            "description": status.description[:_STATUS_LENGTH],
+        }
+        if status.url:
+            told["target_url"] = status.url
+
+        def newest() -> StatusShape | None:
+            listed = f"{_at(self._project)}/repository/commits/{sha}/statuses"
+            found = self._client.get(listed, list[StatusShape], what, name=status.context)
+            return next((one for one in found if one.name == status.context), None)
+
+        def find() -> StatusShape | None:
+            found = newest()
+            return found if found and _is_status(found, told) else None
+
+        def make() -> StatusShape:
+            path = f"{_at(self._project)}/statuses/{sha}"
+            try:
+                return self._client.change("POST", path, told, StatusShape, what)
+            except ForgeConflict:  # it does not like the same state twice
+                found = newest()
+                if found is None or found.status != told["state"]:
+                    raise
+                return found
+
+        self._client.once(find, make)
+
+    def files(self, commit: str) -> Mapping[str, FileOnForge]:
+        entries = self._client.pages(
+            f"{_at(self._project)}/repository/tree", Entry, f"{self._project.path}@{commit}",
+            ref=commit, recursive="true", pagination="keyset",
+        )  # fmt: skip
+        return {one.path: FileOnForge(one.mode, one.id) for one in entries if one.type != _TREE}
+
+    def parents(self, commit: str) -> tuple[str, ...]:
+        path = f"{_at(self._project)}/repository/commits/{quote(commit, safe='')}"
+        return tuple(self._client.get(path, Commit, f"{self._project.path}@{commit}").parent_ids)
+
+
+def _is_status(one: StatusShape, told: Mapping[str, str]) -> bool:
+    return (
+        one.status == told["state"]
+        and (one.description or "") == told["description"]
+        and (one.target_url or "") == told.get("target_url", "")
+    )

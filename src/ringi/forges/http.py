@@ -35,7 +35,7 @@ from ringi.text import Text, lazy_pattern
 T = TypeVar("T")
 Query = Mapping[str, str]
 
-_MOST_PAGES: Final = 1_000
+_MOST_PAGES: Final = 500
 _MOST_TRIES: Final = 8
 _LONGEST_PAUSE: Final = 16.0
 _CONFLICTS: Final = frozenset([400, 405, 406, 409, 412, 415, 422, 423])
@@ -54,6 +54,10 @@ class Pace(NamedTuple):
     wall: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
     jitter: Callable[[], float] = random.random
+
+
+class _Something(msgspec.Struct):
+    """An object, whatever is in it."""
 
 
 class _Later(NamedTuple):
@@ -104,18 +108,20 @@ class ForgeClient:
 
     def exists(self, path: str, what: str) -> bool:
         try:
-            self._ask("GET", path, what)
+            reply = self._ask("GET", path, what)
         except ForgeMissing:
             return False
+        if reply.status != HTTPStatus.NO_CONTENT:  # a page that asks for a login is no yes
+            self.read(reply, _Something)
         return True
 
     def change(self, method: str, path: str, body: Mapping[str, Any], kind: type[T], what: str) -> T:
         """Raises Unsure for a POST that may have been carried out."""
         return self.read(self._ask(method, path, what, body=body), kind)
 
-    def repeat(self, method: str, path: str, body: Mapping[str, Any] | None, what: str) -> None:
+    def repeat(self, method: str, path: str, body: Mapping[str, Any] | None, kind: type[T], what: str) -> T:
         """Also a POST, if it gives the same result when it is done twice."""
-        self._ask(method, path, what, body=body, repeatable=True)
+        return self.read(self._ask(method, path, what, body=body, repeatable=True), kind)
 
     def told(self, words: str) -> str:
         """Words from outside as an error may show them."""

@@ -4,9 +4,12 @@ from collections.abc import Iterable
 from typing import Final, Protocol, TypeVar
 
 from ringi.domain.forge import Account
+from ringi.text import lazy_pattern
 
 MOST_CHARACTERS: Final = 65_000
 """A few less than GitHub takes; GitLab takes more."""
+
+_COMMAND: Final = lazy_pattern(r"(?m)^(?=/)")
 
 
 class Written(Protocol):
@@ -21,11 +24,15 @@ W = TypeVar("W", bound=Written)
 
 def marked(body: str, mark: str) -> str:
     end = f"\n\n<!-- ringi:{mark} -->"
-    return shortened_body(body, MOST_CHARACTERS - len(end)) + end
+    return as_body(body, MOST_CHARACTERS - len(end)) + end
 
 
-def shortened_body(body: str, most: int = MOST_CHARACTERS) -> str:
-    text = body.rstrip()
+def as_body(body: str, most: int = MOST_CHARACTERS) -> str:
+    """Not too long, and without commands: what begins with a slash is carried out by GitLab, and by the bots
+    of many projects, in the name of whoever wrote it. Words of others may be in our text. Behind a space it
+    is no command.
+    """
+    text = _COMMAND.sub(" ", body.replace("\r", "")).rstrip()
     return text if len(text) <= most else text[: most - 2].rstrip() + "\n…"
 
 

@@ -1,0 +1,173 @@
+"""What GitLab answers, as far as it is read, and what it means."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from ringi.domain.forge import Account, ChangeState, ForgeReview, ReviewVerdict
+from ringi.forges.http import utc
+from ringi.text import lazy_pattern
+
+DIFF_NOTE: Final = "DiffNote"
+DEVELOPER: Final = 30
+MAINTAINER: Final = 40
+ACTIVE: Final = "active"
+STATES: Final = {
+    "opened": ChangeState.OPEN,
+    "locked": ChangeState.OPEN,  # it is being merged
+    "closed": ChangeState.CLOSED,
+    "merged": ChangeState.MERGED,
+}
+_DRAFT: Final = lazy_pattern(r"\s*(?:(?:\[draft\]|\(draft\)|draft:)\s*)+", re.IGNORECASE)
+# What the forge writes into the history of a change; it is not translated.
+_SAID: Final = {
+    "approved this merge request": ReviewVerdict.APPROVED,
+    "unapproved this merge request": ReviewVerdict.DISMISSED,
+    "requested changes": ReviewVerdict.CHANGES_REQUESTED,
+}
+
+
+class User(msgspec.Struct):
+    id: int
+    username: str
+    bot: bool | None = None
+    """Not told everywhere."""
+
+
+class Job(msgspec.Struct):
+    user: User
+
+
+class Member(msgspec.Struct):
+    access_level: int
+    state: str = ACTIVE
+
+
+class ProjectShape(msgspec.Struct):
+    id: int
+    path_with_namespace: str
+
+
+class IssueShape(msgspec.Struct):
+    iid: int
+    title: str
+    state: str
+    web_url: str
+    author: User
+    description: str | None = None
+    labels: list[str] = []
+
+
+class MergeRequest(IssueShape):
+    source_branch: str = ""
+    target_branch: str = ""
+    source_project_id: int | None = None
+    target_project_id: int = 0
+    sha: str | None = None
+    draft: bool = False
+
+
+class Position(msgspec.Struct):
+    head_sha: str | None = None
+    old_path: str | None = None
+    new_path: str | None = None
+    old_line: int | None = None
+    new_line: int | None = None
+
+
+class Note(msgspec.Struct):
+    id: int
+    author: User
+    created_at: str
+    updated_at: str
+    body: str = ""
+    system: bool = False
+    type: str | None = None
+    position: Position | None = None
+
+
+class Discussion(msgspec.Struct):
+    id: str
+    notes: list[Note] = []
+
+
+class Version(msgspec.Struct):
+    head_commit_sha: str
+    created_at: str
+
+
+class Approver(msgspec.Struct):
+    user: User
+    approved_at: str | None = None
+    """Newer ones tell it."""
+
+
+class Approvals(msgspec.Struct):
+    approved_by: list[Approver] = []
+
+
+class Commit(msgspec.Struct):
+    id: str
+    parent_ids: list[str] = []
+
+
+class StatusShape(msgspec.Struct):
+    status: str
+    name: str = ""
+    description: str | None = None
+    target_url: str | None = None
+
+
+class Entry(msgspec.Struct):
+    id: str
+    type: str
+    path: str
+    mode: str
+
+
+def bare(title: str) -> str:
+    """Without what makes it a draft."""
+    found = _DRAFT.match(title)
+    return title[found.end() :] if found else title
+
+
+def reviews_of(
+    notes: Iterable[tuple[Note, Account]], approvers: Iterable[tuple[Approver, Account]],
+    versions: Sequence[Version], page: str,
+) -> Sequence[ForgeReview]:  # fmt: skip
+    """From the history: it says who approved when, and the versions say what was the head then.
+
+    An approval counts while its author is among those who approve; the forge takes them off after a push,
+    if it is told to.
+    """
+    approving = {account.id: (told, account) for told, account in approvers}
+    said = [(_SAID[note.body.strip()], note, account) for note, account in notes
+            if note.system and note.body.strip() in _SAID]  # fmt: skip
+    last = {account.id: note.id for _, note, account in said}
+    found = []
+    for verdict, note, account in said:
+        given = verdict
+        if verdict is ReviewVerdict.APPROVED and not (
+            account.id in approving and last[account.id] == note.id
+        ):
+            given = ReviewVerdict.DISMISSED
+        if verdict is not ReviewVerdict.DISMISSED:
+            at = utc(note.created_at)
+            url = f"{page}#note_{note.id}"
+            found.append(ForgeReview(str(note.id), account, given, "", _head_at(versions, at), at, url))
+    for told, account in approving.values():
+        if account.id not in last and told.approved_at:  # its history is not told
+            at = utc(told.approved_at)
+            name = f"approval-{account.id}"
+            found.append(
+                ForgeReview(name, account, ReviewVerdict.APPROVED, "", _head_at(versions, at), at, page)
+            )
+    return sorted(found, key=lambda one: one.at)
+
+
+def _head_at(versions: Sequence[Version], at: str) -> str:
+    """Empty if none is older. One of the very same moment is not taken: nobody has seen it yet."""
+    older = [one for one in versions if utc(one.created_at) < at]
+    return max(older, key=lambda one: utc(one.created_at)).head_commit_sha if older else ""
