@@ -75,7 +75,8 @@ _VIEWER: Final = "query { viewer { login databaseId } }"
 def api_url(base_url: str) -> str:
     """Where the interface is, from where the pages are."""
     parts = urlsplit(base_url)
-    return f"https://api.{_PUBLIC}" if parts.netloc == _PUBLIC else f"{base_url}/api/v3"
+    cloud = parts.netloc == _PUBLIC or parts.netloc.endswith(".ghe.com")
+    return f"https://api.{parts.netloc}" if cloud else f"{base_url}/api/v3"
 
 
 def token_headers(token: str) -> Token:

@@ -37,6 +37,8 @@ Query = Mapping[str, str]
 
 _MOST_PAGES: Final = 500
 _MOST_TRIES: Final = 8
+_MOST_CONNECTIONS: Final = 3
+"""Without one nobody waits for long: perhaps the machine is offline."""
 _LONGEST_PAUSE: Final = 16.0
 _CONFLICTS: Final = frozenset([400, 405, 406, 409, 412, 415, 422, 423])
 _GONE: Final = frozenset([404, 410])
@@ -177,7 +179,8 @@ class ForgeClient:
             if outcome.arrived and not (repeatable or method in _REPEATABLE):
                 raise Unsure(outcome.error)
             wait = self._pause(attempt) if outcome.wait is None else outcome.wait + self._pace.jitter()
-            if attempt == _MOST_TRIES - 1 or self._pace.monotonic() + wait > until:
+            last = _MOST_TRIES if outcome.arrived or outcome.wait else _MOST_CONNECTIONS
+            if attempt == last - 1 or self._pace.monotonic() + wait > until:
                 raise outcome.error
             self._pace.sleep(wait)
         raise AssertionError  # the last attempt returns or raises

@@ -2,10 +2,11 @@
 
 A name in a list is a user or a group. `user:NAME` and `group:NAME` say which; a bare name that the machine
 has as a user and as a group is taken the stricter way: a list that allows means the user alone, a list that
-restricts means both.
+restricts means both. Accounts and groups of a forge are named with it: alice@github.com,
+group:acme/core@github.com.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ringi.domain.plan import ActionSpecExt, SpecKind
@@ -33,10 +34,11 @@ class PermissionLists(NamedTuple):
 
 
 class Account(NamedTuple):
-    """A user of the machine, as its databases know them."""
+    """A user of the machine, as its databases know them, or an account of a forge: alice@github.com."""
 
     name: str
-    groups: frozenset[str] = frozenset()
+    groups: Container[str] = frozenset()
+    """A forge is asked about a group only if a list names it."""
 
 
 def is_listed(

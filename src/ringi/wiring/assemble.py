@@ -195,7 +195,7 @@ def _services(
         model_budget=budget_of(config),
         telemetry=telemetry,
         code=cache(lambda: code_of(places, tree, config, environment)),
-        permits=permits_of(config),
+        permits=permits_of(config, forges),
         tools=outside_tools(config, environment, places.root),
         reviews=reviews_of(forges, config.forge),
     )

@@ -90,10 +90,10 @@ class KnownForges:
         if short := _SHORT.fullmatch(address):
             kind = ItemKind.CHANGE if short[1] in _CHANGES else ItemKind.ISSUE
             return self.here().project, Item(kind, int(short[2]))
-        host, path = _parts(address)
+        host, path, by_ssh = _parts(address)
         if not host:
             raise NoForge(why=Text("{address} is no address of a forge", address=_without_login(address)))
-        known = self._known(host, path)
+        known = self._known(host, path, by_ssh=by_ssh)
         below = urlsplit(known.base_url).path.strip("/")
         path = path.removeprefix(f"{below}/") if below else path
         item = None
@@ -119,27 +119,24 @@ class KnownForges:
 
     # Which forges there are.
 
-    def _known(self, host: str, path: str) -> _Known:
-        for known in self._all():
-            parts = urlsplit(known.base_url)
+    def _known(self, host: str, path: str, *, by_ssh: bool) -> _Known:
+        for base_url, kind in self._all():
+            parts = urlsplit(base_url)
             below = parts.path.strip("/")
-            if host in {parts.netloc.lower(), parts.hostname} and (not below or path.startswith(f"{below}/")):
-                return known
-        told = self._loaded.config.forge.kind
-        if told != "auto" and not self._loaded.config.forge.base_url:
-            return _Known(ForgeKind(told), f"https://{host}")
+            there = parts.hostname if by_ssh else _origin(base_url)[1]
+            if host == there and (by_ssh or not below or path.startswith(f"{below}/")):
+                return _Known(kind or self._guessed(base_url), base_url)
         raise NoForge(why=Text("{host} is not known as one", host=host))
 
-    def _all(self) -> Iterator[_Known]:
+    def _all(self) -> Iterator[tuple[str, ForgeKind | None]]:
         told = self._loaded.config.forge
         if told.base_url:
-            kind = ForgeKind(told.kind) if told.kind != "auto" else self._guessed(told.base_url)
-            yield _Known(kind, told.base_url)
+            yield told.base_url, ForgeKind(told.kind) if told.kind != "auto" else None
         for kind, variable in _SERVERS.items():
             if address := self._environment.get(variable, "").rstrip("/"):
-                yield _Known(kind, address)
+                yield address, kind
         for kind, address in _PUBLIC.items():
-            yield _Known(kind, address)
+            yield address, kind
 
     def _guessed(self, base_url: str) -> ForgeKind:
         """By its job, or its name; kinds are too different to just try."""
@@ -249,22 +246,26 @@ def reviews_of(forges: KnownForges, told: Forge) -> ReviewChecks | None:
     return ForgeReviews(forges.host, forges.others) if told.reviews == "on" else None
 
 
-def _parts(address: str) -> tuple[str, str]:
-    """Host, with a port unless it is one of SSH, and path."""
+def _parts(address: str) -> tuple[str, str, bool]:
+    """Host, path, and whether it is one of SSH; otherwise the host is with its port, if that is unusual."""
     if "://" in address:
         try:
             parts = urlsplit(address)
             host, port = (parts.hostname or "").lower(), parts.port
         except ValueError:
-            return "", ""
-        if parts.scheme not in {"https", "http", "ssh", "git+ssh"}:
-            return "", ""
-        ported = f"{host}:{port}" if port and parts.scheme.startswith("http") else host
-        return _SSH_HOSTS.get(ported, ported), unquote(parts.path).strip("/")
+            return "", "", False
+        path = unquote(parts.path).strip("/")
+        if parts.scheme in {"ssh", "git+ssh"}:
+            return _SSH_HOSTS.get(host, host), path, True
+        if parts.scheme not in {"https", "http"}:
+            return "", "", False
+        usual = port in {None, 443 if parts.scheme == "https" else 80}
+        host = f"[{host}]" if ":" in host else host
+        return host if usual else f"{host}:{port}", path, False
     if scp := _SCP.fullmatch(address):
         host = scp[1].lower()
-        return _SSH_HOSTS.get(host, host), scp[2].strip("/")
-    return "", ""
+        return _SSH_HOSTS.get(host, host), scp[2].strip("/"), True
+    return "", "", False
 
 
 def _without_login(address: str) -> str:

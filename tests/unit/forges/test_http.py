@@ -182,6 +182,7 @@ def test_nobody_answers(here: Here):
     closed = ForgeClient(Address(f"{address}/api/v3", "gone"), Token({}), str, here.time.pace)
     with pytest.raises(ForgeUnreachable):
         closed.get("/user", dict, "/user")
+    assert sum(here.time.slept) < 5
 
 
 def test_moments_can_be_compared():
