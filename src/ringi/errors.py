@@ -19,12 +19,16 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NotesFailed           the notes that prove an approval could not be written or exchanged
 │   ├── SyncFailed            notes could not be exchanged with a remote
 │   │   └── PushRefused       it took none of ours
+│   ├── PushFailed            a branch could not be pushed
+│   │   ├── BranchOvertaken   somebody changed it there at the same moment
+│   │   └── OfferMoved        it is not as the run left it there
 │   ├── ForgeFailed           a forge did not do what was asked
 │   │   ├── ForgeUnreachable  no connection, or it was lost
 │   │   ├── ForgeBusy         too many calls, or it failed until the time was up
 │   │   ├── ForgeRejected     the token is missing something, or is not valid any more
 │   │   ├── ForgeMissing      there is no such thing, or the token may not see it
 │   │   ├── ForgeConflict     it is not possible as things are there now
+│   │   │   └── ChangeOver    a pull or merge request is closed or merged
 │   │   └── BadForgeAnswer    not what its interface promises
 │   ├── CloneUnreadable       a clone lacks something that a check must read
 │   ├── SigningFailed         no signature could be made
@@ -383,6 +387,24 @@ class PushRefused(SyncFailed):
     )
 
 
+class PushFailed(Failed):
+    code = "push_failed"
+    message = "The branch could not be pushed to {remote}: {why}"
+    hint = "Nothing is lost. Check the network and your access there, then run the same command again."
+
+
+class BranchOvertaken(PushFailed):
+    code = "branch_overtaken"
+    message = "{branch} was changed at {remote} at the same moment"
+    hint = "Run the same command again."
+
+
+class OfferMoved(PushFailed):
+    code = "offer_moved"
+    message = "The branch {branch} on {host} is not as the run left it: {why}"
+    hint = "Put it back there, decide about the run here with ringi review, or end it: ringi cancel {run}"
+
+
 class ForgeFailed(Failed):
     code = "forge_failed"
     message = "{host} did not do what was asked: {why}"
@@ -417,6 +439,12 @@ class ForgeConflict(ForgeFailed):
     code = "forge_conflict"
     message = "{host} cannot do that as things are there now: {why}"
     hint = "Look at it there, then run the same command again."
+
+
+class ChangeOver(ForgeConflict):
+    code = "change_over"
+    message = "{change} on {host} is {state}; nothing is opened a second time"
+    hint = "Decide about the run here: ringi review. Or end it: ringi cancel {run}"
 
 
 class BadForgeAnswer(ForgeFailed):

@@ -25,6 +25,7 @@ from ringi.domain.approval import TypedAnswer
 from ringi.domain.plan import PlanStatus
 from ringi.domain.process import ActionState
 from ringi.domain.run import OVER, Run, StepStatus, StopCode
+from ringi.usecases.forge.offer import offer_run
 from ringi.usecases.plan_merge import merge_if_clean
 from ringi.usecases.replan import replan
 from ringi.usecases.reviewed_plan import ReviewedPlan
@@ -69,12 +70,16 @@ def _warm() -> None:
     import mcp
     import pydantic_ai.models.openai
 
+    from ringi.forges import github, gitlab
     from ringi.fs import calls
-    from ringi.integrations import mcp_servers
+    from ringi.integrations import exchange, mcp_servers
     from ringi.llm import http_backend
     from ringi.store import integrity
 
     calls._exchange_function()
+    from ringi.wiring import publishing
+
+    assert all([exchange, github, gitlab, publishing])
     assert all([http_backend, integrity, mcp, mcp_servers, pydantic_ai.models.openai])
 
 
@@ -113,6 +118,9 @@ def _opened(task: Mapping[str, Any]) -> Iterator[ringi.Workspace]:
 
 
 def _act(workspace: ringi.Workspace, task: Mapping[str, Any]) -> bool:
+    if task.get("offer"):
+        offer = offer_run(workspace, task["offer"]).offer
+        return offer is not None and not offer.left
     if task.get("cancel"):
         return cancel_run(workspace, task["run"]).phase in OVER
     if task.get("run"):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ringi.domain.process import Feedback
     from ringi.domain.run import Run
     from ringi.domain.session import SessionView
+    from ringi.wiring.publishing import RunPublishing
 
 
 class Workspace(OpenWorkspace):
@@ -37,6 +38,7 @@ class Workspace(OpenWorkspace):
             assembly.roles,
             assembly.caching.plans,
             assembly.forges,
+            lambda: publishing_of(assembly),
         )
         self._assembly = assembly
 
@@ -95,6 +97,12 @@ class Workspace(OpenWorkspace):
     @property
     def configuration(self) -> Loaded:
         return self._assembly.loaded
+
+
+def publishing_of(assembly: Assembly) -> "RunPublishing":
+    from ringi.wiring.publishing import RunPublishing  # noqa: PLC0415  # most runs know no forge
+
+    return RunPublishing(assembly.places, assembly.environment, assembly.ledger, assembly.forges)
 
 
 def open_workspace(

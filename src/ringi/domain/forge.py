@@ -213,9 +213,15 @@ class Offer(Document, frozen=True, kw_only=True, omit_defaults=True):
     steps: tuple[OfferedStep, ...] = ()
     pushed: str = ""
     """The commit that the branch there has, as far as we know."""
+    pushing: str = ""
+    """A commit that the branch there has if a push came through whose end nobody saw."""
     number: int = 0
     """Of the pull or merge request; 0: there is none yet."""
     url: str = ""
+    left: str = ""
+    """Why something is still to be done there; empty if nothing is, or nobody knows."""
+    told: str = ""
+    """The end of the run that all of it there says: completed, cancelled or undone."""
 
 
 def approving(what: str) -> str:

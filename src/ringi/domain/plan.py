@@ -39,8 +39,7 @@ PLAN_TRANSITIONS: Final[Mapping[PlanStatus, frozenset[PlanStatus]]] = {
     _P.PROPOSED: frozenset([_P.PENDING_REVIEW, _P.DISCARDED]),
     # Sent back or declined: proposed. It only reads, so there is nothing to approve: scheduled.
     _P.PENDING_REVIEW: frozenset([_P.APPROVED, _P.PROPOSED, _P.SCHEDULED, _P.DISCARDED]),
-    # Stale: pending_review.
-    _P.APPROVED: frozenset([_P.SCHEDULED, _P.PENDING_REVIEW, _P.DISCARDED]),
+    _P.APPROVED: frozenset([_P.SCHEDULED, _P.PENDING_REVIEW, _P.DISCARDED]),  # stale: pending_review
     _P.SCHEDULED: frozenset([_P.EXECUTING]),
     _P.EXECUTING: frozenset([_P.COMPLETED, _P.ABORTED]),
     _P.COMPLETED: frozenset(),
@@ -278,6 +277,7 @@ class PlannedCommit(Document, frozen=True):
 
     message: str  # without the trailers
     offered: str | UnsetType = UNSET  # the commit that was made to be reviewed elsewhere
+    upon: str | UnsetType = UNSET  # its parent: on another one it is not what is committed
 
 
 class ExecutionLink(Document, frozen=True):

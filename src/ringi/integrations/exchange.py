@@ -1,10 +1,11 @@
-"""Notes to and from a remote, with the person's own git, network and credentials.
+"""Notes and branches to and from a remote, with the person's own git, network and credentials.
 
 Git works in an empty directory of our own that borrows the objects of the clone. So a clone can say where its
 remote is, but name no program: no hook, no transport, no credential helper. Those come from the person's own
 configuration. The one change in the clone is its notes, and only from the commit that was merged.
 """
 
+import base64
 import os
 import re
 import shutil
@@ -13,17 +14,25 @@ import tempfile
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
-from urllib.parse import unquote
+from typing import Final, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from ringi.domain.provenance import NOTES
-from ringi.errors import CopyFailed, NoRemote, NotesFailed, PushRefused, SyncFailed
+from ringi.errors import (
+    BranchOvertaken,
+    CopyFailed,
+    NoRemote,
+    NotesFailed,
+    PushFailed,
+    PushRefused,
+    SyncFailed,
+)
 from ringi.integrations.history import clone_around, lay_out, noted
 from ringi.integrations.personal_git import GitFailed, PersonalGit
 from ringi.integrations.remotes import usual_remote
 from ringi.integrations.repository import NOBODY, TRIES, is_lost_race, notes_tip, pause
 from ringi.ports.provenance import Merged
-from ringi.process.git import Git
+from ringi.process.git import Git, quoted
 from ringi.text import Text
 
 _THEIRS: Final = "refs/ringi/theirs"
@@ -72,32 +81,129 @@ _PREFIX: Final = re.compile(r"(?:(?:fatal|error|remote|warning): *)+")
 _SHOWN: Final = 4
 
 
-class NotesExchange:
-    """`prompts`: git may ask for a password at the terminal."""
+class GitLogin(NamedTuple):
+    """What git tells a server that asks who it is. Only the environment of its process has it."""
 
-    def __init__(self, folder: Path, environment: Mapping[str, str], *, prompts: bool = False) -> None:
+    url: str
+    """Of the server: it is told to no other, and no redirection is followed with it."""
+    user: str
+    password: str
+    certificates: str = ""
+    """A file with those that count for it."""
+
+    def __repr__(self) -> str:
+        return f"GitLogin({self.url!r}, {self.user!r}, …)"
+
+    def settings(self) -> Iterator[tuple[str, str]]:
+        if self.certificates:
+            yield f"http.{self.url}.sslCAInfo", self.certificates
+        if self.password:
+            told = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+            yield f"http.{self.url}.followRedirects", "false"
+            yield f"http.{self.url}.extraheader", f"Authorization: Basic {told}"
+
+
+class Transport:
+    """Git in an empty directory, with what the person has set up for the network."""
+
+    def __init__(
+        self,
+        folder: Path,
+        environment: Mapping[str, str],
+        *,
+        prompts: bool = False,
+        login: GitLogin | None = None,
+        objects: Iterable[Path] = (),
+        rewrites: bool = True,
+    ) -> None:
+        """`prompts`: git may ask for a password at the terminal. `objects` are folders of more of them.
+
+        `rewrites`: the clone may say that an address leads to another one.
+        """
         place = clone_around(folder)
-        self._person = PersonalGit(place.root, environment)
-        self._clone = Git(place.git_dir)
+        self.person = PersonalGit(place.root, environment)
+        self.clone = Git(place.git_dir)
         self._own = Path(tempfile.mkdtemp(prefix="ringi-sync-"))
         weakref.finalize(self, shutil.rmtree, self._own, ignore_errors=True)
-        objects = {"GIT_OBJECT_DIRECTORY": str(place.common / "objects")}
-        self._git = Git(self._own, variables=objects)
-        try:
-            lay_out(self._own, self._person.line("rev-parse", "--show-object-format") or "sha1")
-            self._settings = self._read_settings()
-        except GitFailed as error:
-            raise NotesFailed(why=str(error)) from None
+        variables = {"GIT_OBJECT_DIRECTORY": str(place.common / "objects")}
+        if lent := os.pathsep.join(os.fsdecode(quoted(one)) for one in objects):
+            variables["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = lent
+        self.git = Git(self._own, variables=variables)
+        lay_out(self._own, self.person.line("rev-parse", "--show-object-format") or "sha1")
+        self.settings = self._read_settings()
         kept = {name: value for name, value in environment.items() if name not in _LOCAL}
+        usable = [
+            (scope, name, value)
+            for scope, name, value in self.settings
+            if rewrites or scope in _PERSONAL or not name.startswith("url.")
+        ]
+        added = [*_usable(usable), *(_unless_known(login, self.settings) if login else ())]
         self._environment = {
-            **_with_settings(kept, _usable(self._settings)),
-            **objects,
+            **_with_settings(kept, added),
+            **variables,
             "GIT_DIR": str(self._own),
             "GIT_NO_REPLACE_OBJECTS": "1",
             "GIT_TERMINAL_PROMPT": "1" if prompts else "0",
-            "PATH": self._person.outside,
+            "PATH": self.person.outside,
             "LANGUAGE": "en",  # its words are matched
         }
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run(
+                [self.person.program(), "--no-pager", *words],
+                cwd=self.person.root,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                errors="backslashreplace",
+                timeout=_TIME_LIMIT,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise GitFailed(str(error)) from None
+
+    def _read_settings(self) -> list[tuple[str, str, str]]:
+        """Scope, name and value, the weakest first."""
+        words = ("config", "-z", "--show-scope", "--get-regexp", _SETTINGS)
+        fields = os.fsdecode(self.person.look(*words, fine=(0, 1))).split("\0")
+        found = []
+        for scope, pair in zip(fields[::2], fields[1::2], strict=False):
+            name, given, value = pair.partition("\n")
+            found.append((scope, name, value if given else "true"))
+        return found
+
+    def with_unused(self, why: Text | str) -> Text | str:
+        """Also what of the clone was left out, which may be why."""
+        unused = {
+            name for scope, name, _ in self.settings if scope not in _PERSONAL and _PROGRAMS.fullmatch(name)
+        }
+        if not unused:
+            return why
+        return Text(
+            "{why} ({names} of this repository is not used: it names a program)",
+            why=why, names=", ".join(sorted(unused)),
+        )  # fmt: skip
+
+
+class NotesExchange:
+    """See `Transport` for what is given."""
+
+    def __init__(
+        self,
+        folder: Path,
+        environment: Mapping[str, str],
+        *,
+        prompts: bool = False,
+        login: GitLogin | None = None,
+    ) -> None:
+        try:
+            self._way = Transport(folder, environment, prompts=prompts, login=login)
+        except GitFailed as error:
+            raise NotesFailed(why=str(error)) from None
+        self._person, self._clone, self._git = self._way.person, self._way.clone, self._way.git
+        self._settings = self._way.settings
 
     def remote(self, name: str) -> str:
         named = {
@@ -137,7 +243,7 @@ class NotesExchange:
         found = "" if done.returncode else notes_tip(self._git, _THEIRS)
         if not found:
             why = _why(done) if done.returncode else Text("{ref} there is not a commit", ref=NOTES)
-            raise SyncFailed(remote=remote, why=self._with_unused(why))
+            raise SyncFailed(remote=remote, why=self._way.with_unused(why))
         return found
 
     def merge(self, theirs: str) -> Merged:
@@ -172,7 +278,7 @@ class NotesExchange:
     def push(self, remote: str, commit: str) -> bool:
         done = self._run(*_PUSH, "--", remote, f"{commit}:{NOTES}")
         if done.returncode and not _FASTER.search(done.stdout + done.stderr):
-            raise PushRefused(remote=remote, why=self._with_unused(_why(done)))
+            raise PushRefused(remote=remote, why=self._way.with_unused(_why(done)))
         return not done.returncode
 
     def count(self, commit: str, without: str) -> int:
@@ -195,40 +301,68 @@ class NotesExchange:
 
     def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
         try:
-            return subprocess.run(
-                [self._person.program(), "--no-pager", *words],
-                cwd=self._person.root,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                encoding="utf-8",
-                errors="backslashreplace",
-                timeout=_TIME_LIMIT,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
+            return self._way.run(*words)
+        except GitFailed as error:
             raise NotesFailed(why=str(error)) from None
 
-    def _read_settings(self) -> list[tuple[str, str, str]]:
-        """Scope, name and value, the weakest first."""
-        words = ("config", "-z", "--show-scope", "--get-regexp", _SETTINGS)
-        fields = os.fsdecode(self._person.look(*words, fine=(0, 1))).split("\0")
-        found = []
-        for scope, pair in zip(fields[::2], fields[1::2], strict=False):
-            name, given, value = pair.partition("\n")
-            found.append((scope, name, value if given else "true"))
-        return found
 
-    def _with_unused(self, why: Text | str) -> Text | str:
-        unused = {
-            name for scope, name, _ in self._settings if scope not in _PERSONAL and _PROGRAMS.fullmatch(name)
-        }
-        if not unused:
-            return why
-        return Text(
-            "{why} ({names} of this repository is not used: it names a program)",
-            why=why, names=", ".join(sorted(unused)),
-        )  # fmt: skip
+class BranchExchange:
+    """See `ringi.ports.offer.RemoteBranches`. `objects` are those of a run's branch."""
+
+    def __init__(
+        self,
+        folder: Path,
+        environment: Mapping[str, str],
+        address: str,
+        *,
+        login: GitLogin | None = None,
+        objects: Iterable[Path] = (),
+    ) -> None:
+        self._address = address
+        try:
+            self._way = Transport(folder, environment, login=login, objects=objects, rewrites=False)
+        except GitFailed as error:
+            raise self._failed(str(error)) from None
+
+    def tip(self, branch: str) -> str:
+        ref = f"refs/heads/{branch}"
+        done = self._run("ls-remote", "--quiet", "--", self._address, ref)
+        if done.returncode:
+            raise self._failed(_why(done))
+        found = (line.split("\t", 1) for line in done.stdout.splitlines())
+        return next((oid for oid, *name in found if name == [ref]), "")
+
+    def push(self, branch: str, commit: str, expected: str) -> None:
+        ref = f"refs/heads/{branch}"
+        # The plus allows what the lease allows, and nothing else.
+        words = (f"--force-with-lease={ref}:{expected}", "--", self._address, f"{commit}:{ref}")
+        done = self._run(*_PUSH, *words)
+        if not done.returncode:
+            return
+        if _FASTER.search(done.stdout + done.stderr) and self.tip(branch) != expected:
+            raise BranchOvertaken(remote=self._address, branch=branch)
+        raise self._failed(_why(done))
+
+    def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        try:
+            return self._way.run(*words)
+        except GitFailed as error:
+            raise self._failed(str(error)) from None
+
+    def _failed(self, why: str) -> PushFailed:
+        way = getattr(self, "_way", None)
+        return PushFailed(remote=self._address, why=way.with_unused(why) if way else why)
+
+
+def _unless_known(login: GitLogin, settings: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
+    """A server refuses two answers to who one is; a job's checkout may have left one."""
+    place = urlsplit(login.url).netloc
+    told = any(
+        value.lower().startswith("authorization:") and urlsplit(name[len("http.") :]).netloc == place
+        for _, name, value in settings
+        if re.fullmatch(r"http\..*\.extraheader", name, re.DOTALL)
+    )
+    return (login._replace(password="") if told else login).settings()
 
 
 def _usable(settings: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ Between the result of the execution and the result of its checks, the ledger say
 If a crash interrupts them, they count as failed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec import UNSET
@@ -135,6 +135,11 @@ def files_after(services: Services, stored: StoredPlan) -> Files:
             raise InvalidSpecs(plan=name, issues=spec.notes)
     if wrong := differing(services.tree, files_of(specs)):
         raise Stale(plan=name, paths=", ".join(wrong))
+    return files_made(services, name, specs)
+
+
+def files_made(services: Services, name: str, specs: Iterable[ActionSpecExt]) -> Files:
+    """By path, what these specs make of the files that their proposer saw."""
     files: Files = {}
     for spec in specs:
         try:

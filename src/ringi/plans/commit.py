@@ -115,6 +115,8 @@ def commit_subject(
     if not wanted:
         return UNSET
     branch, parent, hooks = _place(services, _changes(specs), specs)
+    if wanted.upon not in {UNSET, parent}:  # a step before it became another commit than the offered one
+        wanted = PlannedCommit(wanted.message)
     return CommitSubject(branch, parent, wanted.message, _running(wanted, hooks), offered=wanted.offered)
 
 

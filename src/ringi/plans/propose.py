@@ -430,9 +430,15 @@ def next_version(document: PlanDocument, requester: str) -> PlanDocument:
         status=status,
         selection=ALL_SPECS,
         checks=(),
+        commit=_not_offered(document.state.commit),
         amended_from=UNSET,
         requester=UNSET if requester == document.plan.requester else requester,
     )
+
+
+def _not_offered(commit: PlannedCommit | UnsetType) -> PlannedCommit | UnsetType:
+    """A commit that was offered has other bytes than what comes now."""
+    return PlannedCommit(commit.message) if commit else UNSET
 
 
 def by_person(before: PlanDocument, changed: PlanDocument) -> PlanDocument:

@@ -183,8 +183,7 @@ class Carrier:
         self.services.files.write(str(folder / name), text.encode("utf-8", "backslashreplace"))
 
     def tree_before(self, index: int) -> str:
-        trees = [step.tree for step in self.run.steps[:index] if step.tree]
-        return trees[-1] if trees else self.run.base_tree
+        return machine.tree_before(self.run, index)
 
 
 def stop_of(code: StopCode, message: Text, next_action: Text | str, step: RunStep | None = None) -> Stop:

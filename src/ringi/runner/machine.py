@@ -78,6 +78,12 @@ def current(run: Run) -> int:
     return found.step if found and found.step >= 0 else run.current_step_index
 
 
+def tree_before(run: Run, index: int) -> str:
+    """What a step begins with."""
+    trees = [step.tree for step in run.steps[:index] if step.tree]
+    return trees[-1] if trees else run.base_tree
+
+
 def with_step(run: Run, index: int, **changes: Any) -> Run:
     """The run with this step changed; a status only as the machine allows it."""
     step = run.steps[index]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # most commands do not need them
     from ringi.planning.tool import PlanningTool
     from ringi.plans.extract.extractor import Extractor
     from ringi.ports.forge import Forges
+    from ringi.ports.offer import Publishing
     from ringi.usecases.plan_cache import PlanCache
     from ringi.usecases.roles import ConfiguredRoles
     from ringi.workspace.run_branch import RunBranch
@@ -52,6 +53,7 @@ class OpenWorkspace:
         roles: "Callable[[Mapping[RunRole, str] | None], ConfiguredRoles]",
         cache: "PlanCache",
         forges: "Forges",
+        publishing: "Callable[[], Publishing]",
     ) -> None:
         self.services = services
         """For use cases only; others use the tools."""
@@ -77,6 +79,8 @@ class OpenWorkspace:
         """GitHub and GitLab, as far as they are known here."""
         self.forge = forges.host
         """A project on its forge; without one, that of the remote."""
+        self.publishing = publishing
+        """How a run reaches its forge by git."""
         self.recovered: tuple[ExecutionResult, ...] = ()
         """Interrupted executions that opening the workspace finished or rolled back."""
 

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from ringi.domain.forge import Offer
 from ringi.domain.instruction import Instruction
 from ringi.domain.process import Process
 from ringi.domain.run import OVER, Evidence, Finding, Run, RunPhase, StepState, StepStatus
@@ -77,8 +78,23 @@ def head_lines(run: Run, *, working: bool = False) -> Iterator[Line]:
     yield prose(run_facts(run, working=working), style, indent=2)
     if run.work_branch:
         yield prose(Text("branch {branch}", branch=run.work_branch), Style.FAINT, indent=2)
+    if run.offer:
+        yield from _offered(run.run_id, run.offer, over=run.phase in OVER)
     if run.planning_session_id:
         yield prose(Text("from {session}", session=run.planning_session_id), Style.FAINT, indent=2)
+
+
+def _offered(run_id: str, offer: Offer, *, over: bool) -> Iterator[Line]:
+    if offer.url:
+        yield prose(Text("review: {url}", url=offer.url), Style.FAINT, indent=2)
+    if offer.left and over:  # else it is why the run has stopped
+        yield from left_lines(run_id, offer)
+
+
+def left_lines(run_id: str, offer: Offer) -> Iterator[Line]:
+    """What the forge does not know yet."""
+    yield prose(stored(offer.left), Style.WARNING, indent=2, mark="! ")
+    yield step(f"ringi continue {run_id}", indent=2)
 
 
 def step_lines(

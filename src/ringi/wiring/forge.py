@@ -183,7 +183,7 @@ class KnownForges:
         from ringi.wiring.models import scrub_of
 
         own, others = hiding([token]), scrub_of(self._environment)
-        address = Address("", project.host, self._environment, self._certificates())
+        address = Address("", project.host, self._environment, self.certificates())
 
         def client(api: str, headers: Token) -> ForgeClient:
             return ForgeClient(address._replace(api=api), headers, lambda text: own(others(text)))
@@ -206,7 +206,7 @@ class KnownForges:
             return ""
         return self._environment.get("GITHUB_API_URL", "").rstrip("/")
 
-    def _certificates(self) -> str:
+    def certificates(self) -> str:
         told = self._loaded.config.forge.ca
         return self._environment.get("HOME", "~") + told[1:] if told.startswith("~/") else told
 
@@ -219,24 +219,23 @@ class KnownForges:
 
     def _tokens(self, project: Project) -> Iterator[tuple[str, bool]]:
         """All that there are for it, the one to use first."""
-        if self._gets_variables(project):
-            for name in _TOKENS[project.kind]:
-                token = self._environment.get(name, "").strip()
-                if token and _is_token(token):
-                    yield token, name == _JOB_TOKEN
+        yield from self.variables(project)
         from ringi.integrations.remotes import stored_login
 
         login = stored_login(self._root, self._environment, f"{project.base_url}/{project.path}.git")
         if login is not None and _is_token(login.password):
             yield login.password, False
 
-    def _gets_variables(self, project: Project) -> bool:
+    def variables(self, project: Project) -> Iterator[tuple[str, bool]]:
+        """Tokens of the environment, as far as they are for this forge."""
         own = self._loaded.sources["forge.base_url"].origin in {Origin.USER, Origin.ENVIRONMENT}
         named = [self._loaded.config.forge.base_url] if own else []
         job = self._environment.get(_SERVERS[project.kind], "")
-        return _origin(project.base_url) in {
-            _origin(address) for address in (*named, job, _PUBLIC[project.kind]) if address
-        }
+        places = {_origin(address) for address in (*named, job, _PUBLIC[project.kind]) if address}
+        for name in _TOKENS[project.kind] if _origin(project.base_url) in places else ():
+            token = self._environment.get(name, "").strip()
+            if token and _is_token(token):
+                yield token, name == _JOB_TOKEN
 
 
 def reviews_of(forges: KnownForges, told: Forge) -> ReviewChecks | None:

@@ -96,7 +96,7 @@ FIELDS: dict[type[Document], str] = {
     forge.Item: "kind number",
     forge.ForgeTerms: "project remote remote_url item opens_change comments label",
     forge.OfferedStep: "step_id plan_id plan_version commit",
-    forge.Offer: "head steps pushed number url",
+    forge.Offer: "head steps pushed pushing number url left told",
     forge.ReviewProof: "project item how id login commit step_commit at url",
     approval.ApprovalRequest: "schema_version id plan_id subject_kind plan_version selection digest"
     " requested_at expires_at kind requester",
@@ -191,7 +191,7 @@ FIELDS: dict[type[Document], str] = {
     verdict.GivenApproval: "id approver at note proof",
     verdict.ProvenExecution: "id kind started_at finished_at overall_success approval",
     feedback.LineComment: "timestamp path line side text quote version",
-    plan.PlannedCommit: "message offered",
+    plan.PlannedCommit: "message offered upon",
     approval.CommitSubject: "branch parent message hooks reverts offered",
     execution.CommitOutcome: "commit why rewritten",
     answer.PlanAnswer: "plan_id name version status outcome note feedback comments changed",

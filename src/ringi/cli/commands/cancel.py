@@ -6,6 +6,7 @@ from ringi.cli.app import App, pass_app
 from ringi.cli.plan_names import RUN
 from ringi.cli.runs import GOING_ON, document, lock_of, reading, show
 from ringi.text import Text
+from ringi.usecases.forge.offer import offer_run
 from ringi.usecases.run import cancel_run
 
 _WAIT_SEC = 60.0
@@ -26,6 +27,7 @@ def cancel(app: App, run: str | None) -> None:
             app.ui.line(Text("Ending the process that carries it out …"), style="dim")
         with lock("cancel"):
             cancel_run(app.workspace, run_id)
+            offer_run(app.workspace, run_id)
         looked = reader.look(run_id)
     if app.ui.as_json:
         app.ui.document(document(looked))

@@ -30,6 +30,7 @@ from ringi.runner.deciding import RESULT_WAITS
 from ringi.runner.report import STEP, proofs
 from ringi.text import Text, stored
 from ringi.usecases.forecast import forecast_run
+from ringi.usecases.forge.offer import is_due, is_offered, offer_run
 from ringi.usecases.forge.terms import require_approved_so
 from ringi.usecases.prompter import typed_approval, typed_digest
 from ringi.usecases.reviewed_plan import ReviewedPlan
@@ -97,6 +98,8 @@ class RunDriver:
         """The exit code."""
         require_approved_so(self._app.workspace, self._run_id, self._options.review)
         try:
+            if is_due(self._app.workspace.planning.run(self._run_id)):
+                return self._told(_brought(self._app, self._run_id))
             self._tell_budget()
             while True:
                 self._sign_for_steps()
@@ -135,12 +138,16 @@ class RunDriver:
         lock = lock_of(app.places.state, self._run_id, wait)
         with lock("run"), _ending_alike(), watched(None), Watching(app) as watching:
             run = run_steps(app.workspace, self._run_id, self._options, watching.hear)
+            if run.forge:
+                run = offer_run(app.workspace, self._run_id, watching.hear)
         self._options = self._options._replace(retry=False)
         return run
 
     def _is_asked(self, run: Run) -> bool:
-        """Whether a person can decide now."""
+        """Whether a person can decide now, here."""
         needed = run.stop is not None and run.stop.reason_code in _ASKED
+        if needed and is_offered(run):
+            return False
         if needed and self._key and (run.stopped_in is RunPhase.PLANNING or self._revisions.signs()):
             return True
         return needed and not self._ui.as_json and self._app.workspace.person.refusal() is None
@@ -280,6 +287,12 @@ class RunDriver:
             return False
         self._app.workspace.plan.reject(step.plan_id, feedback)
         return True
+
+
+def _brought(app: App, run_id: str) -> Run:
+    """The run is over, and its forge does not know it yet."""
+    with lock_of(app.places.state, run_id)("run"), Watching(app) as watching:
+        return offer_run(app.workspace, run_id, watching.hear)
 
 
 def _numbered(waiting: list[StepState], answer: str) -> StepState | None:

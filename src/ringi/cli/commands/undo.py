@@ -24,10 +24,12 @@ from ringi.errors import EffectsUnknown, ExecutionAborted, NoCommit, NotFound, R
 from ringi.plans.commit_revert import standing
 from ringi.plans.undo import Undoable
 from ringi.text import Text, stored
+from ringi.usecases.forge.offer import offer_run
 from ringi.usecases.prompter import typed_yes
 from ringi.usecases.undo_run import mark_undone, undo_run
 from ringi.views import words
 from ringi.views.result import commit_lines, result_lines, said, short_id
+from ringi.views.run import left_lines
 
 _MOST: Final = 50
 
@@ -98,6 +100,7 @@ def _undo_run(ctx: click.Context, app: App, run_id: str, sign: Path | None) -> N
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
     with lock_of(app.places.state, run_id)("undo"):
         undone = undo_run(app.workspace, run_id)
+        left = offer_run(app.workspace, run_id).offer if run.forge else None
     for plan_id in undone.to_undo:
         ctx.invoke(undo, plan=app.workspace.plan_name(plan_id), commit=True, sign=sign)
     if run.in_place:
@@ -112,6 +115,8 @@ def _undo_run(ctx: click.Context, app: App, run_id: str, sign: Path | None) -> N
         gone = Text("✓ The branch {branch} is gone", branch=undone.branch)
         made = any(step.commit for step in run.steps)
         app.ui.line(gone if made else Text("✓ Run {run} is cancelled", run=run_id), style="green")
+    if left and left.left:
+        app.ui.show(left_lines(run_id, left))
 
 
 def _to_commit(app: App, plan_id: str, made: Sequence[str], *, wanted: bool | None) -> bool:

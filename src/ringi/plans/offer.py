@@ -1,0 +1,58 @@
+"""A step of a run as a commit that nobody has approved yet, to be reviewed where it is pushed to.
+
+Its id becomes part of what is approved: an approval of an earlier one covers no later one.
+"""
+
+from typing import Final
+
+from msgspec import UNSET
+
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.plan import PLAN_MACHINE, PlannedCommit, PlanStatus, selected, with_state
+from ringi.errors import NoCommit
+from ringi.plans.check import files_made
+from ringi.plans.commit_message import offered_message
+from ringi.plans.place import require_here
+from ringi.plans.services import Services
+from ringi.ports import NewEvent
+from ringi.ports.offer import OfferedFile, OfferOrder
+from ringi.text import COMMIT_SHOWN, Text
+
+_EXECUTABLE: Final = 0o100
+
+
+def offer_order(services: Services, plan_id: str, parent: str, at: str) -> OfferOrder:
+    """Exactly the bytes of the plan, on top of `parent`. Raises NoCommit, InvalidSpecs."""
+    stored = services.store.plan(plan_id)
+    require_here(services, stored)
+    state, step = stored.document.state, stored.document.step
+    if not state.commit or not step:
+        raise NoCommit(why=Text("it is no step of a run"))
+    files = files_made(services, f"p{stored.number}", selected(state.action_specs, state.selection))
+    return OfferOrder(
+        parent=parent,
+        message=offered_message(state.commit.message, plan_id, step),
+        files={
+            path: OfferedFile(file[0], bool(file[1] & _EXECUTABLE)) if file else None
+            for path, file in files.items()
+        },
+        at=at,
+    )
+
+
+def set_offered(services: Services, plan_id: str, version: int, commit: str, parent: str = "") -> None:
+    """Of this version; empty: none is any more. Raises NoCommit if the plan has changed since."""
+    with services.store.transaction() as transaction:
+        stored = transaction.plan(plan_id)
+        document = stored.document
+        wanted, status = document.state.commit, document.state.status
+        if not wanted or document.plan.version != version:
+            raise NoCommit(why=Text("the plan has changed meanwhile"))
+        offered = PlannedCommit(wanted.message, commit or UNSET, parent or UNSET)
+        if wanted == offered:
+            return
+        if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
+            status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
+        said = f"offered as {commit[:COMMIT_SHOWN]}" if commit else "not offered any more"
+        changed = with_state(document, status=status, commit=offered)
+        transaction.save_plan(stored, changed, NewEvent(EventKind.AMENDED, Actor.SYSTEM, said))

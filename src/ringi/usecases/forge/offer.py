@@ -1,0 +1,315 @@
+"""A run on its forge: its branch, the pull or merge request, the status and the comment, as the run is now.
+
+Every part can be done again, in another process and after a crash: what is there is found by the branch of
+the run, by marks, and by what the ledger says was pushed. So nothing is made twice.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from msgspec.structs import replace
+
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.forge import (
+    Change,
+    ChangeState,
+    CommitStatus,
+    ForgeTerms,
+    NewChange,
+    Offer,
+    OfferedStep,
+    StatusState,
+)
+from ringi.domain.run import OVER, Review, Run, RunPhase, StepState, StepStatus, Stop, StopCode
+from ringi.errors import (
+    BranchOvertaken,
+    BranchRefused,
+    ChangeOver,
+    CloneUnreadable,
+    ForgeFailed,
+    InvalidSpecs,
+    NoCommit,
+    NoExtra,
+    NoForge,
+    NoForgeToken,
+    NoSuchCommit,
+    NotesFailed,
+    NotFound,
+    OfferMoved,
+    PushFailed,
+    RingiError,
+    SyncFailed,
+)
+from ringi.planning.prompts import language_of
+from ringi.plans.offer import offer_order, set_offered
+from ringi.ports import NewEvent
+from ringi.ports.forge import CodeHost
+from ringi.runner import machine
+from ringi.runner.bench import RunEvent
+from ringi.text import COMMIT_SHOWN, Text, in_language
+from ringi.usecases.forge import progress
+from ringi.usecases.forge.body import change_body, change_title
+from ringi.usecases.workspace import OpenWorkspace
+from ringi.views.forge import change_name, item_name
+from ringi.workspace.run_branch import BranchOf
+
+_LEFT: Final = (
+    *(BranchRefused, CloneUnreadable, ForgeFailed, InvalidSpecs, NoCommit, NoExtra, NoForge, NoForgeToken),
+    *(NoSuchCommit, NotesFailed, PushFailed, SyncFailed),
+)
+_UNDONE: Final = "undone"
+_OVER: Final = {ChangeState.CLOSED: Text("closed"), ChangeState.MERGED: Text("merged")}
+OnEvent = Callable[[RunEvent], None]
+
+
+def is_due(run: Run) -> bool:
+    """Whether the forge has to be told of the end of the run."""
+    return run.forge is not None and run.phase in OVER and _end(run) != (run.offer.told if run.offer else "")
+
+
+def _end(run: Run) -> str:
+    return _UNDONE if run.undone else str(run.phase)
+
+
+def offer_run(workspace: OpenWorkspace, run_id: str, on_event: OnEvent = lambda _: None) -> Run:
+    """Brings the forge up to date. The caller holds the lock of the run.
+
+    Raises nothing that a later try can mend: the run says then what is left to do.
+    """
+    run = workspace.sessions.run(run_id)
+    if run.replaces and run.forge:
+        with suppress(NotFound):
+            if is_due(workspace.sessions.run(run.replaces)):
+                offer_run(workspace, run.replaces, on_event)
+    if run.forge is None or (run.phase in OVER and not is_due(run)):
+        return run
+    on_forge = _OnForge(workspace, run, run.forge, on_event)
+    try:
+        _bring(on_forge)
+    except _LEFT as error:
+        _leave(on_forge, error)
+    return on_forge.run
+
+
+class _OnForge:
+    """One run in the ledger, and the place that it is brought to."""
+
+    def __init__(self, workspace: OpenWorkspace, run: Run, terms: ForgeTerms, on_event: OnEvent) -> None:
+        self.workspace = workspace
+        self.terms = terms
+        self.parts = workspace.publishing()
+        self.plan = workspace.sessions.run_plan(run.run_id)
+        self.say = in_language(language_of(run.instruction))
+        self.run = run
+        self._on_event = on_event
+
+    @property
+    def offer(self) -> Offer:
+        return self.run.offer or Offer(head="")
+
+    @property
+    def host(self) -> CodeHost:
+        return self.workspace.forge(self.terms.project)
+
+    def hear(self, what: Text) -> None:
+        self._on_event(RunEvent(self.run, "", what))
+
+    def set_status(self, state: StatusState, words: Text) -> None:
+        self.host.commits.set_status(self.offer.head, CommitStatus(state, self.say(words), self.offer.url))
+
+    def tell(self) -> None:
+        """In the comment on the item, and by its label."""
+        mark = progress.mark_of(self.run.planning_session_id, self.run.run_id)
+        progress.write(self.host, self.terms, mark, progress.of_run(self.run, self.plan))
+
+    def save(self, reason: str, *, stop: Stop | None = None, **offer: object) -> None:
+        stored = self.workspace.sessions.stored_run(self.run.run_id)
+        changed = replace(stored.run, offer=replace(self.offer, **offer), stop=stop or stored.run.stop)
+        if changed != stored.run:
+            changed = replace(changed, updated_at=self.workspace.clock.now())
+            event = NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM, reason)
+            with self.workspace.sessions.transaction() as transaction:
+                transaction.save_run(changed, event, stored.revision)
+        self.run = changed
+
+
+def _bring(there: _OnForge) -> None:
+    run = there.run
+    if run.phase is RunPhase.CANCELLED or run.undone:
+        _withdraw(there)
+    elif run.phase is RunPhase.COMPLETED:
+        _settle(there)
+    elif is_offered(run):
+        _show(there)
+    there.tell()
+    if run.phase in OVER:
+        there.save(f"{there.terms.project.host}: {_end(run)}", told=_end(run), left="")
+
+
+def _show(there: _OnForge) -> None:
+    """What waits for a review."""
+    _offer_steps(there)
+    if not there.offer.steps:
+        return
+    _require_open(there)
+    _push(there)
+    _open(there)
+    there.set_status(StatusState.PENDING, Text("waits for an approving review"))
+    words = Text("the result waits for a review: {url}", url=there.offer.url)
+    stop = there.run.stop and replace(there.run.stop, message=str(words), next_action="ringi watch")
+    there.save("offered", stop=stop, left="")
+
+
+def _settle(there: _OnForge) -> None:
+    """What was approved. It may be merged already."""
+    tip = BranchOf.run(there.run).tip
+    if not tip or not there.terms.opens_change:
+        return
+    there.save(f"head {tip[:COMMIT_SHOWN]}", head=tip)
+    change = _known(there)
+    if change is None or change.state is ChangeState.OPEN:
+        _push(there)
+        _open(there)
+    elif there.offer.pushed != tip:
+        _require_open(there)
+    there.parts.sync_notes(there.terms)
+    found = there.parts.verdict(there.run, tip)
+    count, covered = len(found.files), sum(one.covered for one in found.files)
+    words = Text("{covered} of {count} files are approved", covered=covered, count=count)
+    there.set_status(StatusState.SUCCESS if covered == count else StatusState.FAILURE, words)
+
+
+def _withdraw(there: _OnForge) -> None:
+    """The run ended without this; whoever looks at it there is told."""
+    change = _known(there) if there.terms.opens_change else None
+    if change is None:
+        return
+    name = f"`{there.run.run_id}`"
+    words = Text("Run {run} was cancelled. Its commits stay on this branch and are not approved.", run=name)
+    if there.run.undone:
+        words = Text("Run {run} was undone: its branch is gone where it ran.", run=name)
+    there.hear(Text("closing {url}", url=change.url))
+    there.host.items.write(change.item, f"run {there.run.run_id} end", there.say(words))
+    if change.state is ChangeState.OPEN:
+        there.host.changes.edit(change.number, state=ChangeState.CLOSED)
+    if there.offer.pushed:
+        there.set_status(StatusState.FAILURE, Text("the run was cancelled"))
+    there.save("withdrawn", number=change.number, url=change.url)
+
+
+def _leave(there: _OnForge, error: RingiError) -> None:
+    """Says what is left to do; whoever is asked there is told, too, if that works."""
+    why, stop = str(Text(error.message, **error.details)), there.run.stop
+    if stop and is_offered(there.run):
+        decided = isinstance(error, ChangeOver | OfferMoved)  # somebody did that on purpose
+        hint = str(Text(error.hint, **error.details)) if error.hint and decided else ""
+        code = StopCode.BRANCH_MOVED if isinstance(error, OfferMoved) else StopCode.APPROVAL_NEEDED
+        again = f"ringi continue {there.run.run_id}"
+        stop = replace(stop, reason_code=code, message=why, next_action=hint or again)
+    there.save(f"left: {error.code}", stop=stop, left=why)
+    if isinstance(error, ChangeOver) or not isinstance(error, ForgeFailed | NoForgeToken | NoExtra):
+        with suppress(RingiError):
+            there.tell()
+
+
+# The commits.
+
+
+def _offer_steps(there: _OnForge) -> None:
+    """Each step as a commit object; its id is part of what a review approves.
+
+    Only as far as each was made from what the one before it is now. The others come once those are decided:
+    the run makes them fit first.
+    """
+    run, branch = there.run, there.workspace.on_branch(there.run.run_id)
+    branch.services.prepare()
+    commits, parent = there.parts.commits(run), there.workspace.branch(run.run_id).tip()
+    known = {(one.plan_id, one.plan_version): one.commit for one in there.offer.steps}
+    made, fits = list[OfferedStep](), True
+    for index, step in enumerate(run.steps):
+        if step.status is not StepStatus.PROPOSED:
+            continue
+        version, below = branch.plan.get(step.plan_id).plan.version, parent
+        fits = fits and not step.merging and step.base_tree == machine.tree_before(run, index)
+        if fits:
+            order = offer_order(branch.services, step.plan_id, below, _moment(run, step))
+            parent = commits.make(order, known.get((step.plan_id, version), ""))
+            made.append(OfferedStep(step.step_id, step.plan_id, version, parent))
+        set_offered(branch.services, step.plan_id, version, parent if fits else "", below if fits else "")
+        fits = fits and version == step.plan_version  # else somebody has changed it here
+    there.save(f"offers {parent[:COMMIT_SHOWN]}", head=parent, steps=tuple(made))
+
+
+def _push(there: _OnForge) -> None:
+    """Only onto what we pushed ourselves."""
+    branch, head, offer = there.run.work_branch, there.offer.head, there.offer
+    remote = there.parts.branches(there.run, there.terms)
+    now = remote.tip(branch)
+    if now not in {head, offer.pushed, *filter(None, [offer.pushing])}:
+        raise _moved(there, now)
+    if now != head:
+        there.hear(Text("pushing {branch}", branch=branch))
+        there.save(f"pushes {head[:COMMIT_SHOWN]}", pushed=now, pushing=head)
+        try:
+            remote.push(branch, head, now)
+        except BranchOvertaken:
+            raise _moved(there, remote.tip(branch)) from None
+    there.save(f"pushed {head[:COMMIT_SHOWN]}", pushed=head, pushing="")
+
+
+def _moved(there: _OnForge, now: str) -> OfferMoved:
+    if not now:
+        why = Text("it was deleted")
+    elif there.offer.pushed or there.offer.pushing:
+        why = Text("it has commit {id}, which the run did not push", id=now[:COMMIT_SHOWN])
+    else:
+        why = Text("there is one already that the run did not push")
+    host, run = there.terms.project.host, there.run
+    return OfferMoved(branch=run.work_branch, host=host, why=why, run=run.run_id)
+
+
+# The change.
+
+
+def _known(there: _OnForge) -> Change | None:
+    """Ours by its number, or by the branch if nobody could note the number."""
+    number, changes = there.offer.number, there.host.changes
+    return changes.change(number) if number else changes.from_branch(there.run.work_branch)
+
+
+def _require_open(there: _OnForge) -> None:
+    change, project = _known(there), there.terms.project
+    if change is not None and change.state is not ChangeState.OPEN:
+        raise ChangeOver(
+            change=item_name(project, change.item),
+            host=project.host,
+            state=_OVER[change.state],
+            run=there.run.run_id,
+        )
+
+
+def _open(there: _OnForge) -> None:
+    """A title that somebody has changed there stays."""
+    run, mask = there.run, there.workspace.services.mask
+    body = change_body(run, there.plan, there.terms, mask(there.parts.report(run)), there.say)
+    if there.offer.number:
+        there.host.changes.edit(there.offer.number, body=body)
+        return
+    there.hear(Text("opening a draft {change}", change=change_name(there.terms.project)))
+    title = mask(change_title(run, there.plan))
+    change = there.host.changes.open(NewChange(run.work_branch, run.base_branch, title, body))
+    there.save(f"opened {change.url}", number=change.number, url=change.url)
+
+
+def is_offered(run: Run) -> bool:
+    """Whether a review on the forge decides what comes next."""
+    waits = run.stop is not None and run.stop.reason_code in {StopCode.APPROVAL_NEEDED, StopCode.BRANCH_MOVED}
+    terms = run.forge is not None and run.forge.opens_change
+    made = any(step.status is StepStatus.PROPOSED for step in run.steps)
+    return waits and terms and made and run.review is Review.FORGE and run.stopped_in is RunPhase.EXECUTING
+
+
+def _moment(run: Run, step: StepState) -> str:
+    """When the step was made: it does not change when it is offered again."""
+    return (step.attempts[-1].ended_at if step.attempts else "") or step.started_at or run.created_at

@@ -1,0 +1,177 @@
+"""What a run puts on a forge: exact commits, one draft, one status, one comment; and nothing of it twice."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from ringi.domain.answer import NewContent
+from ringi.domain.forge import ForgeKind
+from ringi.domain.plan import PlanStatus
+from ringi.domain.run import RunPhase, StepStatus, StopCode
+from tests.functional.forge_desk import BRANCH, KINDS, ForgeDesk, forge_desk
+from tests.functional.run_desk import by_step, git
+from tests.helpers import approve
+
+ADDS = "echo 'It adds.' >> README.md"
+pytestmark = pytest.mark.req("PP-25")
+
+
+@pytest.fixture(params=KINDS)
+def desk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[ForgeDesk]:
+    with forge_desk(monkeypatch, request.param) as desk:
+        yield desk
+
+
+def test_finished_steps_are_offered_for_review(desk: ForgeDesk):
+    desk.begin()
+    before = git(desk.root, "for-each-ref"), git(desk.root, "status", "--porcelain", "--branch")
+    run = desk.go()
+    assert run.stop is not None
+    assert run.stop.reason_code is StopCode.APPROVAL_NEEDED
+    assert run.offer is not None
+    place = "/pull/2" if desk.forge.kind is ForgeKind.GITHUB else "/-/merge_requests/1"
+    assert run.offer.url == f"{desk.repo.url}{place}"
+    assert run.stop.message == f"the result waits for a review: {run.offer.url}"
+    assert run.stop.next_action == "ringi watch"
+    assert run.offer.head == run.offer.pushed == desk.repo.tip(BRANCH) == run.offer.steps[-1].commit
+    # The commits have exactly the files of the plans, and no approval.
+    log = desk.repo.git("log", "--reverse", "--format=%H %an %s", f"main..{BRANCH}").splitlines()
+    assert log == [
+        f"{run.offer.steps[0].commit} Hanako Add instead of subtracting",
+        f"{run.offer.steps[1].commit} Hanako Say that it adds",
+    ]
+    assert desk.repo.git("show", f"{BRANCH}:calc.py") == "def add(a, b):\n    return a + b"
+    assert desk.repo.git("show", f"{BRANCH}:README.md") == "# Calc\nIt adds."
+    message = desk.repo.git("log", "-1", "--format=%B", BRANCH)
+    assert "Ringi-Plan:" in message
+    assert f"Ringi-Run: {desk.run_id}" in message
+    assert "Ringi-Approv" not in message
+    # What is there.
+    change = desk.change
+    assert (change.base, change.open) == ("main", True)
+    assert change.draft or change.title.startswith("Draft: ")
+    assert change.title.removeprefix("Draft: ") == "Make it add."
+    body = change.body.splitlines()
+    assert body[0] == f"Refs #{desk.issue.number}"
+    assert "## How to verify" in body
+    assert "python3 test_calc.py" in body
+    assert f"git switch --detach {run.offer.head}" in body
+    assert "# Report: Make it add." in body
+    assert desk.statuses(run.offer.head) == [("pending", "waits for an approving review")]
+    (comment,) = desk.issue.comments
+    assert "### Ready for review" in comment.body
+    assert desk.issue.labels == ["coding agent help needed"]
+    # Nothing of it is in the person's repository, and nothing is approved.
+    assert (git(desk.root, "for-each-ref"), git(desk.root, "status", "--porcelain", "--branch")) == before
+    with desk.open() as workspace:
+        for step, offered in zip(run.steps, run.offer.steps, strict=True):
+            state = workspace.plan.get_state(step.plan_id)
+            assert state.status is PlanStatus.PENDING_REVIEW
+            assert state.commit
+            assert state.commit.offered == offered.commit
+
+
+def test_a_second_time_nothing_is_made_twice(desk: ForgeDesk):
+    desk.begin()
+    first = desk.go()
+    assert desk.offered().offer == first.offer
+    again = desk.go()
+    assert again.offer == first.offer
+    assert len(desk.repo.changes) == len(desk.issue.comments) == 1
+    assert first.offer is not None
+    assert len(desk.statuses(first.offer.head)) == 1
+
+
+def test_what_is_sent_back_is_offered_anew(desk: ForgeDesk):
+    desk.begin()
+    first = desk.go()
+    assert first.offer is not None
+    with desk.open() as workspace:
+        workspace.plan.reject(desk.plan_of("S01"), "Say why.")
+    told = "grep -q 'Say why' $1 && echo '# It adds.' >> calc.py"
+    (desk.scripts / "implementer").write_text(f"#!/bin/sh\n{by_step(told, ADDS)}\n")
+    run = desk.go()
+    assert run.offer is not None
+    assert run.offer.head != first.offer.head
+    assert run.offer.steps[0].commit != first.offer.steps[0].commit
+    assert desk.repo.tip(BRANCH) == run.offer.head == desk.change.head_commit
+    assert desk.repo.git("rev-parse", f"{BRANCH}^") == run.offer.steps[0].commit
+    assert run.offer.head in desk.change.body
+    assert len(desk.repo.changes) == len(desk.issue.comments) == 1
+
+
+def test_approved_here_it_is_settled_there(desk: ForgeDesk):
+    desk.begin()
+    waiting = desk.go().offer
+    assert waiting is not None
+    run = desk.decide("S01", "S02")
+    assert run.phase is RunPhase.COMPLETED
+    offered = run.offer
+    assert offered is not None
+    assert [step.commit for step in run.steps] == [step.commit for step in waiting.steps]
+    assert (offered.head, offered.told, offered.left) == (run.steps[-1].commit, "completed", "")
+    assert git(desk.root, "rev-parse", BRANCH) == offered.head == desk.repo.tip(BRANCH)
+    assert desk.repo.git("rev-parse", "refs/notes/ringi") == git(desk.root, "rev-parse", "refs/notes/ringi")
+    assert ("success", "2 of 2 files are approved") in desk.statuses(offered.head)
+    assert f"ringi verify {run.base_commit}..{offered.head}" in desk.change.body.splitlines()
+    assert desk.issue.labels == []
+    (comment,) = desk.issue.comments
+    assert "### Done" in comment.body
+    assert desk.offered() == run
+
+
+def test_edited_here_it_is_another_commit_and_later_steps_wait(desk: ForgeDesk):
+    """They were made from other bytes."""
+    desk.begin()
+    first = desk.go().offer
+    assert first is not None
+    plan_id = desk.plan_of("S01")
+    edited = "def add(a, b):\n    return b + a\n"
+    with desk.open() as workspace:
+        there = workspace.of_plan(plan_id)
+        there.plan.amend(plan_id, [NewContent(there.plan.get_state(plan_id).action_specs[0].id, edited)])
+    offer = desk.go().offer
+    assert offer is not None
+    assert [one.step_id for one in offer.steps] == ["S01"]
+    assert offer.head == offer.steps[0].commit == desk.repo.tip(BRANCH) != first.steps[0].commit
+    assert desk.repo.git("show", f"{BRANCH}:calc.py") == edited.strip()
+    with desk.open() as workspace:
+        left = workspace.plan.get_state(desk.plan_of("S02")).commit
+    assert left
+    assert not left.offered
+    offer = desk.decide("S01").offer
+    assert offer is not None
+    assert [one.step_id for one in offer.steps] == ["S02"]
+    log = desk.repo.git("log", "--reverse", "--format=%s", f"main..{BRANCH}").splitlines()
+    assert log == ["Add instead of subtracting", "Say that it adds"]
+
+
+def test_edited_and_approved_here_the_next_is_an_ordinary_commit(desk: ForgeDesk):
+    """Nobody goes on with the run in between, so the next one is still offered upon the first as it was."""
+    desk.begin()
+    desk.go()
+    first, second = desk.plan_of("S01"), desk.plan_of("S02")
+    with desk.open() as workspace:
+        there = workspace.of_plan(first)
+        spec = there.plan.get_state(first).action_specs[0]
+        there.plan.amend(first, [NewContent(spec.id, "def add(a, b):\n    return b + a\n")])
+        for plan_id in (first, second):
+            approve(there, plan_id)
+            there.plan.execute(plan_id)
+    assert desk.commits() == ["Add instead of subtracting", "Say that it adds"]
+    assert "Ringi-Approved-By" in git(desk.root, "log", "-1", "--format=%B", BRANCH)
+
+
+def test_cancelled_it_is_closed(desk: ForgeDesk):
+    desk.begin()
+    offer = desk.go().offer
+    assert offer is not None
+    done = desk.cli.run("cancel", desk.run_id)
+    assert done.returncode == 0, done.stderr
+    assert not desk.change.open
+    assert "was cancelled" in desk.change.comments[-1].body
+    assert desk.issue.labels == []
+    assert "### Cancelled" in desk.issue.comments[0].body
+    assert desk.run().offer.told == "cancelled"
+    assert desk.repo.tip(BRANCH) == offer.head
+    assert [step.status for step in desk.run().steps] == [StepStatus.PROPOSED] * 2
