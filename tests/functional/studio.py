@@ -136,9 +136,9 @@ class Studio:
             )  # fmt: skip
             yield CoordinatorServices(
                 store=parts.store, clock=parts.clock, ids=parts.ids, seconds=lambda: 0.0, model=caller,
-                tools=tools, place=CopyPlace(self.copy), outside=parts.outside("", ""), reflection=reflection,
-                rules=rules, settings=parts.settings, engine=lambda: engine_of(workspace),
-                telemetry=Telemetry(log=self._log),
+                tools=tools, place=CopyPlace(self.copy), outside=parts.outside("", "", "en"),
+                reflection=reflection, rules=rules, settings=parts.settings,
+                engine=lambda: engine_of(workspace), telemetry=Telemetry(log=self._log),
             )  # fmt: skip
 
     def file(self, name: str) -> str:

@@ -7,6 +7,7 @@ starts (encodings, where modules are found) has to be the same; otherwise, and w
 started.
 """
 
+import atexit
 import fcntl
 import inspect
 import json
@@ -40,7 +41,6 @@ _ENVIRONMENT = {
 }
 _PATIENCE_SEC = 120
 _SERVER = Path(__file__).with_name("warm_program.py")
-_RUNNING: list[Any] = []
 _ONE_AT_A_TIME = threading.Lock()
 _PARAMETERS = list(inspect.signature(subprocess.Popen._execute_child).parameters)[1:]
 _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
@@ -136,7 +136,13 @@ def _program() -> socket.socket | None:
     argv = [sys.executable, str(_SERVER), str(its.fileno()), "x" * _ROOM]
     options = {"cwd": ROOT, "env": _ENVIRONMENT, "pass_fds": [its.fileno()]}
     nothing = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
-    _RUNNING.append(subprocess.Popen(argv, **options, **nothing))
+    atexit.register(_end, subprocess.Popen(argv, **options, **nothing), ours)
     its.close()
     ours.settimeout(_PATIENCE_SEC)
     return ours if ours.recv(100) == b"ready" else None
+
+
+def _end(program: "subprocess.Popen[bytes]", ours: socket.socket) -> None:
+    """It ends when nobody can send it words any more."""
+    ours.close()
+    program.wait(_PATIENCE_SEC)

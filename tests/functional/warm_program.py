@@ -132,5 +132,5 @@ def _open_streams() -> None:
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
-        serve(socket.socket(fileno=int(sys.argv[1])))
+    with contextlib.suppress(KeyboardInterrupt), socket.socket(fileno=int(sys.argv[1])) as ours:
+        serve(ours)
