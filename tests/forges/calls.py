@@ -1,39 +1,19 @@
 """Every call of the port once, and what came of it; for any forge behind the adapters."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ringi.domain.forge import (
     Access,
     ChangeState,
     CommitStatus,
-    Item,
     ItemKind,
     NewChange,
     ReviewVerdict,
     StatusState,
 )
 from ringi.ports.forge import Changes, CodeHost, ForgeCommits, Items, People
-
-
-class Hands(Protocol):
-    """The buttons that people press on a forge."""
-
-    path: str
-
-    def issue(self, author: str, title: str, body: str) -> int: ...
-
-    def comment(self, item: Item, author: str, body: str) -> str: ...
-
-    def push(self, branch: str, files: dict[str, str]) -> str: ...
-
-    def review(
-        self, number: int, author: str, state: str, body: str = "", lines: Iterable[tuple[str, int, str]] = ()
-    ) -> None:
-        """`state` is approve or request_changes; `lines` have path, line and words."""
-
-    def squash(self, number: int, author: str) -> str:
-        """The new tip of main."""
+from tests.support.forge_hands import Hands
 
 
 class Recorded:
@@ -97,7 +77,7 @@ def use_everything(host: CodeHost, hands: Hands, *, me: str, draft: bool = True)
     wanted = NewChange("ringi/1", "main", "Make it fast", "The report")
     change = host.changes.open(wanted)
     assert (change.draft, change.head_commit, change.base_branch) == (True, head, "main")
-    assert change.head_project == hands.path
+    assert change.head_project == hands.repo.path
     assert host.changes.open(wanted._replace(body="Another report")).number == change.number
     found = host.changes.from_branch("ringi/1")
     assert found is not None
@@ -107,6 +87,7 @@ def use_everything(host: CodeHost, hands: Hands, *, me: str, draft: bool = True)
     files = host.commits.files(head)
     assert {path: file.mode for path, file in files.items()} == {"a.py": "100644", "docs/b.md": "100644"}
     assert host.changes.commits(change.number) == [head]
+    assert [*host.commits.parents(head)] == [hands.repo.tip("main")]
     _talk(host, hands, change.number, head)
     if draft:
         assert not host.changes.edit(change.number, draft=False).draft

@@ -17,7 +17,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -200,8 +200,8 @@ class EmulatedHands:
     """People's buttons, pressed over REST with a token of theirs, as a browser does with a cookie."""
 
     def __init__(self, forge: EmulatedForge, repo: Repo) -> None:
-        self._forge, self._repo = forge, repo
-        self.path = repo.path
+        self._forge = forge
+        self.repo = repo
 
     def issue(self, author: str, title: str, body: str) -> int:
         return int(self._ask(author, "POST", "/issues", {"title": title, "body": body})["number"])
@@ -209,13 +209,23 @@ class EmulatedHands:
     def comment(self, item: Item, author: str, body: str) -> str:
         return str(self._ask(author, "POST", f"/issues/{item.number}/comments", {"body": body})["id"])
 
+    def said(self, item: Item, author: str) -> Sequence[str]:
+        found = self._ask(author, "GET", f"/issues/{item.number}/comments?per_page=100")
+        return [one["body"] for one in found if one["user"]["login"] == author]
+
+    def head(self, number: int) -> str:
+        return self.repo.tip(self._ask("alice", "GET", f"/pulls/{number}")["head"]["ref"])
+
+    def statuses(self, commit: str) -> Sequence[str]:
+        return [one["state"] for one in self._forge.told.get(commit, ())]
+
     def push(self, branch: str, files: dict[str, str]) -> str:
-        return self._repo.commit(branch, files)
+        return self.repo.commit(branch, files)
 
     def review(
         self, number: int, author: str, state: str, body: str = "", lines: Iterable[tuple[str, int, str]] = ()
     ) -> None:
-        head = self._repo.tip(self._ask(author, "GET", f"/pulls/{number}")["head"]["ref"])
+        head = self.head(number)
         for path, line, words in lines:
             told = {"body": words, "path": path, "line": line, "side": "RIGHT", "commit_id": head}
             self._ask(author, "POST", f"/pulls/{number}/comments", told)
@@ -226,17 +236,17 @@ class EmulatedHands:
 
     def squash(self, number: int, author: str) -> str:
         pull = self._ask(author, "GET", f"/pulls/{number}")
-        base, head = (self._repo.tip(pull[side]["ref"]) for side in ("base", "head"))
-        tree = self._repo.git("merge-tree", "--write-tree", base, head).splitlines()[0]
-        made = self._repo.git("commit-tree", tree, "-p", base, "-m", f"{pull['title']} (#{number})")
-        self._repo.git("update-ref", f"refs/heads/{pull['base']['ref']}", made, base)
-        self._repo.pushed()
+        base, head = (self.repo.tip(pull[side]["ref"]) for side in ("base", "head"))
+        tree = self.repo.git("merge-tree", "--write-tree", base, head).splitlines()[0]
+        made = self.repo.git("commit-tree", tree, "-p", base, "-m", f"{pull['title']} (#{number})")
+        self.repo.git("update-ref", f"refs/heads/{pull['base']['ref']}", made, base)
+        self.repo.pushed()
         self._ask(author, "PATCH", f"/pulls/{number}", {"state": "closed"})
         return made
 
     def _ask(self, author: str, method: str, below: str, body: object = None) -> Any:
         token = self._forge.users[author].token
-        return self._forge.ask(method, f"/repos/{self.path}{below}", body, token)
+        return self._forge.ask(method, f"/repos/{self.repo.path}{below}", body, token)
 
 
 @contextmanager

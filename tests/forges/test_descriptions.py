@@ -11,18 +11,21 @@ from ringi.domain.forge import ForgeKind, Project
 from ringi.forges.connection import Address, Token
 from ringi.forges.github import github
 from ringi.forges.github import token_headers as github_token
+from ringi.forges.gitlab import gitlab
+from ringi.forges.gitlab import token_headers as gitlab_token
 from ringi.forges.http import ForgeClient
 from ringi.ports.forge import CodeHost
 from tests.fakes.loopback import Handler
 from tests.forges.calls import all_calls, recorded, use_everything
 from tests.forges.conftest import pytestmark
-from tests.forges.hands import FakeHands
 from tests.forges.prism import Prism, Violation, described, prism
+from tests.support.forge_hands import FakeHands
 from tests.support.forge_server import ForgeServer
 
 __all__ = ["pytestmark"]
 OF_GITHUB = ("/user", "/repos/{owner}/{repo}", "/orgs/{org}")
-OF_GITLAB = ("/api/v4/user", "/api/v4/projects/{id}", "/api/v4/groups/{id}")
+_OF_GITLAB = ("/user", "/users", "/projects/{id}", "/groups/{id}")
+OF_GITLAB = (*_OF_GITLAB, *(f"/api/v4{path}" for path in _OF_GITLAB))
 PATH = "acme/app"
 
 
@@ -85,13 +88,10 @@ def refused(between: Prism) -> list[Violation]:
 @pytest.mark.parametrize("forge", [ForgeKind.GITLAB], indirect=True)
 @pytest.mark.req("PP-19", "PP-20")
 def test_gitlab_would_refuse_no_request_of_ours(forge: ForgeServer, tmp_path: Path) -> None:
-    from ringi.forges.gitlab import gitlab
-    from ringi.forges.gitlab import token_headers as gitlab_token
-
     description = described(Path(os.environ["GITLAB_OPENAPI"]), OF_GITLAB)
-    with prism(description, forge.url, tmp_path / "prism") as between:
-        host = gitlab(
-            client(f"{between.url}/api/v4", forge, gitlab_token(forge.users["ringi"].token)), project(forge)
-        )
+    below = "" if any(path.startswith("/api/v4/") for path in description["paths"]) else "/api/v4"
+    with prism(description, f"{forge.url}{below}", tmp_path / "prism") as between:
+        url = between.url if below else f"{between.url}/api/v4"
+        host = gitlab(client(url, forge, gitlab_token(forge.users["ringi"].token)), project(forge))
         used(host, forge, draft=True)
         assert refused(between) == []

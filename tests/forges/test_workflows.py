@@ -6,6 +6,7 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from tests.forges.conftest import NODE, offered, pytestmark
 from tests.functional.desk import Desk
 from tests.functional.range_desk import NOTES, Office
 from tests.support import ci_steps
+from tests.support.forge_server import ForgeServer
 
 __all__ = ["pytestmark"]
 GITHUB, GITLAB = ForgeKind.GITHUB, ForgeKind.GITLAB
@@ -86,7 +88,10 @@ def wheel(folder: Path) -> Path:
     folder.mkdir()
     with zipfile.ZipFile(folder / f"ringi-{__version__}-py3-none-any.whl", "w") as made:
         made.writestr("ringi_of_the_test.py", script)
-        made.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: ringi\nVersion: {__version__}\n")
+        made.writestr(
+            f"{info}/METADATA",
+            f"Metadata-Version: 2.1\nName: ringi\nVersion: {__version__}\nProvides-Extra: forges\n",
+        )
         made.writestr(
             f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         )
@@ -96,52 +101,61 @@ def wheel(folder: Path) -> Path:
 
 
 @pytest.fixture
-def hosted(tmp_path: Path) -> Office:
-    """With a change 7, on a host beside it."""
+def hosted(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Office, ForgeServer]]:
+    """With a change 7, on a forge."""
     office = Office(tmp_path)
     office.two_steps()
-    bare = tmp_path / "host" / "acme" / "app.git"
-    office.git("init", "-q", "--bare", "-b", "main", str(bare))
-    office.git("push", "-q", bare.as_uri(), "main", "work", NOTES)
-    office.git("push", "-q", bare.as_uri(), "work:refs/pull/7/head", "work:refs/merge-requests/7/head")
-    return office
+    with ForgeServer(request.param, tmp_path / "forge") as forge:
+        forge.user("ci", bot=True)
+        folder = str(forge.project("acme/app", {"a": "a"}, {"ci": "write"}).folder)
+        office.git("push", "-q", "-f", folder, "main", "work", NOTES)
+        office.git("push", "-q", folder, "work:refs/pull/7/head", "work:refs/merge-requests/7/head")
+        yield office, forge
 
 
-def test_every_step_of_github(hosted: Office, tmp_path: Path) -> None:
-    workflow = ci_steps.proposed(hosted.desk, GITHUB)
-    change = {"number": 7, "base": {"ref": "main"}, "head": {"sha": hosted.id("work")}}
-    given = ci_steps.settings(workflow, GITHUB) | {
-        "GITHUB_SERVER_URL": (tmp_path / "host").as_uri(),
+@pytest.mark.parametrize("hosted", [GITHUB], indirect=True)
+def test_every_step_of_github(hosted: tuple[Office, ForgeServer], tmp_path: Path) -> None:
+    office, forge = hosted
+    workflow = ci_steps.proposed(office.desk, GITHUB)
+    change = {"number": 7, "base": {"ref": "main"}, "head": {"sha": office.id("work")}}
+    event = {"event": {"pull_request": change}, "token": forge.users["ci"].token, "sha": ""}
+    given = ci_steps.settings(workflow, GITHUB) | ci_steps.evaluated(workflow, event)
+    given |= {
+        "GITHUB_SERVER_URL": forge.url,
         "GITHUB_REPOSITORY": "acme/app",
         "RUNNER_TEMP": str(tmp_path / "runner"),
         "PIP_NO_INDEX": "1",
         "PIP_FIND_LINKS": str(wheel(tmp_path / "wheels")),
     }
-    given |= ci_steps.evaluated(workflow, {"event": {"pull_request": change}, "token": "", "sha": ""})
     (tmp_path / "runner").mkdir()
-    for script in ci_steps.scripts(workflow, GITHUB):
-        done = ci_steps.run(script, tmp_path / "runner", given)
-        assert done.returncode == 0, done.stderr
+    install, verify = ci_steps.scripts(workflow, GITHUB)
+    done = ci_steps.run(install, tmp_path / "runner", given)
+    assert done.returncode == 0, done.stderr
+    done = ci_steps.run(verify, tmp_path / "runner", given)
+    assert done.returncode == 0, done.stderr
     assert "✓ Changed files: 2 signed" in done.stdout
 
 
-def test_the_job_of_gitlab_in_a_runner(hosted: Office, tmp_path: Path) -> None:
+@pytest.mark.parametrize("hosted", [GITLAB], indirect=True)
+def test_the_job_of_gitlab_in_a_runner(hosted: tuple[Office, ForgeServer], tmp_path: Path) -> None:
     """gitlab-ci-local reads the file as GitLab does: includes, rules, variables; then it runs the script."""
+    office, forge = hosted
     folder = tmp_path / "project"
     (folder / ".gitlab").mkdir(parents=True)
-    (folder / ".gitlab" / "ringi.yml").write_text(ci_steps.text_of(hosted.desk, GITLAB))
+    (folder / ".gitlab" / "ringi.yml").write_text(ci_steps.text_of(office.desk, GITLAB))
     (folder / ".gitlab-ci.yml").write_text(
         "include:\n  - local: .gitlab/ringi.yml\ndefault:\n  before_script: [exit 1]\n"
     )
-    hosted.git("init", "-q", "-b", "main", str(folder))
-    hosted.git("-C", str(folder), "remote", "add", "origin", "https://gitlab.example/acme/app.git")
-    hosted.git("-C", str(folder), "add", "-A")
-    hosted.git("-C", str(folder), "commit", "-q", "-m", "CI")
+    office.git("init", "-q", "-b", "main", str(folder))
+    office.git("-C", str(folder), "remote", "add", "origin", "https://gitlab.example/acme/app.git")
+    office.git("-C", str(folder), "add", "-A")
+    office.git("-C", str(folder), "commit", "-q", "-m", "CI")
     given = {
         "CI_PIPELINE_SOURCE": "merge_request_event",
-        "CI_SERVER_URL": (tmp_path / "host").as_uri(),
-        "CI_JOB_TOKEN": "none",
-        "CI_COMMIT_SHA": hosted.id("work"),
+        "CI_SERVER_URL": forge.url,
+        "CI_JOB_TOKEN": forge.users["ci"].token,
+        "GITLAB_TOKEN": forge.users["ci"].token,
+        "CI_COMMIT_SHA": office.id("work"),
         "CI_MERGE_REQUEST_IID": "7",
         "CI_MERGE_REQUEST_PROJECT_PATH": "acme/app",
         "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",

@@ -1,8 +1,8 @@
 """`ringi init --ci`: a plan for a workflow, and its steps run for real on a repository with approvals."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,10 +11,11 @@ from ringi.usecases.ci import GITHUB_FILE, GITLAB_FILE, GITLAB_ROOT
 from tests.functional.desk import MENU, Desk
 from tests.functional.range_desk import AGENT, NOTES, Clone, Office
 from tests.support import ci_steps
-from tests.support.ci_steps import proposed
+from tests.support.ci_steps import Runner, proposed
+from tests.support.forge_server import ForgeServer
 
 GITHUB, GITLAB = ForgeKind.GITHUB, ForgeKind.GITLAB
-TOKEN = "not-a-real-token-0123456789"
+PATH = "acme/app"
 
 
 def written(desk: Desk, forge: ForgeKind, *words: str) -> str:
@@ -98,85 +99,44 @@ def test_the_workflow_of_github_can_only_read_and_has_nothing_of_the_head_in_a_s
 
 
 class Hosted:
-    """The office's repository as a forge has it: main, the notes, and a change that is to be merged."""
+    """The office's repository on a forge: main, the notes, and a change 7 that is to be merged."""
 
-    def __init__(self, office: Office, folder: Path, forge: ForgeKind) -> None:
-        self.office, self.forge = office, forge
-        self.folder = folder / "runner"
-        bare = folder / "host" / "acme" / "app.git"
-        office.git("init", "-q", "--bare", "-b", "main", str(bare))
-        office.git("remote", "add", "origin", bare.as_uri())
-        office.git("push", "-q", "origin", "main", NOTES)
-        self.server = (folder / "host").as_uri()
-        self.workflow = proposed(office.desk, forge)
+    def __init__(self, office: Office, forge: ForgeServer, folder: Path) -> None:
+        self.office, self._forge = office, forge
+        token = forge.user("ci", bot=True).token
+        repo = forge.project(PATH, {"a": "a"}, {"ci": "write"})
+        office.git("remote", "add", "origin", str(repo.folder))
+        office.git("push", "-q", "-f", "origin", "main", NOTES)
+        workflow = proposed(office.desk, forge.kind)
+        self._runner = Runner(workflow, forge.kind, forge.url, PATH, token, folder)
 
-    def offer(self, commit: str, *, number: int = 7) -> None:
-        name = "pull" if self.forge is GITHUB else "merge-requests"
-        self.office.git("push", "-q", "-f", "origin", f"{commit}:refs/{name}/{number}/head", NOTES)
+    def offer(self, commit: str, *more: str) -> None:
+        name = "pull" if self._forge.kind is GITHUB else "merge-requests"
+        self.office.git("push", "-q", "-f", "origin", f"{commit}:refs/{name}/7/head", *more)
 
     def verified(self, head: str, *, before: str = "", mode: str = "") -> tuple[int, str]:
-        """Of the change, or of what was pushed since `before`."""
-        self.folder = self.folder.with_name(self.folder.name + "-")
-        ci_steps.with_program(self.folder)
-        given = ci_steps.settings(self.workflow, self.forge)
-        given |= self._github(head, before) if self.forge is GITHUB else self._gitlab(head, before)
-        done = ci_steps.run(
-            self._script(), self.folder, {**given, "TMPDIR": str(self.folder), "MODE": mode or given["MODE"]}
-        )
-        assert TOKEN not in done.stdout + done.stderr
-        return done.returncode, done.stdout + done.stderr
-
-    def _script(self) -> str:
-        _, verify = ci_steps.scripts(self.workflow, self.forge)
-        return verify if self.forge is GITHUB else f'folder="{self.folder}"\n{verify}'
-
-    def _github(self, head: str, before: str) -> dict[str, str]:
-        event: dict[str, Any] = {"token": TOKEN, "ref_name": "main", "sha": head}
-        if before:
-            event["event"] = {"before": before}
-        else:
-            change = {"number": 7, "base": {"ref": "main"}, "head": {"sha": head}}
-            event |= {"event": {"pull_request": change}, "sha": self.office.id("main")}
-        return ci_steps.evaluated(self.workflow, event) | {
-            "GITHUB_SERVER_URL": self.server,
-            "GITHUB_REPOSITORY": "acme/app",
-            "RUNNER_TEMP": str(self.folder),
-        }
-
-    def _gitlab(self, head: str, before: str) -> dict[str, str]:
-        given = {
-            "CI_SERVER_URL": self.server,
-            "CI_PROJECT_PATH": "acme/app",
-            "CI_JOB_TOKEN": TOKEN,
-            "CI_COMMIT_SHA": head,
-        }
-        if before:
-            return given | {"CI_COMMIT_BRANCH": "main", "CI_COMMIT_BEFORE_SHA": before}
-        return given | {
-            "CI_MERGE_REQUEST_IID": "7",
-            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
-            "CI_MERGE_REQUEST_PROJECT_PATH": "acme/app",
-        }
+        return self._runner.verified(head, number=7, before=before, mode=mode)
 
 
 @pytest.fixture(params=[GITHUB, GITLAB], ids=str)
-def hosted(request: pytest.FixtureRequest, tmp_path: Path) -> Hosted:
+def hosted(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hosted]:
     office = Office(tmp_path)
     office.two_steps()
-    return Hosted(office, tmp_path, request.param)
+    with ForgeServer(request.param, tmp_path / "forge") as forge:
+        yield Hosted(office, forge, tmp_path / "runner")
 
 
 @pytest.mark.req("PP-25")
 def test_a_change_as_approved_is_green_and_one_byte_more_is_red(hosted: Hosted) -> None:
     office = hosted.office
-    hosted.offer("work")
+    hosted.offer("work", NOTES)
     code, said = hosted.verified(office.id("work"))
     assert (code, "✓ Changed files: 2 signed" in said) == (0, True), said
     assert hosted.verified(office.id("work"), mode="agents")[0] == 0
     office.git("checkout", "-q", "work")
     office.write("new.txt", "new!\n")
     more = office.commit(f"One byte{AGENT}")
-    hosted.offer("work")
+    hosted.offer("work", NOTES)
     code, said = hosted.verified(more)
     assert (code, "✗ new.txt" in said) == (0, True), said  # it only reports
     code, said = hosted.verified(more, mode="agents")
@@ -206,7 +166,7 @@ def test_signers_and_configuration_of_the_head_decide_nothing(hosted: Hosted) ->
     office.write("new.txt", "mine\n")
     office.commit(f"Sign it myself{AGENT}")
     office.approve("main", "mine", office.bob)
-    hosted.offer("mine")
+    hosted.offer("mine", NOTES)
     code, said = hosted.verified(office.id("mine"), mode="agents")
     assert (code, "✗ new.txt" in said) == (6, True), said
 
@@ -214,6 +174,6 @@ def test_signers_and_configuration_of_the_head_decide_nothing(hosted: Hosted) ->
 def test_a_repository_without_notes_is_told_so_and_not_refused_in_the_first_mode(hosted: Hosted) -> None:
     office = hosted.office
     office.git("push", "-q", "origin", f":{NOTES}")
-    office.git("push", "-q", "origin", "work:refs/pull/7/head", "work:refs/merge-requests/7/head")
+    hosted.offer("work")
     code, said = hosted.verified(office.id("work"))
     assert (code, "✗ new.txt" in said) == (0, True), said

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from ringi.usecases.ci import GITHUB_FILE, GITLAB_FILE
 from tests.functional.desk import Desk
 from tests.functional.warm import RINGI
 
+_OURS = ("RINGI_", "GITHUB_", "GH_", "GITLAB_", "CI_")
 EXPRESSION = re.compile(r"\$\{\{ *(.*?) *\}\}")
 
 
@@ -62,21 +64,78 @@ def evaluated(workflow: Mapping[Any, Any], event: Mapping[str, Any]) -> dict[str
     return {name: EXPRESSION.sub(lambda match: value(match.group(1)), text) for name, text in given.items()}
 
 
-def with_program(folder: Path) -> Path:
-    """As if the first step had been done: this very ringi, where the second step looks for it."""
-    program = folder / "ringi" / "bin" / "ringi"
-    program.parent.mkdir(parents=True)
-    program.write_text(f'#!/bin/sh\nexec {" ".join(RINGI)} "$@"\n')
-    program.chmod(0o755)
-    return folder
+class Runner:
+    """Of one forge, for one project. Each job has a folder of its own, and knows no variable of ours."""
+
+    def __init__(
+        self, workflow: Mapping[Any, Any], forge: ForgeKind, server: str, path: str, token: str, folder: Path
+    ) -> None:
+        self.workflow, self.forge = workflow, forge
+        self._server, self._path, self._token = server, path, token
+        self._folder = folder
+        self._jobs = count(1)
+
+    def verified(
+        self, head: str, *, number: int = 0, before: str = "", mode: str = "", reviews: bool = True
+    ) -> tuple[int, str]:
+        """Of a change into main, or of what was pushed there since `before`: the exit code, and what it says.
+
+        `reviews`: on GitLab, somebody set GITLAB_TOKEN.
+        """
+        folder = self._folder / f"job-{next(self._jobs)}"
+        program = folder / "ringi" / "bin" / "ringi"
+        program.parent.mkdir(parents=True)
+        program.write_text(f'#!/bin/sh\nexec {" ".join(RINGI)} "$@"\n')  # as if the first step had been done
+        program.chmod(0o755)
+        if self.forge is ForgeKind.GITHUB:
+            given = self._github(folder, head, number, before)
+        else:
+            given = self._gitlab(head, number, before) | ({"GITLAB_TOKEN": self._token} if reviews else {})
+        given |= settings(self.workflow, self.forge) | ({"MODE": mode} if mode else {})
+        _, verify = scripts(self.workflow, self.forge)
+        first = f'folder="{folder}"\n' if self.forge is ForgeKind.GITLAB else ""
+        done = run(first + verify, folder, {**given, "HOME": str(folder)})
+        said = done.stdout + done.stderr
+        assert self._token not in said
+        return done.returncode, said
+
+    def _github(self, folder: Path, head: str, number: int, before: str) -> dict[str, str]:
+        event: dict[str, Any] = {"token": self._token, "ref_name": "main", "sha": head}
+        if before:
+            event["event"] = {"before": before}
+        else:
+            change = {"number": number, "base": {"ref": "main"}, "head": {"sha": head}}
+            event |= {"event": {"pull_request": change}, "sha": ""}
+        return evaluated(self.workflow, event) | {
+            "GITHUB_SERVER_URL": self._server,
+            "GITHUB_API_URL": f"{self._server}/api/v3",
+            "GITHUB_REPOSITORY": self._path,
+            "RUNNER_TEMP": str(folder),
+        }
+
+    def _gitlab(self, head: str, number: int, before: str) -> dict[str, str]:
+        given = {
+            "CI_SERVER_URL": self._server,
+            "CI_PROJECT_PATH": self._path,
+            "CI_JOB_TOKEN": self._token,
+            "CI_COMMIT_SHA": head,
+        }
+        if before:
+            return given | {"CI_COMMIT_BRANCH": "main", "CI_COMMIT_BEFORE_SHA": before}
+        return given | {
+            "CI_MERGE_REQUEST_IID": str(number),
+            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+            "CI_MERGE_REQUEST_PROJECT_PATH": self._path,
+        }
 
 
 def run(script: str, folder: Path, variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     """With the options of GitHub's runner, which are the stricter ones."""
+    known = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
         cwd=folder,
-        env={**os.environ, **variables},
+        env={**known, **variables},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -150,6 +150,7 @@ class Repo:
     def commit(self, branch: str, files: Mapping[str, str | None], message: str = "Change files") -> str:
         """Somebody else's commit, pushed to the branch (made from the base branch if it is new)."""
         base = self.tip(branch) or self.tip("main")
+        message = f"{message}\n"  # as git commit does
         stream = [
             f"commit refs/heads/{branch}",
             f"committer Forge <forge@example.invalid> {int(self.forge.now().timestamp())} +0000",

@@ -35,9 +35,10 @@ class Requirement(NamedTuple):
     """We were installed from a folder or a file of this machine, so an index may not have us."""
 
 
-def requirement(version: str, *, name: str = "ringi") -> Requirement:
+def requirement(version: str, *, name: str = "ringi", extra: str = "") -> Requirement:
     """What pip installs elsewhere to get what is installed here."""
-    plain = f"{name}=={version}"
+    wanted = f"{name}[{extra}]" if extra else name
+    plain = f"{wanted}=={version}"
     try:
         text = Distribution.from_name(name).read_text("direct_url.json")  # as pip writes it, not for an index
         origin = json.loads(text) if text else None
@@ -47,9 +48,9 @@ def requirement(version: str, *, name: str = "ringi") -> Requirement:
         case None:
             return Requirement(plain, local=False)
         case {"url": str(url), "vcs_info": {"vcs": "git", "commit_id": str(commit)}} if _public(url):
-            return Requirement(f"{name} @ git+{url}@{commit}", local=False)
+            return Requirement(f"{wanted} @ git+{url}@{commit}", local=False)
         case {"url": str(url), "archive_info": {"hashes": {"sha256": str(digest)}}} if _public(url):
-            return Requirement(f"{name} @ {url}#sha256={digest}", local=False)
+            return Requirement(f"{wanted} @ {url}#sha256={digest}", local=False)
         case _:
             return Requirement(plain, local=True)
 

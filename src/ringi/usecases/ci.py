@@ -66,12 +66,13 @@ jobs:
           echo "::stop-commands::$(python3 -c 'import secrets; print(secrets.token_hex(16))')"
           git init --quiet --bare "$RUNNER_TEMP/clone"
           cd "$RUNNER_TEMP/clone"
+          git remote add origin "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY.git"
           basic="$(printf 'x-access-token:%s' "$GITHUB_TOKEN" | base64 | tr -d '\\n')"
           fetch() {
             GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0="http.$GITHUB_SERVER_URL/.extraHeader" \\
             GIT_CONFIG_VALUE_0="Authorization: Basic $basic" \\
-              git fetch --quiet --no-tags "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY.git" \\
-              "+refs/heads/$BASE:refs/heads/base" "$@" '+refs/notes/ringi*:refs/notes/ringi*'
+              git fetch --quiet --no-tags origin "+refs/heads/$BASE:refs/heads/base" "$@" \\
+              '+refs/notes/ringi*:refs/notes/ringi*'
           }
           if [ -n "$NUMBER" ]; then
             fetch "+refs/pull/$NUMBER/head:refs/heads/head"
@@ -118,12 +119,11 @@ ringi verify:
       git init --quiet --bare "$folder/clone"
       cd "$folder/clone"
       basic="$(printf 'gitlab-ci-token:%s' "$CI_JOB_TOKEN" | base64 | tr -d '\\n')"
-      project="${CI_MERGE_REQUEST_PROJECT_PATH:-$CI_PROJECT_PATH}"
+      git remote add origin "$CI_SERVER_URL/${CI_MERGE_REQUEST_PROJECT_PATH:-$CI_PROJECT_PATH}.git"
       fetch() {
         GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0="http.$CI_SERVER_URL/.extraHeader" \\
         GIT_CONFIG_VALUE_0="Authorization: Basic $basic" \\
-          git fetch --quiet --no-tags "$CI_SERVER_URL/$project.git" \\
-          "$@" '+refs/notes/ringi*:refs/notes/ringi*'
+          git fetch --quiet --no-tags origin "$@" '+refs/notes/ringi*:refs/notes/ringi*'
       }
       if [ -n "${CI_MERGE_REQUEST_IID:-}" ]; then
         fetch "+refs/heads/$CI_MERGE_REQUEST_TARGET_BRANCH_NAME:refs/heads/base" \\

@@ -83,6 +83,9 @@ def test_another_machine_gets_what_is_installed_here(
         (info / "direct_url.json").write_text(json.dumps(origin))
     monkeypatch.syspath_prepend(str(tmp_path))
     assert requirement("1.0", name="some-tool") == wanted
+    assert requirement("1.0", name="some-tool", extra="x").words == wanted.words.replace(
+        "some-tool", "some-tool[x]"
+    )
 
 
 def test_what_is_not_installed_at_all_is_not_in_an_index_either():

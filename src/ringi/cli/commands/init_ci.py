@@ -16,7 +16,7 @@ from ringi.wiring.provenance import default_branch
 
 def set_up_ci(ctx: click.Context, forge: ForgeKind, install: str) -> None:
     app: App = ctx.obj
-    wanted = Requirement(install, local=False) if install else requirement(__version__)
+    wanted = Requirement(install, local=False) if install else requirement(__version__, extra="forges")
     branch = default_branch(app.root)
     offer = offer_ci(app.workspace, forge, branch=branch, requirement=wanted.words)
     plan_id = propose_ci(app.workspace, offer, app.workspace.person.user()) if offer.files else None
@@ -66,7 +66,9 @@ def _tell_requirement(app: App, forge: ForgeKind, wanted: Requirement) -> None:
         style="yellow",
     )
     app.ui.line(
-        Text("{line}", line=f"ringi init --ci {forge} --install 'ringi @ git+https://HOST/PATH@COMMIT'"),
+        Text(
+            "{line}", line=f"ringi init --ci {forge} --install 'ringi[forges] @ git+https://HOST/PATH@COMMIT'"
+        ),
         indent=4,
     )
 
