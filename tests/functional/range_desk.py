@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import UNSET
 
 from ringi.domain.approval import ProofKind, SignedAct, Strength
+from ringi.domain.forge import ReviewProof
 from ringi.domain.provenance import (
     ABSENT,
     NOTES,
@@ -132,6 +133,7 @@ class Office(Clone):
         act: SignedAct = SignedAct.APPROVE,
         step: str = "",
         typed: bool = False,
+        review: ReviewProof | None = None,
     ) -> bytes:
         """Everything that differs between the two, in one approval. Gives its envelope."""
         roots = tuple(self.git("rev-list", "--max-parents=0", new).split())
@@ -141,20 +143,21 @@ class Office(Clone):
                 predicate=Approved(
                     act=act,
                     digest="0" * 64,
-                    approver="whoever",
+                    approver=review.account if review else "whoever",
                     at=at,
                     note="",
                     after_event="0" * 64,
-                    proof=ProofKind.TYPED if typed else ProofKind.SIGNED,
-                    strength=Strength.WEAK if typed else Strength.STRONG,
+                    proof=ProofKind.REVIEW if review else ProofKind.TYPED if typed else ProofKind.SIGNED,
+                    strength=Strength.WEAK if typed or review else Strength.STRONG,
                     repository=roots,
                     plan=ApprovedPlan("p-1", 1, "Improve the numbers"),
                     step=StepOf("run-1", step, "request-1") if step else UNSET,
+                    review=review or UNSET,
                     diff=self.git("diff", "--no-renames", old, new) + "\n",
                 ),
             )
         )
-        made = b"" if typed else (key or self.alice).sign(signed).signature.encode()
+        made = b"" if typed or review else (key or self.alice).sign(signed).signature.encode()
         envelope = sealed(signed, made.decode())
         self.attach(envelope)
         return envelope

@@ -302,6 +302,7 @@ COMMON = (
     ("verify",),
     ("verify", "--all"),
     ("verify", "HEAD"),
+    ("verify", "HEAD", "--reviews"),
     ("log",),
     ("recover",),
     ("plan", "Tidy it"),

@@ -1,7 +1,10 @@
 """Whether an envelope proves an approval in a clone, where no ledger is at hand, and how well."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from ringi.approvals.kinds import as_written
 from ringi.domain import codec
@@ -16,11 +19,13 @@ from ringi.domain.provenance import (
     Step,
     fingerprint,
     said_or_none,
+    steps_of,
 )
 from ringi.domain.provenance_verdict import Evidence, Level
-from ringi.errors import SignatureRefused, SignatureUnchecked
+from ringi.errors import ReviewRefused, SignatureRefused, SignatureUnchecked
 from ringi.policy.globs import within
 from ringi.ports import Signer, SignerList
+from ringi.ports.forge import ReviewWitness
 from ringi.ports.provenance import PastSignatures
 from ringi.text import Text
 
@@ -43,6 +48,8 @@ class Grounds(NamedTuple):
     begins: bool
     """There is no base: everything is new."""
     now: datetime
+    reviews: ReviewWitness | None = None
+    """None if no forge is asked: then a review is what anybody could have written into a note."""
 
 
 class Judged(NamedTuple):
@@ -52,6 +59,8 @@ class Judged(NamedTuple):
     """Why it does not count; its level is NONE then."""
     scope: GrantScope | None = None
     """Of the standing approval that it was given through."""
+    net: Mapping[str, Step] | None = None
+    """Of a review that a forge confirms: what the person saw, by path. Nothing else counts."""
 
 
 class _Refused(Exception):
@@ -82,6 +91,8 @@ def _judged(found: Opened, grounds: Grounds) -> Judged:
         raise _Refused(Text("it is signed, and says that it is not"))
     if said.proof is ProofKind.GRANT:
         return _through_grant(found.statement, grounds)
+    if said.proof is ProofKind.REVIEW:
+        return _reviewed(found.statement, grounds)
     if said.proof is not ProofKind.TYPED:
         raise _Refused(Text("nobody was asked"))
     return Judged(found.statement, _evidence(said, Level.TYPED), None)
@@ -89,6 +100,8 @@ def _judged(found: Opened, grounds: Grounds) -> Judged:
 
 def refusal(given: Judged, step: Step) -> Text | None:
     """Why it does not count for this change, although it counts for others."""
+    if given.why is None and given.net is not None and given.net.get(step.path) != step:
+        return Text("the change as a whole, which was reviewed, changes {path} otherwise", path=step.path)
     if given.why or given.scope is None:
         return given.why
     if not within(step.path, given.scope.globs):
@@ -99,6 +112,25 @@ def refusal(given: Judged, step: Step) -> Text | None:
     if kinds.isdisjoint(given.scope.kinds):
         return Text("its standing approval does not cover such a change")
     return None
+
+
+def _reviewed(statement: InToto, grounds: Grounds) -> Judged:
+    """Without the forge, only that somebody says so. A diff in a note proves nothing: nobody signed it."""
+    said, review = statement.predicate, statement.predicate.review
+    if not review:
+        raise _Refused(Text("it does not say where on a forge it was given"))
+    if said.act is not SignedAct.APPROVE or said.approver != review.account or not review.step_commit:
+        raise _Refused(Text("it does not say what its review says"))
+    try:
+        steps = list(steps_of(statement))
+        confirmed = grounds.reviews.confirm(review, steps) if grounds.reviews else None
+    except ReviewRefused as error:
+        raise _Refused(Text("{host}: {why}", host=review.project.host, why=error.details["why"])) from None
+    if confirmed is None:
+        return Judged(statement, _evidence(said, Level.TYPED, review=review.url), None)
+    found, net = confirmed
+    evidence = _evidence(said, Level.REVIEWED, review=found.url)
+    return Judged(statement, replace(evidence, by=found.account, at=found.at), None, net=net)
 
 
 def _when(written: str, grounds: Grounds) -> datetime:
@@ -160,7 +192,9 @@ def _through_grant(statement: InToto, grounds: Grounds) -> Judged:
     return Judged(statement, evidence, None, subject.scope)
 
 
-def _evidence(said: Approved, level: Level, signer: Signer | None = None, *, grant: str = "") -> Evidence:
+def _evidence(
+    said: Approved, level: Level, signer: Signer | None = None, *, grant: str = "", review: str = ""
+) -> Evidence:
     """The list says whose key it is; the name in the statement is only a claim."""
     return Evidence(
         level=level,
@@ -172,4 +206,5 @@ def _evidence(said: Approved, level: Level, signer: Signer | None = None, *, gra
         plan=said.plan,
         step=said.step,
         grant=grant,
+        review=review,
     )

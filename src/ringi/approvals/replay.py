@@ -18,7 +18,7 @@ from ringi.patching.file_merge import MergedFile, merge_file
 from ringi.patching.mend import normalise
 from ringi.patching.parse import parse_patch
 from ringi.patching.patch import Kind, Patch, dump
-from ringi.patching.render import Side
+from ringi.patching.render import Changed, Side, render_patch
 
 MOST: Final = 50
 """How many approvals of one path are tried, the newest ones."""
@@ -50,6 +50,27 @@ def part_of(diff: str, path: str) -> bytes | None:
     if len(found) != 1 or found[0].kind not in _ALONE:
         return None
     return dump(Patch((found[0],)))
+
+
+def in_own_words(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
+    """The approved change as we would write it, if the bytes prove it: nobody signed these words.
+
+    None if the bytes before it are not known, or these words lead elsewhere.
+    """
+    before, after = diff.step.before, diff.step.after
+    data = None if before == NOT_THERE else known.get(before.blob)
+    if (data is None and before != NOT_THERE) or after == NOT_THERE:
+        return None
+    made = _applied(diff, data, exact=True)
+    if made is None or codec.blob_id(made, like=after.blob) != after.blob:
+        return None
+    old = None if data is None else Side(data, before.mode)
+    try:
+        words = render_patch([Changed(diff.step.path, old, Side(made, after.mode))]).decode()
+    except UnicodeDecodeError:
+        return None
+    patch = part_of(words, diff.step.path)
+    return diff._replace(patch=patch) if patch else None
 
 
 class Replay:

@@ -69,7 +69,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "state show": ("ringi state show",),
     "state push": ("ringi state push editor.json",),
     "schema": ("ringi schema", "ringi schema plan"),
-    "verify": ("ringi verify", "ringi verify p3", "ringi verify main..feature --mode agents"),
+    "verify": ("ringi verify", "ringi verify p3", "ringi verify main..feature --mode agents --reviews"),
     "why": ("ringi why src/app.py:42",),
     "sync": ("ringi sync", "ringi sync upstream --no-push"),
     "log": ("ringi log", "ringi log p3", "ringi log --verify"),

@@ -31,6 +31,8 @@ class Wanted(NamedTuple):
     mode: Mode
     sarif: str | None
     """A file, or - for standard output."""
+    reviews: bool = False
+    """Whether the forge is asked about reviews."""
 
 
 def has_ledger(app: App) -> bool:
@@ -49,7 +51,7 @@ def named_run(app: App, name: str) -> Run | None:
 
 
 def verify_run(app: App, run: Run, wanted: Wanted) -> None:
-    with verifying(app.root, app.environment) as found:
+    with verifying(app.root, app.environment, reviews=wanted.reviews) as found:
         base, branch = found.history.commit(run.base_commit), f"{_BRANCHES}{run.work_branch}"
         asked = Asked("run", run.run_id, base, found.history.commit(branch), wanted.mode)
         findings = verify_range(found.history, asked, found.signing)
@@ -58,7 +60,7 @@ def verify_run(app: App, run: Run, wanted: Wanted) -> None:
 
 def verify_named(app: App, name: str, wanted: Wanted) -> None:
     """A range or a commit, in any clone."""
-    with verifying(app.start, app.environment) as found:
+    with verifying(app.start, app.environment, reviews=wanted.reviews) as found:
         asked = range_of(found.history, name, wanted.mode)
         findings = verify_range(found.history, asked, found.signing)
     _tell(app, [findings], wanted)

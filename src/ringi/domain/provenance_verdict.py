@@ -75,6 +75,8 @@ class Evidence(Document, frozen=True, kw_only=True, omit_defaults=True):
     step: StepOf | UnsetType = UNSET
     grant: str = ""
     """The standing approval that it was given through."""
+    review: str = ""
+    """Where on a forge it was given."""
     commit: str = ""
 
 
@@ -143,6 +145,8 @@ class RangeVerdict(Versioned, frozen=True, kw_only=True):
     """Those that are not covered first."""
     problems: tuple[str, ...]
     """What keeps approvals from counting at all, such as a shallow clone."""
+    forge: str | UnsetType = UNSET
+    """The project that was asked about reviews, if one was."""
 
     @property
     def uncovered(self) -> tuple[FileVerdict, ...]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Remark,
         ReviewProof,
     )
+    from ringi.domain.provenance import Step
 
 
 class People(Protocol):
@@ -174,3 +175,20 @@ class ReviewChecks(Protocol):
 
     def check(self, review: ReviewProof, wanted: WantedReview) -> CheckedReview:
         """Raises ReviewRefused, ForgeFailed."""
+
+
+class ConfirmedReview(NamedTuple):
+    review: ReviewProof
+    """As the forge has it."""
+    net: Mapping[str, Step]
+    """By path, what the approved commit changes against the one that the change begins from."""
+
+
+class ReviewWitness(Protocol):
+    """In a clone: whether a yes on a forge is what a note says. Called from several threads."""
+
+    def confirm(self, review: ReviewProof, steps: Sequence[Step]) -> ConfirmedReview | None:
+        """`steps` are what the note says that the commit of the step changes.
+
+        None if the forge neither confirms nor denies it. Raises ReviewRefused, ForgeFailed.
+        """

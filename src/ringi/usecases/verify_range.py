@@ -9,11 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Final, NamedTuple, TypeVar
 
+from msgspec import UNSET
+
 from ringi.approvals.chain import Link, level_of, merged, strongest, uses_twice
 from ringi.approvals.commits import PathHistory, by_path, proof_of, related
 from ringi.approvals.envelope import Grounds, Judged, judged, refusal
 from ringi.approvals.notes import Notes
-from ringi.approvals.replay import Diff, Replay, part_of
+from ringi.approvals.replay import Diff, Replay, in_own_words, part_of
 from ringi.domain.provenance import NOT_THERE, NOTES, FileAt, Step
 from ringi.domain.provenance_verdict import (
     Evidence,
@@ -27,6 +29,7 @@ from ringi.domain.provenance_verdict import (
 )
 from ringi.errors import NoSuchCommit
 from ringi.ports import SignerList
+from ringi.ports.forge import ReviewWitness
 from ringi.ports.provenance import History, PastCommit, PastSignatures
 from ringi.text import COMMIT_SHOWN, Text
 from ringi.workspace.pins import SIGNERS
@@ -66,6 +69,10 @@ class Signing(NamedTuple):
     own: SignerList | None
     """The person's own list."""
     now: datetime
+    reviews: ReviewWitness | None = None
+    """Who confirms reviews on a forge."""
+    forge: str = ""
+    """The project that is asked then."""
 
 
 def range_of(history: History, name: str, mode: Mode) -> Asked:
@@ -108,7 +115,9 @@ class _Examined:
             roots or frozenset(),
             begins=not trusted,
             now=signing.now,
+            reviews=signing.reviews,
         )
+        self._forge = signing.forge
 
     def findings(self) -> Findings:
         if not self._cut_off:
@@ -144,6 +153,11 @@ class _Examined:
         """The approvals of the path, whether they count or not."""
         for step, places in self._notes.steps.get(path, {}).items():
             yield from ((step, self._judged[place]) for place in places)
+        told = self._notes.steps.get(path, {})
+        for place, one in enumerate(self._judged):
+            # Several steps of a run may change a file: the person saw what came of them.
+            if one.net and path in one.net and place not in told.get(one.net[path], ()):
+                yield one.net[path], one
 
     def _links(self, path: str) -> list[Link]:
         found = [Link(step.before, step.after, given.evidence) for step, given in self._counting(path)]
@@ -188,7 +202,8 @@ class _Examined:
         past = _past(self._history, self._asked.base, diffs)
         blobs |= {step.before.blob for steps in past.values() for step in steps}
         known = self._history.contents(blobs - {""})
-        for path, found in diffs.items():
+        for path, all_found in diffs.items():
+            found = [one for one in (_checked(diff, known) for diff in all_found) if one]
             given = [Link(step.before, step.after, one.evidence) for step, one in self._given(path)]
             used = _used(given, Replay(found, known), past.get(path, ()))
             replay = Replay([diff for diff in found if diff.step not in used], known)
@@ -230,6 +245,7 @@ class _Examined:
             unread=len(self._history.unread),
             files=tuple(sorted(files, key=_order)),
             problems=tuple(str(one.what) for one in problems),
+            forge=self._forge or UNSET,
         )
         return Findings(document, why, problems)
 
@@ -282,6 +298,11 @@ class _Examined:
                 yield Text("commit {id} changed it with an agent", id=oid[:COMMIT_SHOWN])
 
 
+def _checked(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
+    """A key signs the diff; of a review only the bytes are confirmed."""
+    return in_own_words(diff, known) if diff.evidence.level is Level.REVIEWED else diff
+
+
 def _file(change: Step, chain: tuple[Link, ...] | None, why: Mapping[str, tuple[Text, ...]]) -> FileVerdict:
     path = _shown(change.path)
     return FileVerdict(
@@ -318,6 +339,12 @@ def _short(at: FileAt) -> str | Text:
 def _weak(link: Link) -> Text | None:
     """Why a link that counts for something is not enough."""
     evidence = link.evidence
+    if evidence.level is Level.TYPED and evidence.review:
+        return Text(
+            "no forge was asked about the review of {name}: ringi verify … --reviews", name=evidence.by
+        )
+    if evidence.level is Level.REVIEWED:
+        return Text("{name} reviewed it on a forge, and no key signed it", name=evidence.by)
     if evidence.level is Level.TYPED:
         return Text("{name} typed the approval, which proves nothing in a clone", name=evidence.by)
     if evidence.level is Level.STANDING:

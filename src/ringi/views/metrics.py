@@ -83,6 +83,7 @@ PARTS: Final = {
     "typed": Text("typed"),
     "signed": Text("signed"),
     "grant": Text("by a standing approval"),
+    "review": Text("by a review on the forge"),
 }
 _BY_TURN: Final = frozenset([_F.LLM_CALLS, _F.TOKENS_USED, _F.API_COST])
 NO_DATA: Final = Text("no data yet")

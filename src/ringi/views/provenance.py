@@ -27,6 +27,8 @@ def range_lines(
 ) -> Iterator[Line]:
     """`why` and `problems` are the document's, as translatable sentences."""
     yield line(_taken(document))
+    if document.forge:
+        yield line(Text("Reviews looked up in {project}", project=document.forge))
     for problem in problems:
         yield line(Text("! {problem}", problem=problem.what), Style.WARNING)
         yield from map(step, problem.commands)
@@ -64,7 +66,7 @@ def _rest(count: int) -> Iterator[Line]:
 
 
 def _covered(file: FileVerdict) -> Line:
-    proven = at_least(file.level, Level.STANDING)
+    proven = at_least(file.level, Level.REVIEWED)
     told = Text("{path}  {how}", path=file.path, how=_how(file))
     mark = Text("✓ {file}", file=told) if proven else Text("· {file}", file=told)
     return line(mark, Style.GOOD if proven else Style.PLAIN)
@@ -97,6 +99,8 @@ def _by(link: Evidence, level: Level) -> Text:
             return Text("reviewed on the forge by {name}", name=name)
         case Level.UNASSISTED:
             return Text("commit {id} of {name}, without an agent", id=commit, name=name)
+        case _ if link.review:
+            return Text("reviewed by {name}, not confirmed here", name=name)
         case _:
             return Text("typed by {name}, not proven here", name=name)
 

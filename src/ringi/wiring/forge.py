@@ -71,7 +71,6 @@ class KnownForges:
         self._environment = environment
         self._root = root
         self._hosts: dict[Project, CodeHost] = {}
-        self._others: dict[Project, tuple[Account | None, ...]] = {}
 
     def here(self, remote: str = "") -> ForgePlace:
         from ringi.ports.forge import ForgePlace
@@ -153,11 +152,9 @@ class KnownForges:
 
     def others(self, project: Project) -> tuple[Account | None, ...]:
         """Whose other credentials for it this machine has; None: there are some, and nobody knows whose."""
-        if project not in self._others:
-            used, _ = self._token(project)
-            others = dict.fromkeys(token for token, job in self._tokens(project) if not job and token != used)
-            self._others[project] = tuple(self._whose(project, token) for token in others)
-        return self._others[project]
+        used, _ = self._token(project)
+        others = dict.fromkeys(token for token, job in self._tokens(project) if not job and token != used)
+        return tuple(self._whose(project, token) for token in others)
 
     def _whose(self, project: Project, token: str) -> Account | None:
         try:

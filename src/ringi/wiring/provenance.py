@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ringi.domain.provenance import NOTES, Synced
-from ringi.errors import InTheWay
+from ringi.errors import InTheWay, ReviewRefused
 from ringi.integrations.exchange import NotesExchange
 from ringi.integrations.history import GitHistory
 from ringi.integrations.repository import pause
@@ -19,7 +19,11 @@ from ringi.text import Text
 from ringi.usecases.signers import users_bytes, users_file
 from ringi.usecases.sync import sync
 from ringi.usecases.verify_range import Signing
+from ringi.wiring.config import load
 from ringi.workspace.places import signatures_file
+
+if TYPE_CHECKING:
+    from ringi.usecases.forge.witness import ForgeWitness
 
 
 class Verifying(NamedTuple):
@@ -34,12 +38,34 @@ def verifying(
     *,
     notes: str = NOTES,
     quarantine: Mapping[str, str] | None = None,
+    reviews: bool = False,
 ) -> Iterator[Verifying]:
-    """Remembers at the end which signatures were good."""
+    """Remembers at the end which signatures were good. `reviews`: the forge is asked about those.
+
+    Raises NoForge if no remote leads to one, ReviewRefused if reviews do not count.
+    """
     history = GitHistory(folder, notes=notes, quarantine=quarantine)
     signatures = RememberedSignatures(SshSignatures(tuple), signatures_file(environment))
-    yield Verifying(history, Signing(signatures, _own_list(environment), datetime.now(UTC)))
+    signing = Signing(signatures, _own_list(environment), datetime.now(UTC))
+    if reviews:
+        witness, asked = _witness(folder, environment)
+        signing = signing._replace(reviews=witness, forge=asked)
+    yield Verifying(history, signing)
     signatures.save()
+
+
+def _witness(folder: Path, environment: Mapping[str, str]) -> "tuple[ForgeWitness, str]":
+    """The forge of the clone's own remote, whatever a note says, and how people call the project."""
+    from ringi.usecases.forge.witness import ForgeWitness  # noqa: PLC0415  # most never ask a forge
+    from ringi.wiring.forge import KnownForges  # noqa: PLC0415
+
+    root = next((one for one in (folder, *folder.parents) if (one / ".agent").is_dir()), None)
+    loaded = load(root, environment)
+    if loaded.config.forge.reviews != "on":
+        raise ReviewRefused(why=Text("reviews on a forge do not count here"))
+    forges = KnownForges(loaded, environment, folder)
+    project = forges.here().project
+    return ForgeWitness(project, forges.host), f"{project.base_url}/{project.path}"
 
 
 def hooks_of(folder: Path) -> Path:

@@ -152,12 +152,12 @@ FIELDS: dict[type[Document], str] = {
     provenance.Synced: "schema_version remote came went waiting total",
     provenance.Signature: "keyid sig",
     provenance_verdict.RangeVerdict: "schema_version subject name base head mode covered cut_off notes unread"
-    " files problems",
+    " files problems forge",
     provenance_verdict.FileVerdict: "path before after level covered chain why",
     provenance_verdict.LineVerdict: "schema_version path line text commit title approval request step"
     " decisions",
     provenance_verdict.Side: "mode blob",
-    provenance_verdict.Evidence: "level by at key act note plan step grant commit",
+    provenance_verdict.Evidence: "level by at key act note plan step grant review commit",
     execution.CommandStart: "schema_version execution_id plan_id spec_id argv sandboxed snapshot_id"
     " started_at done",
     execution.CommandEnd: "schema_version execution_id plan_id spec_id exit_code output cut"

@@ -35,10 +35,17 @@ from ringi.views.verdict import doubt_lines, proven_lines, session_lines, unexec
     help="What must be covered in a range: nothing, what agents had a part in, or everything.",
 )
 @click.option("--sarif", metavar="FILE|-", help="Write what a range leaves uncovered as SARIF 2.1.0.")
+@click.option("--reviews", is_flag=True, help="Ask the forge of the remote about reviews that notes name.")
 @click.option("--pre-receive", is_flag=True, help="Verify a push: a hook of git on a server calls this.")
 @pass_app
 def verify(
-    app: App, name: str | None, every: bool, mode: str | None, sarif: str | None, pre_receive: bool
+    app: App,
+    name: str | None,
+    every: bool,
+    mode: str | None,
+    sarif: str | None,
+    reviews: bool,
+    pre_receive: bool,
 ) -> None:
     """Prove that the files are, or were at that time, exactly what a person approved.
 
@@ -52,12 +59,14 @@ def verify(
         raise click.UsageError(_("Choose one: PLAN, RANGE, COMMIT or RUN, --all, --pre-receive"))
     if sarif == "-" and app.ui.as_json:
         raise click.UsageError(_("Choose one: --json or --sarif -"))
-    wanted = Wanted(Mode(mode or Mode.REPORT), sarif)
+    wanted = Wanted(Mode(mode or Mode.REPORT), sarif, reviews)
+    if pre_receive and reviews:
+        raise click.UsageError(_("--reviews belongs to a RANGE, a COMMIT or a RUN"))
     if pre_receive:
         verify_pushed(app, wanted)
     elif not (name and _verified_by_notes(app, name, wanted)):
-        if mode or sarif:
-            raise click.UsageError(_("--mode and --sarif belong to a RANGE, a COMMIT or a RUN"))
+        if mode or sarif or reviews:
+            raise click.UsageError(_("--mode, --sarif and --reviews belong to a RANGE, a COMMIT or a RUN"))
         _verify_by_ledger(app, name, every=every)
 
 

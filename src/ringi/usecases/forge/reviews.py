@@ -65,24 +65,24 @@ class ForgeReviews:
             found = said_there(host, review)
             change = host.changes.change(review.item.number) if review.item.kind is ItemKind.CHANGE else None
         except ForgeMissing:
-            raise ReviewRefused(why=NOT_THERE) from None
-        _require(_unlike(found, wanted, review.how))
+            raise ReviewRefused(why=NO_SUCH_REVIEW) from None
+        require(_unlike(found, wanted, review.how))
         if change is not None:
-            _require(not_its_own(change, found.author))
+            require(not_its_own(change, found.author))
         if _same(host.people.me(), found.author):
             why = Text("{login} is the account that runs use here", login=found.author.login)
             raise ReviewRefused(why=why)
-        _require(no_access(host, found.author))
+        require(no_access(host, found.author))
         if wanted.head and change is not None:
-            _require(_unlike_offer(host, change, wanted))
-            _require(_objection(host, wanted))
+            require(_unlike_offer(host, change, wanted))
+            require(objection(host, change.number, wanted.head))
         held = list(self._held(wanted.terms.project))
         weak = any(one is None or _same(one, found.author) for one in held)
         confirmed = replace(review, login=found.author.login, at=found.at, url=found.url)
         return CheckedReview(confirmed, weak)
 
 
-NOT_THERE: Final = Text("there is no such review or comment")
+NO_SUCH_REVIEW: Final = Text("there is no such review or comment")
 
 
 def said_there(host: CodeHost, review: ReviewProof) -> Yes:
@@ -108,7 +108,7 @@ def said_there(host: CodeHost, review: ReviewProof) -> Yes:
 
 def _given(host: CodeHost, review: ReviewProof) -> Yes:
     if review.item.kind is not ItemKind.CHANGE:
-        raise ReviewRefused(why=NOT_THERE)
+        raise ReviewRefused(why=NO_SUCH_REVIEW)
     given = host.changes.review(review.item.number, review.id)
     if given.verdict is ReviewVerdict.DISMISSED:
         raise ReviewRefused(why=Text("the review was dismissed"))
@@ -165,20 +165,20 @@ def _unlike_offer(host: CodeHost, change: Change, wanted: WantedReview) -> Text 
     return None
 
 
-def _objection(host: CodeHost, wanted: WantedReview) -> Text | None:
+def objection(host: CodeHost, number: int, head: str) -> Text | None:
     """Somebody who may write there asks for changes in the same commit."""
     last: dict[int, ForgeReview] = {}
-    for one in host.changes.reviews(wanted.item.number):
+    for one in host.changes.reviews(number):
         if one.verdict in _DECIDES:
             last[one.author.id] = one
     for one in last.values():
-        asks = one.verdict is ReviewVerdict.CHANGES_REQUESTED and one.commit == wanted.head
+        asks = one.verdict is ReviewVerdict.CHANGES_REQUESTED and one.commit == head
         if asks and not one.author.bot and not no_access(host, one.author):
             return Text("{login} asks for changes in it", login=one.author.login)
     return None
 
 
-def _require(why: Text | None) -> None:
+def require(why: Text | None) -> None:
     if why is not None:
         raise ReviewRefused(why=why)
 

@@ -1,0 +1,157 @@
+"""A step is approved by a review, looked up over HTTP with the token of the environment."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from ringi.api import Workspace
+from ringi.domain.approval import ReviewAnswer
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.forge import (
+    ForgeKind,
+    ForgeTerms,
+    Item,
+    ItemKind,
+    Offer,
+    OfferedStep,
+    Project,
+    ReviewHow,
+    ReviewProof,
+    approving,
+)
+from ringi.domain.plan import ALL_SPECS
+from ringi.errors import NotProven, ReviewRefused
+from ringi.ports import NewEvent
+from ringi.usecases.step_plan import step_end
+from tests.helpers import ledger_of
+from tests.support.forge_server import ForgeServer
+from tests.unit.usecases.offered import offered_step, run_git
+from tests.unit.usecases.steps import RUN, WORK, begun, git, opened, proposed_step
+
+pytestmark = pytest.mark.req("PP-19", "PP-20")
+README, MORE = {"README.md": b"# Sample\n"}, {"README.md": b"# Sample\n\nMore.\n"}
+
+
+class Table:
+    """A step that is offered in a change on a forge."""
+
+    def __init__(self, forge: ForgeServer, root: Path) -> None:
+        self.forge, self.root = forge, root
+        for name in ("alice", "bob", "ringi"):
+            forge.user(name)
+        members = {"alice": "write", "bob": "write", "ringi": "write"}
+        self.repo = forge.project("acme/app", {"x": "x\n"}, members)
+        self.project = Project(forge.kind, forge.url, "acme/app")
+
+    def offered(self, workspace: Workspace) -> None:
+        begun(workspace)
+        self.plan_id = proposed_step(workspace, README, MORE)
+        self.commit = offered_step(workspace, self.plan_id, MORE)
+        folder = workspace.of_plan(self.plan_id).places.root
+        place = self.repo.folder.as_uri()
+        run_git(self.root, "push", "-qf", place, "main")
+        run_git(folder, "push", "-q", place, f"{self.commit}:refs/heads/{WORK}")
+        self.number = self.repo.open_change("ringi", WORK, "main", "More", draft=True).number
+        terms = ForgeTerms(project=self.project, remote="origin", remote_url=self.repo.git_url)
+        steps = (
+            OfferedStep("S01", self.plan_id, workspace.plan.get(self.plan_id).plan.version, self.commit),
+        )
+        offer = Offer(head=self.commit, steps=steps, pushed=self.commit, number=self.number)
+        ledger = ledger_of(workspace)
+        with ledger.transaction() as transaction:
+            run = replace(ledger.run(RUN), forge=terms, offer=offer)
+            transaction.save_run(run, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
+
+    def proof(self, name: object, login: str, how: ReviewHow = ReviewHow.REVIEW) -> ReviewProof:
+        return ReviewProof(
+            project=self.project, item=Item(ItemKind.CHANGE, self.number), how=how, id=str(name), login=login,
+            commit=self.commit, step_commit=self.commit, at="", url="",
+        )  # fmt: skip
+
+    def approve(self, workspace: Workspace, proof: ReviewProof):
+        there = workspace.of_plan(self.plan_id)
+        answer = ReviewAnswer(there.plan.ask(self.plan_id).digest, proof)
+        return there.plan.approve(self.plan_id, "x", ALL_SPECS, answer).approval
+
+
+@pytest.fixture(params=ForgeKind, ids=str)
+def table(
+    request: pytest.FixtureRequest, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Table]:
+    with ForgeServer(request.param, tmp_path / "forge") as forge:
+        made = Table(forge, repo)
+        for name, value in forge.environment("ringi").items():
+            monkeypatch.setenv(name, value)
+        yield made
+
+
+def test_a_review_over_http_becomes_the_approval_and_the_branch(table: Table, repo: Path):
+    with opened(repo) as workspace:
+        table.offered(workspace)
+        own = table.repo.review(table.number, "ringi", "approve")
+        with pytest.raises(ReviewRefused, match="opened the change"):
+            table.approve(workspace, table.proof(own.id, "ringi"))
+        given = table.repo.review(table.number, "alice", "approve")
+        approval = table.approve(workspace, table.proof(given.id, "alice"))
+        assert (approval.approver, approval.proof.strength) == (f"alice@{table.project.host}", "medium")
+        assert approval.proof.review
+        assert approval.proof.review.url.startswith(table.forge.url)
+        there = workspace.of_plan(table.plan_id)
+        there.plan.execute(table.plan_id)
+        end = step_end(there, table.plan_id)
+        assert end
+        assert end.commit == table.commit == git(repo, "rev-parse", WORK).strip()
+    token = table.forge.users["ringi"].token
+    assert token not in approval.subject + str(approval.proof)
+
+
+def test_a_comment_over_http(table: Table, repo: Path):
+    with opened(repo) as workspace:
+        table.offered(workspace)
+        change = table.repo.changes[table.number]
+        edited = table.repo.comment(change, "alice", "Hm.")
+        table.repo.edit_comment(edited, approving(table.commit))
+        with pytest.raises(ReviewRefused, match="edited"):
+            table.approve(workspace, table.proof(edited.id, "alice", ReviewHow.COMMENT))
+        early = table.repo.comment(change, "alice", approving(table.commit))
+        early.created = early.updated = early.created.replace(year=2020)
+        with pytest.raises(ReviewRefused, match="older than"):
+            table.approve(workspace, table.proof(early.id, "alice", ReviewHow.COMMENT))
+        said = table.repo.comment(change, "bob", approving(table.commit))
+        said.created = said.updated = said.created.replace(year=2035)
+        assert table.approve(workspace, table.proof(said.id, "bob", ReviewHow.COMMENT))
+
+
+def test_another_token_of_the_reviewer_makes_it_weak(
+    table: Table, repo: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The credential helper could act as alice."""
+    forge = table.forge
+    login = f"!printf 'username=alice\\npassword={forge.users['alice'].token}\\n'; :"
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(repo.parent / "gitconfig"))
+    run_git(repo, "config", "--global", "credential.helper", login)
+    with opened(repo) as workspace:
+        table.offered(workspace)
+        given = table.repo.review(table.number, "bob", "approve")
+        assert table.approve(workspace, table.proof(given.id, "bob")).proof.strength == "medium"
+        there = workspace.of_plan(table.plan_id)
+        there.plan.reject(table.plan_id, "No.")
+        there.plan.mark_pending(table.plan_id, pending=True)
+        given = table.repo.review(table.number, "alice", "approve")
+        given.at = given.at.replace(year=2035)
+        for note in table.repo.changes[table.number].comments:
+            note.created = note.updated = given.at
+        assert table.approve(workspace, table.proof(given.id, "alice")).proof.strength == "weak"
+
+
+def test_switched_off_it_does_not_count(table: Table, repo: Path, monkeypatch: pytest.MonkeyPatch):
+    with opened(repo) as workspace:
+        table.offered(workspace)
+        given = table.repo.review(table.number, "alice", "approve")
+        table.approve(workspace, table.proof(given.id, "alice"))
+    (repo / ".agent/config.yaml").write_text('forge:\n  reviews: "on"\n')
+    monkeypatch.setenv("RINGI_FORGE_REVIEWS", "off")
+    with opened(repo) as workspace, pytest.raises(NotProven, match="any more"):
+        workspace.of_plan(table.plan_id).plan.execute(table.plan_id)
