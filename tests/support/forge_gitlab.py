@@ -53,6 +53,7 @@ class GitLabFace(Face):
     def routes(self) -> Mapping[str, Callable[..., Any]]:
         return {
             "GET /user": lambda _: {**self.account(self.me()), "bot": self.me().bot},
+            "GET /job": lambda _: {"id": 1, "user": self.account(self.me())},
             "GET /users": self.get_users,
             r"GET /users/(?P<id>\d+)": self.get_user,
             f"GET {_REPO}": self.get_project,

@@ -54,6 +54,9 @@ class Address(NamedTuple):
     ca: str = ""
     """A file with the certificates that count instead."""
 
+    def __repr__(self) -> str:
+        return f"Address({self.api!r})"  # the environment has secrets
+
 
 class Reply(NamedTuple):
     status: int

@@ -168,37 +168,32 @@ class KnownForges:
             from ringi.process.installation import extending_command
 
             raise NoExtra(what=project.host, extra="forges", command=extending_command("forges"))
-        from ringi.process.network import is_here
-
-        parts = urlsplit(project.base_url)
-        if parts.scheme != "https" and not is_here(parts.hostname or ""):
-            raise NoForge(why=Text("{address} is not https", address=project.base_url))
-        token, job = known or self._token(project)
-        from ringi.forges.connection import Address, Token
+        from ringi.forges import github, gitlab
+        from ringi.forges.connection import Address
         from ringi.forges.http import ForgeClient
         from ringi.policy.masking import hiding
+        from ringi.process.network import is_here
         from ringi.wiring.models import scrub_of
 
+        hub = project.kind is ForgeKind.GITHUB
+        api = self._api(project) or (github if hub else gitlab).api_url(project.base_url)
+        for address in (project.base_url, api):
+            parts = urlsplit(address)
+            if parts.scheme != "https" and not is_here(parts.hostname or ""):
+                raise NoForge(why=Text("{address} is not https", address=address))
+        token, job = known or self._token(project)
         own, others = hiding([token]), scrub_of(self._environment)
-        address = Address("", project.host, self._environment, self.certificates())
-
-        def client(api: str, headers: Token) -> ForgeClient:
-            return ForgeClient(address._replace(api=api), headers, lambda text: own(others(text)))
-
-        if project.kind is ForgeKind.GITHUB:
-            from ringi.forges.github import api_url, github, token_headers
-
-            return github(
-                client(self._api(project) or api_url(project.base_url), token_headers(token)), project
-            )
-        from ringi.forges import gitlab
-
-        return gitlab.gitlab(
-            client(gitlab.api_url(project.base_url), gitlab.token_headers(token, job=job)), project
+        client = ForgeClient(
+            Address(api, project.host, self._environment, self.certificates()),
+            github.token_headers(token) if hub else gitlab.token_headers(token, job=job),
+            lambda text: own(others(text)),
         )
+        return github.github(client, project) if hub else gitlab.gitlab(client, project)
 
     def _api(self, project: Project) -> str:
-        """What the job says about its own forge."""
+        """What a job says about its own forge."""
+        if project.kind is not ForgeKind.GITHUB:
+            return ""
         if _origin(self._environment.get("GITHUB_SERVER_URL", "")) != _origin(project.base_url):
             return ""
         return self._environment.get("GITHUB_API_URL", "").rstrip("/")

@@ -99,7 +99,7 @@ CASES = (
 # What these answers mean to those who ask whether something is there.
 FINE = {
     ("access", "missing"), ("access", "gone"), ("is_member", "missing"), ("is_member", "gone"),
-    ("no label", "missing"), ("no label", "gone"), ("me", "not allowed"), ("me", "token revoked"),
+    ("no label", "missing"), ("no label", "gone"),
 }  # fmt: skip
 
 
@@ -200,8 +200,11 @@ def _outcome(name: str, here: Here, time: Time) -> tuple[Any, ForgeFailed | None
 
 
 def _is_settled(case: Case, path: str) -> bool:
-    """A conflict is looked into: somebody else may have done the same. An account may be gone."""
-    return case.error is ForgeConflict or (case.error is ForgeMissing and "/users/" in path)
+    """A conflict is looked into: somebody else may have done the same. An account may be gone. Whose a token
+    of a job is, is told elsewhere.
+    """
+    gone = case.error is ForgeMissing and "/users/" in path
+    return gone or case.error is ForgeConflict or (case.error is ForgeRejected and path.endswith("/user"))
 
 
 def _alike(found: Any) -> Any:

@@ -35,6 +35,11 @@ def test_who_may_do_what(here: Here):
     assert people.access("alice") is Access.READ
 
 
+def test_token_of_a_job_is_somebody_s_too(here: Here):
+    here.forge.fault("GET", "/user$", status=403, times=0)
+    assert here.host.people.me().login == "ringi"
+
+
 @pytest.mark.req("PP-18", "PP-27")
 def test_members_of_groups(here: Here):
     here.forge.group("acme/core", ["alice"])
@@ -141,6 +146,16 @@ def test_change_is_opened_once_and_follows(here: Here):
     assert changes.from_branch("aiflow/1") == second
     with pytest.raises(ForgeMissing):
         changes.change(99)
+
+
+def test_project_without_drafts_gets_a_change_that_is_none(here: Here):
+    here.repo.commit("aiflow/1", {"a.py": "x = 2\n"})
+    said = b'{"message": "Draft pull requests are not supported in this repository."}'
+    if here.forge.kind == "github":
+        here.forge.fault("POST", "/pulls$", status=422, body=said)
+    found = here.host.changes.open(NewChange("aiflow/1", "main", "Faster", "Report"))
+    assert (found.draft, found.title) == (here.forge.kind == "gitlab", "Faster")
+    assert len(here.repo.changes) == 1
 
 
 def test_merged_and_without_its_branch(here: Here):

@@ -1,6 +1,7 @@
 """The way to a forge: pages, tags, pauses, redirects, certificates, sizes, and where the token goes."""
 
 import json
+import pickle
 import shutil
 import ssl
 import subprocess
@@ -172,8 +173,11 @@ def test_words_of_an_error_are_shown_harmlessly(here: Here, words: str):
 
 def test_token_is_in_no_repr():
     token = Token({"Authorization": "Bearer ghp_secret0123456789"})
-    client = ForgeClient(Address("https://api.github.com", "github.com"), token, str)
+    address = Address("https://api.github.com", "github.com", {"GITHUB_TOKEN": "ghp_secret0123456789"})
+    client = ForgeClient(address, token, str)
     assert "secret" not in f"{token!r} {token} {client!r} {vars(client)!r} {vars(client._line)!r}"
+    with pytest.raises(TypeError):
+        pickle.dumps(token)
 
 
 def test_nobody_answers(here: Here):
