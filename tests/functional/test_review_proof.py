@@ -25,6 +25,7 @@ from ringi.domain.plan import ALL_SPECS
 from ringi.errors import NotProven, ReviewRefused
 from ringi.ports import NewEvent
 from ringi.usecases.step_plan import step_end
+from tests.functional.desk import Desk
 from tests.helpers import ledger_of
 from tests.support.forge_server import ForgeServer
 from tests.unit.usecases.offered import offered_step, run_git
@@ -105,6 +106,19 @@ def test_a_review_over_http_becomes_the_approval_and_the_branch(table: Table, re
         assert end.commit == table.commit == git(repo, "rev-parse", WORK).strip()
     token = table.forge.users["ringi"].token
     assert token not in approval.subject + str(approval.proof)
+    # What it left in the repository proves it there, if the forge is asked.
+    desk, words = Desk(repo), ("verify", f"main..{WORK}", "--mode", "agents")
+    git(repo, "remote", "add", "origin", table.repo.git_url)
+    assert desk.run(*words).returncode == 6
+    assert "not confirmed here" in desk.run("verify", f"main..{WORK}").stdout
+    shown = desk.run(*words, "--reviews")
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert f"✓ README.md  reviewed on the forge by alice@{table.project.host} · step S01" in shown.stdout
+    assert f"Reviews looked up in {table.forge.url}/acme/app" in shown.stdout
+    ledger = desk.run("verify", "p1")
+    assert ledger.returncode == 0, ledger.stdout + ledger.stderr
+    assert "medium: the forge confirmed it at that time" in ledger.stdout
+    assert "(medium)" in desk.run("show", "p1").stdout
 
 
 def test_a_comment_over_http(table: Table, repo: Path):

@@ -17,6 +17,7 @@ from ringi.domain.approval import (
     ApprovalSubject,
     ProofKind,
     ProofRecord,
+    RevisionSubject,
     RunSubject,
     SessionSubject,
     SignedAct,
@@ -132,8 +133,11 @@ def _reviewed(facts: Facts, approval: Approval, bound: Bound) -> Iterator[Text]:
     if {approval.approver, record.principal} != {review.account} or record.strength is Strength.STRONG:
         yield Text("it says otherwise who gave it, or how well that is proven")
     terms, commit = None, ""
-    if isinstance(document, SessionSubject | RunSubject):
-        terms = document.forge or None
+    if isinstance(document, SessionSubject | RunSubject | RevisionSubject):
+        if isinstance(document, RevisionSubject):
+            terms = _run_terms(facts, document.run_id)
+        else:
+            terms = document.forge or None
         if review.how is not ReviewHow.COMMENT or review.item != (terms.item if terms else UNSET):
             yield Text("it was given elsewhere on the forge than where the run was asked for")
     elif isinstance(document, ApprovalSubject) and document.step and document.kind is Act.EXECUTE:

@@ -14,6 +14,7 @@ from ringi.domain.approval import (
     ProofKind,
     ProofRecord,
     ReviewAnswer,
+    RevisionSubject,
     RunSubject,
     SessionSubject,
     Strength,
@@ -82,6 +83,8 @@ def _wanted(store: Log, asked: ApprovalRequest, bound: Bound | None, made_at: st
     common = (asked.digest, _since(store, asked, made_at), _refused_at(store, asked))
     if isinstance(document, SessionSubject | RunSubject) and document.forge:
         return WantedReview(document.forge, _item(document.forge), *common)
+    if isinstance(document, RevisionSubject) and (terms := store.run(document.run_id).forge):
+        return WantedReview(terms, _item(terms), *common)
     if isinstance(document, ApprovalSubject):
         return _of_step(store, document, common)
     raise ReviewRefused(why=Text("such a thing is not approved on a forge"))

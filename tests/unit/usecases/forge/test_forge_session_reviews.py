@@ -7,8 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from ringi.api import Workspace
+from ringi.approvals.audit import Facts, doubts
 from ringi.domain import codec
-from ringi.domain.approval import ProofKind, ReviewAnswer, Strength
+from ringi.domain import subject as subjects
+from ringi.domain.approval import ProofKind, ProofRecord, ReviewAnswer, Strength
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.forge import ForgeTerms, Item, ItemKind, ReviewHow, ReviewProof, ReviewVerdict, approving
 from ringi.domain.session import ApprovedSession, DecisionPending, QuestionPending
@@ -16,11 +18,14 @@ from ringi.errors import NotProven, ReviewRefused, SignatureNeeded
 from ringi.planning.tool import PlanningTool
 from ringi.ports import NewEvent
 from ringi.usecases.forge.reviews import ForgeReviews
+from ringi.usecases.revision import ReviewedRevision
 from ringi.usecases.run_start import ReviewedRun, covering, start_from_file
 from ringi.usecases.verify import Examination
+from ringi.views.approval import proof as shown_proof
 from tests.fakes.forges import ALICE, BOB, PROJECT, RINGI, ROBOT, MemoryForge
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import ledger_of, open_scratch, rewire
+from tests.unit.usecases.test_revision import proposed
 from tests.unit.usecases.test_run_start import PLAN
 
 pytestmark = pytest.mark.req("PP-10", "PP-19", "IP-9")
@@ -179,3 +184,42 @@ def test_a_run_that_is_approved_alone(ws: Workspace, forge: MemoryForge):
     given = covering(ws, run.run_id)
     assert given
     assert (given.approver, given.proof.kind) == ("alice@forge.example", ProofKind.REVIEW)
+
+
+@pytest.mark.req("PP-20")
+def test_a_revision_is_approved_by_its_own_digits(ws: Workspace, forge: MemoryForge):
+    run_id = proposed(ws)
+    run = ws.sessions.run(run_id)
+    with ws.sessions.transaction() as transaction:
+        transaction.save_run(replace(run, forge=TERMS), NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
+    waiting = ReviewedRevision(ws, run_id, 3_600)
+    first = ws.sessions.approvals(run_id)[0]
+    forge.comments_on(ISSUE, approving(first.digest))
+    with pytest.raises(ReviewRefused, match="something else"):
+        waiting.approve(ReviewAnswer(waiting.digest, proof_of(forge)))
+    forge.comments_on(ISSUE, approving(waiting.digest[:12]))
+    waiting.approve(ReviewAnswer(waiting.digest, proof_of(forge)))
+    given = ws.sessions.approvals(run_id)[-1]
+    assert (given.approver, given.proof.kind) == ("alice@forge.example", ProofKind.REVIEW)
+    events = {one.event.evidence: one.event for one in ws.sessions.events(run_id)}
+    facts = Facts(ledger_of(ws), ws.services.signatures, subjects.run(run_id), events)
+    assert list(doubts(facts, given)) == []
+
+
+@pytest.mark.parametrize(("strength", "words"), [(Strength.MEDIUM, "(medium)"), (Strength.WEAK, "(weak: ")])
+def test_it_is_shown_for_what_it_is(strength: Strength, words: str):
+    forge = MemoryForge()
+    forge.comments_on(ISSUE, approving("0" * 12))
+    review = proof_of(forge)
+    record = ProofRecord(
+        ProofKind.REVIEW,
+        strength,
+        "hanako",
+        "forge.example",
+        "comment",
+        principal=review.account,
+        review=review,
+    )
+    shown = str(shown_proof(record))
+    assert shown.startswith(f"by alice@forge.example in {review.url}")
+    assert words in shown
