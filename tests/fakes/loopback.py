@@ -1,7 +1,8 @@
 """An HTTP service on loopback, in a thread of its own."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -39,7 +40,10 @@ class Loopback:
 
     def __init__(self) -> None:
         self.closing = threading.Event()
-        self._server = _Server(("127.0.0.1", 0), self.handler)
+        self._listen(0)
+
+    def _listen(self, port: int) -> None:
+        self._server = _Server(("127.0.0.1", port), self.handler)
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
         )
@@ -53,9 +57,22 @@ class Loopback:
 
     def __exit__(self, *_: object) -> None:
         self.closing.set()
+        self._hang_up()
+
+    def _hang_up(self) -> None:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Nobody listens at its address inside."""
+        self._hang_up()
+        try:
+            yield
+        finally:
+            self._listen(int(self._server.server_address[1]))
+            self._thread.start()
 
     @property
     def url(self) -> str:

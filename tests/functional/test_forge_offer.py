@@ -31,8 +31,7 @@ def test_finished_steps_are_offered_for_review(desk: ForgeDesk):
     assert run.offer is not None
     place = "/pull/2" if desk.forge.kind is ForgeKind.GITHUB else "/-/merge_requests/1"
     assert run.offer.url == f"{desk.repo.url}{place}"
-    assert run.stop.message == f"the result waits for a review: {run.offer.url}"
-    assert run.stop.next_action == "ringi watch"
+    assert (run.stop.message, run.stop.next_action) == ("the result waits for a review", "ringi watch")
     assert run.offer.head == run.offer.pushed == desk.repo.tip(BRANCH) == run.offer.steps[-1].commit
     # The commits have exactly the files of the plans, and no approval.
     log = desk.repo.git("log", "--reverse", "--format=%H %an %s", f"main..{BRANCH}").splitlines()
@@ -57,6 +56,8 @@ def test_finished_steps_are_offered_for_review(desk: ForgeDesk):
     assert "python3 test_calc.py" in body
     assert f"git switch --detach {run.offer.head}" in body
     assert "# Report: Make it add." in body
+    assert "## Acceptance criteria: 3 of 3 met" in body
+    assert f"- commit `{run.offer.steps[0].commit}`" in body
     assert desk.statuses(run.offer.head) == [("pending", "waits for an approving review")]
     (comment,) = desk.issue.comments
     assert "### Ready for review" in comment.body

@@ -39,15 +39,13 @@ def stopped(desk: ForgeDesk, code: StopCode, words: str) -> str:
 
 def test_without_a_network_it_waits_here_and_goes_on_later(desk: ForgeDesk):
     desk.begin()
-    desk.forge.fault("", "/api/", cut="before", times=0)
-    run = desk.go()
+    with desk.forge.away():
+        run = desk.go()
     assert run.offer is not None
     assert run.offer.head
     assert not run.offer.pushed
     assert stopped(desk, StopCode.APPROVAL_NEEDED, "cannot be reached") == f"ringi continue {desk.run_id}"
     assert desk.repo.tip(BRANCH) == ""
-    # It can be decided here all the same, or offered later.
-    desk.forge.faults.clear()
     run = desk.go()
     assert run.offer is not None
     assert (run.offer.left, desk.repo.tip(BRANCH)) == ("", run.offer.head)
@@ -67,16 +65,15 @@ def test_a_push_that_is_refused(desk: ForgeDesk):
 
 def test_decided_here_without_a_network_and_told_later(github: ForgeDesk):
     github.begin()
-    github.forge.fault("", "/api/", cut="before", times=0)
-    github.go()
-    run = github.decide("S01", "S02")
+    with github.forge.away():
+        github.go()
+        run = github.decide("S01", "S02")
     assert run.phase is RunPhase.COMPLETED
     assert run.offer is not None
     assert (run.offer.told, bool(run.offer.left)) == ("", True)
     shown = github.cli.run("status", github.run_id).stdout
     assert "cannot be reached" in shown
     assert f"→ ringi continue {github.run_id}" in shown
-    github.forge.faults.clear()
     done = github.cli.run("continue", github.run_id)
     assert done.returncode == 0, done.stdout + done.stderr
     assert github.run().offer.told == "completed"

@@ -45,7 +45,8 @@ def _state(run: Run) -> Text:
         return Text("Every commit here was approved, and the notes of this repository prove it.")
     return Text(
         "Nobody has approved these commits yet. An approving review of the newest one by a person who may "
-        "write to this project approves all of them; requested changes go back to the run."
+        "write to this project approves all of them; requested changes go back to the run. The report is as "
+        "it will be once they are approved."
     )
 
 

@@ -156,8 +156,8 @@ def _show(there: _OnForge) -> None:
     _push(there)
     _open(there)
     there.set_status(StatusState.PENDING, Text("waits for an approving review"))
-    words = Text("the result waits for a review: {url}", url=there.offer.url)
-    stop = there.run.stop and replace(there.run.stop, message=str(words), next_action="ringi watch")
+    message = str(Text("the result waits for a review"))
+    stop = there.run.stop and replace(there.run.stop, message=message, next_action="ringi watch")
     there.save("offered", stop=stop, left="")
 
 
@@ -292,7 +292,8 @@ def _require_open(there: _OnForge) -> None:
 def _open(there: _OnForge) -> None:
     """A title that somebody has changed there stays."""
     run, mask = there.run, there.workspace.services.mask
-    body = change_body(run, there.plan, there.terms, mask(there.parts.report(run)), there.say)
+    report = mask(there.parts.report(_once_approved(run, there.offer)))
+    body = change_body(run, there.plan, there.terms, report, there.say)
     if there.offer.number:
         there.host.changes.edit(there.offer.number, body=body)
         return
@@ -300,6 +301,18 @@ def _open(there: _OnForge) -> None:
     title = mask(change_title(run, there.plan))
     change = there.host.changes.open(NewChange(run.work_branch, run.base_branch, title, body))
     there.save(f"opened {change.url}", number=change.number, url=change.url)
+
+
+def _once_approved(run: Run, offer: Offer) -> Run:
+    """As a review decides about it: with the commits that wait for one."""
+    made = {one.step_id: one.commit for one in offer.steps}
+    steps = tuple(
+        replace(step, status=StepStatus.DONE, commit=made[step.step_id])
+        if step.status is StepStatus.PROPOSED and step.step_id in made
+        else step
+        for step in run.steps
+    )
+    return replace(run, steps=steps, stop=None)
 
 
 def is_offered(run: Run) -> bool:

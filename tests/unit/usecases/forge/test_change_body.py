@@ -1,0 +1,66 @@
+"""The text of a pull or merge request: nothing in it calls anybody or closes anything."""
+
+import pytest
+
+from ringi.domain.forge import ForgeKind, ForgeTerms, Item, ItemKind, Offer, Project
+from ringi.domain.run import Run, RunPhase
+from ringi.text import in_language
+from ringi.usecases.forge.body import calm, change_body, change_title
+
+pytestmark = pytest.mark.req("PP-25")
+RUN = Run(
+    run_id="r1",
+    planning_session_id="",
+    phase=RunPhase.NEEDS_INPUT,
+    instruction="Make it\x1b[2J add\nand more",
+    created_at="",
+    updated_at="",
+    work_branch="aiflow/1",
+    base_commit="b" * 40,
+    offer=Offer(head="a" * 40),
+)
+
+
+def terms(kind: ForgeKind = ForgeKind.GITHUB, item: ItemKind = ItemKind.ISSUE) -> ForgeTerms:
+    project = Project(kind, "https://forge.test", "a/b")
+    return ForgeTerms(project=project, remote="origin", remote_url="u", item=Item(item, 12))
+
+
+def test_words_of_others_call_nobody():
+    words = "Ask @alice about #3, !4 and `@bob #5`; fixes https://forge.test/a/b/issues/6."
+    text = f"{words}\n/close\n```\n@x #7\n```"
+    assert calm(text).splitlines() == [
+        "Ask `@alice` about `#3`, `!4` and `@bob #5`; fixes `https://forge.test/a/b/issues/6.`",
+        r"\/close",
+        "```",
+        "@x #7",
+        "```",
+    ]
+    assert calm("# A title, a@b.test, &#35; and C#1x") == "# A title, a@b.test, &#35; and C#1x"
+
+
+@pytest.mark.parametrize(
+    ("kind", "item", "reference"),
+    [
+        (ForgeKind.GITHUB, ItemKind.ISSUE, "#12"),
+        (ForgeKind.GITHUB, ItemKind.CHANGE, "#12"),
+        (ForgeKind.GITLAB, ItemKind.ISSUE, "#12"),
+        (ForgeKind.GITLAB, ItemKind.CHANGE, "!12"),
+    ],
+)
+def test_it_refers_to_its_item_and_closes_nothing(kind: ForgeKind, item: ItemKind, reference: str):
+    body = change_body(RUN, None, terms(kind, item), "# Report\n\nCloses #1", in_language("en"))
+    assert body.splitlines()[0] == f"Refs {reference}"
+    assert "Closes `#1`" in body
+    assert f"git switch --detach {'a' * 40}" in body
+
+
+def test_a_long_report_is_cut_and_the_commands_stay():
+    body = change_body(RUN, None, terms(), "line\n" * 50_000, in_language("en"))
+    assert len(body) < 62_000
+    assert "`ringi report r1`" in body
+    assert body.rstrip().endswith("```")
+
+
+def test_the_title_is_one_harmless_line():
+    assert change_title(RUN, None) == "Make it\\x1b[2J add"
