@@ -54,8 +54,11 @@ from ringi.forges.gitlab_shapes import (
 from ringi.forges.http import ForgeClient, utc
 from ringi.forges.marks import as_body, marked, ours, same
 from ringi.ports.forge import CodeHost, FileOnForge
+from ringi.text import lazy_pattern
 
 _TREE: Final = "tree"
+_BOT: Final = lazy_pattern(r"(?:project|group)_\d+_bot(?:_.*)?")
+"""An account that a token of a project or group has."""
 _STATUS_LENGTH: Final = 140
 _STATES: Final = {
     StatusState.PENDING: "pending",
@@ -131,7 +134,7 @@ class _People:
         if user.id not in self._bots:
             try:
                 told = self._client.get(f"/users/{user.id}", User, user.username)
-                self._bots[user.id] = bool(told.bot)
+                self._bots[user.id] = bool(told.bot or _BOT.fullmatch(user.username))
             except ForgeMissing:
                 self._bots[user.id] = True  # nobody says that it is a person
         return self._bots[user.id]

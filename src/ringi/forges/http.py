@@ -28,7 +28,7 @@ from ringi.errors import (
     ForgeRejected,
     ForgeUnreachable,
 )
-from ringi.forges.connection import CALL_SEC, Address, Connection, Reply, Token
+from ringi.forges.connection import CALL_SEC, MOST_BYTES, Address, Connection, Reply, Token
 from ringi.process.network import shortened
 from ringi.text import Text, lazy_pattern
 
@@ -36,6 +36,7 @@ T = TypeVar("T")
 Query = Mapping[str, str]
 
 _MOST_PAGES: Final = 500
+_LIST_BYTES: Final = 5 * MOST_BYTES
 _MOST_TRIES: Final = 8
 _MOST_CONNECTIONS: Final = 3
 """Without one nobody waits for long: perhaps the machine is offline."""
@@ -99,10 +100,14 @@ class ForgeClient:
     def pages(self, path: str, kind: type[T], what: str, **query: str) -> Sequence[T]:
         """All items of a list."""
         found: list[T] = []
+        size = 0
         wanted: Query | None = {**query, "per_page": "100"}
         for _ in range(_MOST_PAGES):
             reply = self._ask("GET", path, what, wanted)
             found += self.read(reply, list[kind])  # type: ignore[valid-type]
+            size += len(reply.body)
+            if size > _LIST_BYTES:
+                raise self._bad(Text("it is longer than {limit} bytes", limit=_LIST_BYTES))
             wanted = _next_page(reply, wanted or {})
             if wanted is None:
                 return found
