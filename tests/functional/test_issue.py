@@ -9,6 +9,7 @@ import pexpect
 import pytest
 from msgspec import UNSET
 
+from ringi.domain.approval import TypedAnswer
 from ringi.domain.forge import HELP_LABEL, ForgeKind, ItemKind
 from ringi.domain.run import Review
 from ringi.domain.session import ApprovedSession
@@ -20,7 +21,7 @@ from tests.functional.run_desk import a_plan, a_step
 
 talk = talks
 pytestmark = pytest.mark.req("PP-20")
-KINDS = [ForgeKind.GITHUB]
+KINDS = [ForgeKind.GITHUB, ForgeKind.GITLAB]
 
 
 @pytest.fixture(params=KINDS, ids=str)
@@ -378,3 +379,43 @@ def test_comments_and_label_can_be_switched_off(github: IssueDesk):
     assert issue.comments == []
     assert issue.labels == []
     assert view["pending"]["kind"] == "question"
+
+
+@pytest.mark.req("PP-5")
+def test_settings_for_the_kind_of_task_count_for_its_session_and_its_run(desk: IssueDesk):
+    kind = "github_issue" if desk.forge.kind is ForgeKind.GITHUB else "gitlab"
+    others = "gitlab" if kind == "github_issue" else "github_issue"
+    configure(
+        f"planning:\n  task_specific:\n    {kind}:\n      permissions:\n        allowed_users: ['user:bob']\n"
+        f"      max_subtasks: 7\n    {others}:\n      max_subtasks: 3\n"
+    )
+    issue = desk.repo.issue("alice", "Fix it", "It is wrong.")
+    code, _ = desk.ask("run", "--issue", f"#{issue.number}")
+    assert code == 6
+    assert "planning.permissions.allowed_users" in desk.told
+    # Another kind of task is not restricted.
+    code, view = desk.ask("run", "Fix it")
+    assert code == 3
+    with desk.opened() as workspace:
+        there = workspace.for_task(kind)
+        assert there.settings.planning.max_subtasks == 7
+        assert workspace.settings.planning.max_subtasks is None
+        assert workspace.for_task("github_pr") is workspace
+        assert there.planning.view(view["sessionId"]).session_id == view["sessionId"]
+
+
+@pytest.mark.req("PP-5")
+def test_a_run_from_an_issue_is_carried_out_with_the_settings_of_its_kind(github: IssueDesk):
+    issue = github.repo.issue("alice", "Fix it", "It is wrong.")
+    github.model.answers(questions=[], decisions=[])
+    code, view = github.ask("run", "--issue", f"#{issue.number}")
+    assert code == 3
+    with github.opened() as workspace:
+        digest = workspace.planning.request(view["sessionId"]).digest
+        approved = workspace.planning.approve(view["sessionId"], "me", TypedAnswer(digest, "yes"))
+    assert isinstance(approved.pending, ApprovedSession)
+    only_bob = "permissions: {allowed_users: ['user:bob']}"
+    configure(f"planning:\n  task_specific:\n    github_issue:\n      {only_bob}\n")
+    code, _ = github.ask("--json", "run", approved.pending.run_id)
+    assert code == 6
+    assert "planning.permissions.allowed_users" in github.told

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Self
 
 from ringi.ports import Clock, EventSink, PersonChannel
 from ringi.usecases.workspace import OpenWorkspace, adopt_proof, recover_if_needed
-from ringi.wiring.assemble import Assembly, Progress, assemble, settings_of
+from ringi.wiring.assemble import Assembly, Progress, assemble
 from ringi.wiring.commands import supervisors_in
 from ringi.wiring.config import Loaded
+from ringi.wiring.settings import settings_of
 from ringi.wiring.system import process_environment
 from ringi.workspace.places import find_root, places_of
 
@@ -39,6 +40,7 @@ class Workspace(OpenWorkspace):
             assembly.caching.plans,
             assembly.forges,
             lambda: publishing_of(assembly),
+            self._for_task,
         )
         self._assembly = assembly
 
@@ -49,6 +51,10 @@ class Workspace(OpenWorkspace):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _for_task(self, task: str) -> OpenWorkspace:
+        found = self._assembly.of_task(task) if task else self._assembly
+        return self if found.loaded is self._assembly.loaded else Workspace(found)
 
     def close(self) -> None:
         try:

@@ -22,6 +22,7 @@ from ringi.runner.feedback import made_again, told, unheard
 from ringi.runner.loop import carry_on
 from ringi.text import Text
 from ringi.usecases.agent_sandbox import agent_sandbox
+from ringi.usecases.forge.terms import task_of
 from ringi.usecases.run_bench import RunBench
 from ringi.usecases.run_start import covering, require_current, require_open
 from ringi.usecases.workspace import OpenWorkspace
@@ -53,6 +54,7 @@ def run_steps(
     Raises RunOver, NotPermitted.
     """
     stored = workspace.sessions.stored_run(run_id)
+    workspace = workspace.for_task(task_of(stored.run.forge))
     workspace.services.permits.require_allowed(stored.run.created_by, workspace.person.user())
     services = _services(workspace, run_id, options, on_event)
     plan = workspace.sessions.run_plan(run_id)

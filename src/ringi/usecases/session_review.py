@@ -20,6 +20,7 @@ from ringi.errors import (
     WrongAnswer,
 )
 from ringi.text import Text
+from ringi.usecases.forge.terms import task_of
 from ringi.usecases.prompter import Asker, agrees, require_person, typed_approval
 from ringi.usecases.review import (
     ACTS_OF_ANY,
@@ -49,7 +50,8 @@ class OpenSession:
     """A planning session, as whoever sits here continues it: every step is recorded as theirs."""
 
     def __init__(self, workspace: OpenWorkspace, session_id: str) -> None:
-        self.tool = workspace.planning
+        forge = workspace.planning.get(session_id).facts.forge
+        self.tool = workspace.for_task(task_of(forge)).planning
         self.person = workspace.person
         self.signers = workspace.signers
         self.session_id = session_id

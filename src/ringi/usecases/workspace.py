@@ -54,6 +54,7 @@ class OpenWorkspace:
         cache: "PlanCache",
         forges: "Forges",
         publishing: "Callable[[], Publishing]",
+        for_task: "Callable[[str], OpenWorkspace]",
     ) -> None:
         self.services = services
         """For use cases only; others use the tools."""
@@ -81,6 +82,8 @@ class OpenWorkspace:
         """A project on its forge; without one, that of the remote."""
         self.publishing = publishing
         """How a run reaches its forge by git."""
+        self.for_task = for_task
+        """The same workspace with the settings of a kind of task; empty: of any."""
         self.recovered: tuple[ExecutionResult, ...] = ()
         """Interrupted executions that opening the workspace finished or rolled back."""
 

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ringi.approvals.signers import Configured, Signers
 from ringi.domain.plan import CheckFailure, PlannedChecks
-from ringi.domain.run import RoleHow
 from ringi.domain.run_plan import RunRole
 from ringi.fs import OsFileSystem
 from ringi.integrations.person import TerminalPerson
-from ringi.planning.levels import Level, PlanningSettings, Strategy
 from ringi.plans.services import Rules, Services
 from ringi.policy.risk import Thresholds
 from ringi.ports import Clock, CodeContext, EventSink, LanguageModel, PersonChannel, SessionStore, Upkeep
@@ -29,22 +27,14 @@ from ringi.store.lock import FileLock
 from ringi.store.projection import Later, Projection
 from ringi.store.upkeep import LedgerUpkeep
 from ringi.text import Text, in_language
-from ringi.usecases.settings import (
-    BesideSettings,
-    DiagnosticCommand,
-    DiagnosticSettings,
-    RoleSettings,
-    RunSettings,
-    Settings,
-)
 from ringi.wiring.cache import Caching
 from ringi.wiring.commands import PlanChecks, PlanCommands
-from ringi.wiring.config import Loaded, Origin, load
-from ringi.wiring.config_keys import MOST_DOLLARS, MOST_TOKENS, Config, Role
-from ringi.wiring.forge import KnownForges, forge_settings, reviews_of
-from ringi.wiring.metrics import metric_settings
+from ringi.wiring.config import Loaded, load
+from ringi.wiring.config_keys import Config
+from ringi.wiring.forge import KnownForges, reviews_of
 from ringi.wiring.models import budget_of, choose, mask_of
-from ringi.wiring.permits import permits_of, run_budget
+from ringi.wiring.permits import permits_of
+from ringi.wiring.settings import for_task, run_settings, settings_of
 from ringi.wiring.signers import accepted_lists, configured_proof, offered_lists, signatures_of
 from ringi.wiring.system import SystemClock, new_file_mode, new_id
 from ringi.wiring.telemetry import telemetry_of
@@ -86,6 +76,8 @@ class Assembly(NamedTuple):
     caching: Caching
     environment: Mapping[str, str]
     forges: KnownForges
+    of_task: "Callable[[str], Assembly]"
+    """With the settings of a kind of task, over the same ledger."""
 
 
 def assemble(
@@ -120,18 +112,37 @@ def assemble(
     ledger.workspace_id()
     if ledger.meta("workspace") is None:
         ledger.set_meta("workspace", os.fsencode(places.root).decode("utf-8", "backslashreplace"))
+    upkeep = LedgerUpkeep(places.root, ledger, projection, later.flush)
     who = person or TerminalPerson(environment, supervisors)
+
+    def made(loaded: Loaded) -> Assembly:
+        return _assembled(places, loaded, environment, ledger, upkeep, who, clock, ids, on_progress)
+
+    return made(loaded)._replace(of_task=cache(lambda task: made(for_task(loaded, task))))
+
+
+def _assembled(
+    places: Places,
+    loaded: Loaded,
+    environment: Mapping[str, str],
+    ledger: Ledger,
+    upkeep: Upkeep,
+    person: PersonChannel,
+    clock: Clock,
+    ids: Callable[[], str],
+    on_progress: Progress,
+) -> Assembly:
     configured = configured_proof(loaded)
-    caching = Caching(places, config, environment, ledger, clock)
+    caching = Caching(places, loaded.config, environment, ledger, clock)
     forges = KnownForges(loaded, environment, places.root)
     services = _services(
-        places, loaded, configured, environment, ledger, who, clock, ids, on_progress, caching, forges
+        places, loaded, configured, environment, ledger, person, clock, ids, on_progress, caching, forges
     )
-    return Assembly(
+    assembly = Assembly(
         places=places,
         loaded=loaded,
         ledger=ledger,
-        upkeep=LedgerUpkeep(places.root, ledger, projection, later.flush),
+        upkeep=upkeep,
         services=services,
         signers=Signers(
             services,
@@ -147,7 +158,9 @@ def assemble(
         caching=caching,
         environment=environment,
         forges=forges,
+        of_task=lambda _: assembly,
     )
+    return assembly
 
 
 def report_of_run(run: "Run", plan: "RunPlan | None", facts: "RunFacts") -> str:
@@ -415,83 +428,3 @@ def rules_of(config: Config) -> Rules:
         ),
         notes=config.provenance.notes,
     )
-
-
-def settings_of(loaded: Loaded) -> Settings:
-    beside, diagnostics, keep = loaded.config.beside, loaded.config.diagnostics, loaded.config.keep
-    return Settings(
-        beside=BesideSettings(
-            carry=beside.carry,
-            checks=beside.checks,
-            sandbox=beside.sandbox,
-            writable=beside.writable,
-            copies_days=keep.copies_days,
-            copies_mb=keep.copies_mb,
-        ),
-        diagnostics=DiagnosticSettings(
-            commands=_diagnostics(loaded), format=diagnostics.format, timeout_sec=diagnostics.timeout_sec
-        ),
-        check_timeout_sec=loaded.config.checks.timeout_sec,
-        planning=planning_settings(loaded),
-        runs=run_settings(loaded),
-        metrics=metric_settings(loaded.config),
-        forge=forge_settings(loaded.config.forge),
-    )
-
-
-def run_settings(loaded: Loaded) -> RunSettings:
-    config = loaded.config
-    prices = (item.split() for item in config.llm.prices)
-    return RunSettings(
-        roles={role: _role(loaded, role) for role in RunRole},
-        budget=run_budget(config.runs),
-        prices={name: (float(read), float(written)) for name, read, written in prices},
-        never_send=config.context.never_send,
-        main_branches=config.runs.main_branches,
-    )
-
-
-def _role(loaded: Loaded, name: RunRole) -> RoleSettings:
-    told: Role = getattr(loaded.config.roles, name)
-    keys = (f"roles.{name}.{key}" for key in ("how", "command", "model"))
-    by_itself = RoleHow.COMMAND if told.command else RoleHow.MODEL if told.model else None
-    return RoleSettings(
-        how=by_itself if told.how == "auto" else None if told.how == "off" else RoleHow(told.how),
-        command=told.command,
-        model=told.model or loaded.config.model,
-        timeout_sec=told.timeout_sec,
-        output_bytes=told.output_bytes,
-        max_tokens=told.max_tokens if told.max_tokens < MOST_TOKENS else None,
-        max_dollars=told.max_dollars if told.max_dollars < MOST_DOLLARS else None,
-        untrusted=any(loaded.sources[key].origin is Origin.IGNORED for key in keys),
-    )
-
-
-def planning_settings(loaded: Loaded) -> PlanningSettings:
-    planning = loaded.config.planning
-    unset = loaded.sources["planning.max_subtasks"].origin is Origin.DEFAULT
-    return PlanningSettings(
-        enabled=planning.enabled,
-        strategy=Strategy(planning.strategy),
-        level=Level(planning.decomposition_level),
-        auto_adjust_level=planning.auto_adjust_level,
-        simple_tokens=planning.complexity_threshold.simple,
-        moderate_tokens=planning.complexity_threshold.moderate,
-        max_subtasks=None if unset else planning.max_subtasks,
-        allowed_tools=planning.security.allowed_tools,
-        forbidden_tools=planning.security.forbidden_tools,
-        detailed_log=loaded.config.logs.detailed,
-        confidential=loaded.config.logs.confidential,
-        require_approval=planning.security.require_approval,
-    )
-
-
-def _diagnostics(loaded: Loaded) -> tuple[DiagnosticCommand, ...]:
-    name = "diagnostics.commands"
-    own = loaded.config.diagnostics.commands
-    commands = tuple(DiagnosticCommand(text) for text in own)
-    overruled = loaded.sources[name].origin is Origin.ENVIRONMENT
-    if loaded.trust is None or loaded.trust.trusted or overruled:
-        return commands
-    others = (text for text in loaded.trust.lines(name) if text not in own)
-    return (*commands, *(DiagnosticCommand(text, trusted=False) for text in others))

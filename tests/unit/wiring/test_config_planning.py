@@ -7,9 +7,9 @@ import pytest
 
 from ringi.errors import BadConfiguration
 from ringi.planning.levels import Level, PlanningSettings, Strategy
-from ringi.wiring.assemble import planning_settings
 from ringi.wiring.config import Loaded, Origin, load
 from ringi.wiring.config_keys import KEYS
+from ringi.wiring.settings import planning_settings
 from ringi.workspace.places import project_file
 
 CHAPTERS = {

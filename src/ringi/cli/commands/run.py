@@ -9,6 +9,7 @@ from ringi.cli.app import App
 from ringi.cli.arguments import read_named, require_long
 from ringi.cli.commands.run_options import carried_out, run_options
 from ringi.cli.plan_names import RUN
+from ringi.cli.planning.driver import is_seated
 from ringi.cli.planning.entry import Then, planned, started
 from ringi.cli.planning.forge import started_from_item
 from ringi.cli.ui import translated
@@ -107,6 +108,7 @@ def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
 
 def _tell_nobody(app: App, command: str) -> None:
     """Before anybody answers questions: without an implementer the run stops after them."""
+    is_seated(app)  # else a program reads the document alone
     if not command and not app.workspace.roles(None).has(RunRole.IMPLEMENTER):
         line = Text("! Nobody is there to implement it yet; name somebody now, or when it stops:")
         app.ui.line(line, style="yellow")

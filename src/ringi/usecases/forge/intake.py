@@ -20,7 +20,7 @@ from ringi.errors import BranchRefused, ItemRefused, NoForge
 from ringi.planning.prompts import language_of
 from ringi.planning.run_parts import line
 from ringi.text import COMMIT_SHOWN, Text, in_language
-from ringi.usecases.forge.terms import terms_here
+from ringi.usecases.forge.terms import task_of, terms_here
 from ringi.usecases.forge.words import Seen, seen
 from ringi.usecases.run_start import planner_of
 from ringi.views.forge import change_name, item_name
@@ -90,6 +90,7 @@ def start_from_item(
     terms = msgspec.structs.replace(terms, item=intake.item)
     if intake.item.kind is ItemKind.CHANGE:
         _require_checked_out(workspace, terms, host.changes.change(item.number))
+    workspace = workspace.for_task(task_of(terms))
     text = request_text(terms.project, intake)
     source = FromRequest(request_id(intake.item), "", _request(terms.project, intake))
     view = workspace.planning.start(
