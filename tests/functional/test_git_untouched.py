@@ -207,6 +207,7 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("retry", Case(finds_no("retry"))),
     ("cancel", Case(finds_no("cancel"))),
     ("feedback", Case(finds_no("feedback shorter"))),
+    ("watch", Case(runs("watch --once"))),
     ("task", Case(finds_no("task shorter"))),
     ("mcp", Case(serves)),
     ("with", Case(works_beside)),

@@ -261,6 +261,7 @@ COMMON = (
     ("retry",),
     ("cancel",),
     ("feedback", "make README.md friendlier"),
+    ("watch", "--once"),
     ("task", "make README.md friendlier"),
     ("check", "README.md"),
     ("state", "capture"),

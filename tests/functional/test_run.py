@@ -685,6 +685,21 @@ def test_a_later_step_that_was_sent_back_too_is_made_anew_with_the_words_about_i
     assert "It is not in this folder: make it anew" in told[1]
 
 
+def test_a_step_that_is_sent_back_is_made_again_while_the_one_before_it_waits(root: Path):
+    desk = RunDesk(root, implementer=BOTH)
+    desk.start(TWO)
+    first, second = desk.go().steps
+    with desk.open() as workspace:
+        workspace.of_plan(second.plan_id).plan.reject(second.plan_id, "with words")
+    run = desk.go()
+    assert [step.status for step in run.steps] == [StepStatus.PROPOSED] * 2
+    assert [len(step.attempts) for step in run.steps] == [1, 2]
+    assert [step.plan_id for step in run.steps] == [first.plan_id, second.plan_id]
+    assert run.stop
+    assert run.stop.step_id == "S01"
+    assert desk.decide("S01", "S02").phase is RunPhase.COMPLETED
+
+
 def test_somebody_else_has_a_branch_of_that_name_meanwhile(root: Path):
     desk = RunDesk(root, implementer=FIX)
     desk.start(a_plan(a_step(1)))

@@ -1,5 +1,5 @@
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ringi.domain.process import Feedback
     from ringi.domain.run import Run
     from ringi.domain.session import SessionView
+    from ringi.usecases.forge.watch import Round
+    from ringi.usecases.forge.watching import News
     from ringi.wiring.publishing import RunPublishing
 
 
@@ -92,6 +94,17 @@ class Workspace(OpenWorkspace):
         from ringi.usecases.feedback import give_feedback  # noqa: PLC0415  # as above
 
         return give_feedback(self, self.sessions.find_run(run_id), text).feedback
+
+    def watch(self, name: str = "", on_news: "Callable[[News], None]" = lambda _: None) -> "Round":
+        """Looks once at what is said on forges about open sessions and runs, or one, and carries them on.
+
+        Raises Busy if somebody watches already, NoForgeToken, ForgeRejected.
+        """
+        from ringi.wiring.watch import watcher, watching_lock  # noqa: PLC0415  # as above
+
+        timeout = self.configuration.config.planning.revision.approval_timeout
+        with watching_lock(self.places.state):
+            return watcher(self, timeout, on_news).round(name)
 
     def metrics(self, since: str = "") -> "Metrics":
         """The figures of chapter 16 from what is recorded; `since` is a moment as ISO 8601, in UTC."""

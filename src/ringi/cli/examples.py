@@ -41,6 +41,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         'ringi feedback "Keep the old option, too"',
         'ringi feedback 20251214-210501 "Shorter, please"',
     ),
+    "watch": ("ringi watch", "ringi watch --once 20251214-210501"),
     "cancel": ("ringi cancel",),
     "status": ("ringi status", "ringi status 20251214-210501"),
     "report": ("ringi report",),

@@ -271,6 +271,15 @@ def help_lines(texts: Iterable[Text]) -> Iterable[Line]:
         yield prose(rest, indent=2, mark=mark)
 
 
+def json_line(document: object) -> None:
+    """One of many documents for programs, at once."""
+    from ringi.domain import codec  # noqa: PLC0415  # as above
+
+    text = codec.canonical(document).decode()
+    sys.stdout.write(escaped(text, only_ascii=not speaks_unicode(sys.stdout)) + "\n")
+    sys.stdout.flush()
+
+
 def _wants_colour(out: TextIO, environment: Mapping[str, str]) -> bool:
     return out.isatty() and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
 

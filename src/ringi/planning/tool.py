@@ -281,7 +281,7 @@ class PlanningTool(_Sessions):
         self._services.approved(now)
         return _view(now)
 
-    def reject(self, session_id: str, feedback: str) -> SessionView:
+    def reject(self, session_id: str, feedback: str, *, source: str = "") -> SessionView:
         """Back to design: decisions are made again with the feedback; the third rejection cancels.
 
         Like approving, only for a person: raises NoChannel if an agent is at work.
@@ -290,7 +290,7 @@ class PlanningTool(_Sessions):
         _require(stored, ApprovalPending, Text("a rejection"))
         _require_person(stored, self._services.person.agent())
         state = operations.rejected(state_of(stored), feedback, self._services.clock.now())
-        return self._save(stored, state, EventKind.SESSION_REJECTED, Actor.USER)
+        return self._save(stored, state, EventKind.SESSION_REJECTED, Actor.USER, source)
 
     def cancel(self, session_id: str) -> SessionView:
         """Cancels a session in any state; an approved one only as long as its run has not begun.

@@ -114,8 +114,11 @@ class Bench(Protocol):
     def propose(self, run: Run, step: RunStep, state: StepState, checks_after: Sequence[str]) -> int:
         """Makes what the step changed the plan with the id it has; returns its version."""
 
-    def decision(self, run: Run, state: StepState) -> Decision:
-        """Carries it out if it is approved, or a standing approval covers it."""
+    def decision(self, run: Run, state: StepState, *, in_turn: bool = True) -> Decision:
+        """Carries it out if it is approved, or a standing approval covers it.
+
+        Not `in_turn`, only whether it was declined: a step before it is not decided yet.
+        """
 
     def merge(self, run: Run, state: StepState) -> Merged:
         """Brings the plan up to date with the branch, and the copy to the result."""

@@ -39,8 +39,7 @@ def decide(carrier: Carrier, index: int) -> None:
     if what is Decided.COMMITTED:
         _committed(carrier, index, decision)
     elif what is Decided.WAITS:
-        message = Text("{why}", why=decision.words) if decision.words else RESULT_WAITS
-        carrier.halt(stop_of(StopCode.APPROVAL_NEEDED, message, f"ringi continue {run.run_id}", step))
+        _waits(carrier, index, decision)
     elif what is Decided.DECLINED:
         _declined(carrier, index, decision)
     elif what is Decided.OUTDATED:
@@ -82,6 +81,19 @@ def _committed(carrier: Carrier, index: int, decision: Decision) -> None:
         )
     if stop := carrier.bench.publish(carrier.run):
         carrier.halt(stop)
+
+
+def _waits(carrier: Carrier, index: int, decision: Decision) -> None:
+    """A later step may be sent back before somebody decides about this one: it is made again first."""
+    run, step, _ = carrier.at(index)
+    for at, later in enumerate(run.steps):
+        if at > index and later.status is _S.PROPOSED:
+            about = carrier.bench.decision(run, later, in_turn=False)
+            if about.what is Decided.DECLINED:
+                _declined(carrier, at, about)
+                return
+    message = Text("{why}", why=decision.words) if decision.words else RESULT_WAITS
+    carrier.halt(stop_of(StopCode.APPROVAL_NEEDED, message, f"ringi continue {run.run_id}", step))
 
 
 def _declined(carrier: Carrier, index: int, decision: Decision) -> None:

@@ -3,6 +3,9 @@
 Whoever works on the step goes on with the answer. No answer in time is none: the revision is dropped.
 """
 
+from contextlib import suppress
+from math import inf
+
 from msgspec.structs import replace
 
 from ringi.approvals.proof import compose, require_answer
@@ -14,7 +17,7 @@ from ringi.domain import subject as subjects
 from ringi.domain.approval import ApprovalRequest, Proof, RevisionSubject, SignedAct
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.process import Feedback, Process, Wait
-from ringi.domain.run import Run
+from ringi.domain.run import Run, StopCode
 from ringi.errors import NotFound, RevisionExpired
 from ringi.planning.revise import revised
 from ringi.ports import NewEvent
@@ -121,6 +124,15 @@ class ReviewedRevision:
 
     def _answered(self, *, approved: bool) -> Process:
         return replace(self.process, proposed=replace(self.record, approved=approved))
+
+
+def waiting_revision(workspace: OpenWorkspace, run: Run, timeout_sec: float = inf) -> ReviewedRevision | None:
+    """The one that the run has stopped for; None if it has not, or somebody has answered."""
+    if run.stop is None or run.stop.reason_code is not StopCode.REVISION_WAITS:
+        return None
+    with suppress(NotFound):
+        return ReviewedRevision(workspace, run.run_id, timeout_sec)
+    return None
 
 
 def _waits(process: Process) -> bool:

@@ -195,8 +195,12 @@ class RunBench:
         )
         return propose_step(self._workspace.on_branch(run.run_id), difference, order)
 
-    def decision(self, run: Run, state: StepState) -> Decision:
+    def decision(self, run: Run, state: StepState, *, in_turn: bool = True) -> Decision:
         there, waits, why = self._workspace.on_branch(run.run_id), Text(""), ""
+        if not in_turn:
+            open_ = there.plan.get_state(state.plan_id).status in _UNDECIDED
+            words = _sent_back(there, state) if open_ else ""
+            return Decision(Decided.DECLINED if words else Decided.WAITS, words=words)
         for _ in range(2):  # once more if an approval has ended
             if there.plan.get_state(state.plan_id).status in _UNDECIDED:
                 if words := _sent_back(there, state):

@@ -136,7 +136,7 @@ class RunDriver:
         app = self._app
         wait = app.workspace.configuration.config.lock.wait_sec
         lock = lock_of(app.places.state, self._run_id, wait)
-        with lock("run"), _ending_alike(), watched(None), Watching(app) as watching:
+        with lock("run"), ending_alike(), watched(None), Watching(app) as watching:
             run = run_steps(app.workspace, self._run_id, self._options, watching.hear)
             if run.forge:
                 run = offer_run(app.workspace, self._run_id, watching.hear)
@@ -301,7 +301,7 @@ def _numbered(waiting: list[StepState], answer: str) -> StepState | None:
 
 
 @contextlib.contextmanager
-def _ending_alike() -> Iterator[None]:
+def ending_alike() -> Iterator[None]:
     """SIGTERM, as from `ringi cancel` elsewhere, ends it like Ctrl-C: the run can be resumed."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:

@@ -50,6 +50,7 @@ from ringi.runner.bench import RunEvent
 from ringi.text import COMMIT_SHOWN, Text, in_language
 from ringi.usecases.forge import progress
 from ringi.usecases.forge.body import change_body, change_title
+from ringi.usecases.revision import waiting_revision
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.views.forge import change_name, item_name
 from ringi.workspace.run_branch import BranchOf
@@ -121,7 +122,8 @@ class _OnForge:
     def tell(self) -> None:
         """In the comment on the item, and by its label."""
         mark = progress.mark_of(self.run.planning_session_id, self.run.run_id)
-        progress.write(self.host, self.terms, mark, progress.of_run(self.run, self.plan))
+        shown = progress.of_run(self.run, self.plan, waiting_revision(self.workspace, self.run))
+        progress.write(self.host, self.terms, mark, shown)
 
     def save(self, reason: str, *, stop: Stop | None = None, **offer: object) -> None:
         stored = self.workspace.sessions.stored_run(self.run.run_id)

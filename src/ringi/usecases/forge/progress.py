@@ -26,6 +26,7 @@ from ringi.text import COMMIT_SHOWN, Text, in_language, stored
 from ringi.usecases.forge.words import as_block, in_line, literal
 from ringi.views.forge import change_name
 from ringi.views.lines import Line
+from ringi.views.revision import proposed_lines
 from ringi.views.run import step_facts
 from ringi.views.session import review_lines
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ringi.domain.run_plan import RunPlan
     from ringi.ports import StoredSession
     from ringi.ports.forge import CodeHost
+    from ringi.usecases.revision import ReviewedRevision
 
 Say = Callable[[Text], str]
 DIGEST_SHOWN: Final = 16
@@ -136,11 +138,17 @@ def planned(stored: "StoredSession", due: ApprovalPending, digest: str, say: Say
     else:
         parts.append(whole)
     if digest and len(whole) <= LONGEST:
-        command = f"/ringi approve {digest[:DIGEST_SHOWN]}"
-        words = Text("To approve exactly this, a person who may write to this project comments:")
-        parts += [say(words), f"```text\n{command}\n```"]
+        words = Text(
+            "To approve exactly this, a person who may write to this project comments the first line; to "
+            "send it back, the second, with what should be different."
+        )
+        parts += [say(words), _commands(digest)]
     parts.append(_resumed(stored, say))
     return _progress(Text("A plan waits for approval"), parts, say, person_needed=True)
+
+
+def _commands(digest: str) -> str:
+    return f"```text\n/ringi approve {digest[:DIGEST_SHOWN]}\n/ringi reject …\n```"
 
 
 def _resumed(stored: "StoredSession", say: Say) -> str:
@@ -151,12 +159,15 @@ def _resumed(stored: "StoredSession", say: Say) -> str:
 # Of a run.
 
 
-def of_run(run: Run, plan: "RunPlan | None") -> Progress:
+def of_run(run: Run, plan: "RunPlan | None", revision: "ReviewedRevision | None" = None) -> Progress:
+    """`revision`: the one of how a step is made that waits for a person."""
     say = in_language(language_of(run.instruction))
     if run.phase is RunPhase.COMPLETED:
         return done(run, plan, say)
     if run.phase is RunPhase.CANCELLED:
         return cancelled(run, plan, say)
+    if revision is not None:
+        return revised(run, plan, revision, say)
     if run.phase in STOPPED:
         waits = run.stop is not None and run.stop.reason_code is StopCode.APPROVAL_NEEDED
         return (
@@ -184,6 +195,18 @@ def stopped(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
         Text("A person is needed"), [*parts, *_steps(run, plan, say), *_where(run, say)], say,
         person_needed=True,
     )  # fmt: skip
+
+
+def revised(run: Run, plan: "RunPlan | None", found: "ReviewedRevision", say: Say) -> Progress:
+    """Nobody works on the step until somebody decides, or the time for that is up."""
+    parts = [as_block(plain(proposed_lines(found.process, found.record, found.lines), say))]
+    words = Text(
+        "To approve exactly this, a person who may write to this project comments the first line; to decline "
+        "it, the second, with what should be different. Without an answer in time it is dropped."
+    )
+    parts += [say(words), _commands(found.digest)]
+    parts += [*_steps(run, plan, say), *_where(run, say)]
+    return _progress(Text("A revision of the plan waits for approval"), parts, say, person_needed=True)
 
 
 def offered(run: Run, plan: "RunPlan | None", say: Say) -> Progress:

@@ -1,0 +1,185 @@
+"""What people said on a forge since somebody last looked, and whose words count there.
+
+A bot's words never do, nor do our own comments, which have a mark. Whoever holds the account of the token may
+speak in words of their own, but decides nothing.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from ringi.domain.forge import (
+    Account,
+    Change,
+    Comment,
+    ForgeReview,
+    ForgeTerms,
+    Item,
+    Remark,
+    ReviewHow,
+    ReviewProof,
+    ReviewVerdict,
+    approved_in,
+)
+from ringi.domain.run import Run
+from ringi.ports.forge import CodeHost
+from ringi.text import lazy_pattern
+from ringi.usecases.feedback import LONGEST
+from ringi.usecases.forge.words import seen
+
+MARKED: Final = "<!-- ringi:"
+_REJECT: Final = lazy_pattern(r"/ringi\s+reject\b(.*)", re.IGNORECASE | re.DOTALL)
+_OTHER: Final = lazy_pattern(r"/ringi\b", re.IGNORECASE)
+
+
+class Verb(StrEnum):
+    APPROVE = "approve"
+    REJECT = "reject"
+    OTHER = "other"
+    """Whatever else begins with /ringi: somebody else reads it, or nobody."""
+
+
+class Command(NamedTuple):
+    verb: Verb
+    words: str = ""
+    """Digits of what is approved, or what should be different."""
+
+
+def command_in(body: str) -> Command | None:
+    """A comment is a command if it begins with one; None if it is words."""
+    text = body.strip()
+    if digits := approved_in(text):
+        return Command(Verb.APPROVE, digits)
+    if found := _REJECT.match(text):
+        return Command(Verb.REJECT, found[1].strip())
+    return Command(Verb.OTHER) if _OTHER.match(text) else None
+
+
+class Spoken(NamedTuple):
+    """Something that somebody wrote: a comment, a review, or a remark on a line."""
+
+    ref: str
+    """By which it is taken once."""
+    author: Account
+    body: str
+    at: str
+    url: str
+    item: Item
+    comment: Comment | None = None
+    remark: Remark | None = None
+    review: ForgeReview | None = None
+
+    @property
+    def id(self) -> str:
+        return self.ref.partition(":")[2]
+
+    @property
+    def text(self) -> str:
+        """As the page shows it."""
+        shown = seen(self.body).text.strip()
+        return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+
+    @property
+    def command(self) -> Command | None:
+        return command_in(self.body) if self.comment else None
+
+
+class Page(NamedTuple):
+    """What a forge shows of a run, as it was read now."""
+
+    change: Change | None
+    comments: tuple[Spoken, ...] = ()
+    reviews: tuple[Spoken, ...] = ()
+    remarks: tuple[Spoken, ...] = ()
+
+    @property
+    def all(self) -> tuple[Spoken, ...]:
+        return (*self.comments, *self.reviews, *self.remarks)
+
+
+class Listener:
+    """One project, for one round: what an account may do is asked once."""
+
+    def __init__(self, host: CodeHost) -> None:
+        self.host = host
+        self._counted: dict[str, bool] = {}
+
+    @cached_property
+    def me(self) -> Account:
+        return self.host.people.me()
+
+    def page(self, run: Run, terms: ForgeTerms) -> Page:
+        """Reviews are read before remarks: those of a review are there once it is."""
+        items = [terms.item] if terms.item else []
+        change, reviews, remarks = None, list[Spoken](), list[Spoken]()
+        if run.offer and run.offer.number:
+            changes, number = self.host.changes, run.offer.number
+            change = changes.change(number)
+            reviews = [_review(change.item, one) for one in changes.reviews(number)]
+            remarks = [_remark(change.item, one) for one in changes.remarks(number)]
+            items = [*(one for one in items if one != change.item), change.item]
+        comments = [one for item in items for one in self.comments(item)]
+        return Page(change, tuple(comments), tuple(reviews), tuple(remarks))
+
+    def comments(self, item: Item) -> Sequence[Spoken]:
+        return [_comment(item, one) for one in self.host.items.comments(item)]
+
+    def is_ours(self, said: Spoken) -> bool:
+        """By its last line: what somebody quotes above it does not count."""
+        last = said.body.rstrip().rpartition("\n")[2]
+        return last.startswith(MARKED) and said.author.id == self.me.id
+
+    def is_person(self, said: Spoken) -> bool:
+        """Who is not the machine that asks."""
+        return not said.author.bot and not self.is_ours(said)
+
+    def counts(self, author: Account) -> bool:
+        """Whether it is a person who may write to the project."""
+        return not author.bot and self.writes(author.login)
+
+    def writes(self, login: str) -> bool:
+        if login not in self._counted:
+            self._counted[login] = self.host.people.access(login).writes
+        return self._counted[login]
+
+    def decides(self, author: Account) -> bool:
+        """Whether their yes may be one; the proof is checked where it is used."""
+        return author.id != self.me.id and self.counts(author)
+
+
+def newest_verdicts(reviews: Sequence[Spoken]) -> Iterator[Spoken]:
+    """The last decision of each person; a comment decides nothing, a dismissed review ends one."""
+    last: dict[int, Spoken] = {}
+    for said in reviews:
+        if said.review and said.review.verdict is not ReviewVerdict.COMMENTED:
+            last[said.author.id] = said
+    yield from last.values()
+
+
+def proof_of(host: CodeHost, said: Spoken, commit: str, step_commit: str = "") -> ReviewProof:
+    how = ReviewHow.REVIEW if said.review else ReviewHow.COMMENT
+    return ReviewProof(
+        project=host.project,
+        item=said.item,
+        how=how,
+        id=said.id,
+        login=said.author.login,
+        commit=commit,
+        step_commit=step_commit,
+        at=said.at,
+        url=said.url,
+    )
+
+
+def _comment(item: Item, one: Comment) -> Spoken:
+    return Spoken(f"comment:{one.id}", one.author, one.body, one.created_at, one.url, item, one)
+
+
+def _review(item: Item, one: ForgeReview) -> Spoken:
+    return Spoken(f"review:{one.id}", one.author, one.body, one.at, one.url, item, review=one)
+
+
+def _remark(item: Item, one: Remark) -> Spoken:
+    return Spoken(f"remark:{one.id}", one.author, one.body, one.created_at, one.url, item, remark=one)

@@ -1,0 +1,43 @@
+"""A watcher of forges for one workspace."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from ringi.domain.run import Run
+from ringi.runner.bench import RunEvent
+from ringi.store.lock import PassingLock
+from ringi.usecases.forge.offer import offer_run
+from ringi.usecases.forge.watch import Watcher
+from ringi.usecases.forge.watching import Hands, News
+from ringi.usecases.run import RunOptions, run_steps
+from ringi.usecases.workspace import OpenWorkspace
+
+
+def watching_lock(state: Path) -> AbstractContextManager[None]:
+    """Held by the one that watches; raises Busy if another does."""
+    return PassingLock(state / "watch.lock", 0.0)("watch")
+
+
+def watcher(
+    workspace: OpenWorkspace,
+    revision_timeout: float,
+    tell: Callable[[News], None],
+    on_event: Callable[[RunEvent], None] = lambda _: None,
+) -> Watcher:
+    """The caller holds `watching_lock`."""
+    settings, state = workspace.settings.forge, workspace.places.state
+
+    def go_on(run_id: str, options: RunOptions) -> Run:
+        run_steps(workspace, run_id, options, on_event)
+        return offer_run(workspace, run_id, on_event)
+
+    hands = Hands(
+        lock=lambda run_id: PassingLock(state / f"{run_id}.lock", 0.0)("watch"),
+        go_on=go_on,
+        offer=lambda run_id: offer_run(workspace, run_id, on_event),
+        revision_timeout=revision_timeout,
+        read_all=settings.read_all,
+        reviews=settings.reviews,
+    )
+    return Watcher(workspace, workspace.forges.host, hands, tell)

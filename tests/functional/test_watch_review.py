@@ -1,0 +1,169 @@
+"""`ringi watch` and reviews: a change is asked for, made, and approved on a forge."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from ringi.domain.approval import ProofKind, Strength
+from ringi.domain.forge import ForgeKind
+from ringi.domain.run import Run, RunPhase
+from ringi.usecases.forge.watching import Standing
+from tests.functional.run_desk import FIX, a_plan, a_step, by_step
+from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, state, watch_desk
+from tests.support.forge_server import ChangeThing
+
+pytestmark = [pytest.mark.req("PP-20"), pytest.mark.req("PP-25")]
+MORE = "if grep -q 'Say more' \"$1\"; then echo 'It adds numbers.' >> README.md; fi; echo End >> README.md"
+TWO = a_plan(a_step(1), a_step(2, scope={"target_paths": ["README.md"]}))
+
+
+@pytest.fixture
+def desk(kind: ForgeKind, monkeypatch: pytest.MonkeyPatch) -> Iterator[WatchDesk]:
+    with watch_desk(kind, monkeypatch, implementer=by_step(FIX, MORE)) as made:
+        yield made
+
+
+def offered(desk: WatchDesk) -> ChangeThing:
+    desk.begin(TWO)
+    assert desk.round().standing == {desk.run_id: Standing.WAITS}
+    run = desk.run()
+    assert state(run) == ["proposed", "proposed"]
+    assert run.offer
+    desk.said()
+    return desk.repo.changes[run.offer.number]
+
+
+def head(run: Run) -> str:
+    assert run.offer
+    assert run.offer.pushed == run.offer.head
+    return run.offer.head
+
+
+@each_forge
+def test_a_change_is_asked_for_made_and_approved(desk: WatchDesk):
+    change, host = offered(desk), desk.terms.project.host
+    first = desk.run()
+    desk.repo.review(change.number, "alice", "request_changes", "Nearly.",
+                     lines=[("README.md", 2, "Say more here")])  # fmt: skip
+    assert desk.round().standing == {desk.run_id: Standing.WAITS}
+    said, second = desk.said(), desk.run()
+    assert f"heard: alice@{host} on README.md:2: Say more here" in said
+    assert f"sent_back: S02 sent back by alice@{host}" in said
+    # Only the step that the remark is about is made again.
+    assert [len(step.attempts) for step in second.steps] == [1, 2]
+    told = next((desk.root / ".agent/runs").rglob("S02-implementer-2.md")).read_text()
+    assert "README.md:2: alice: Say more here" in told
+    assert "the line: End" in told
+    assert "Nearly." in told
+    assert head(second) == change.head_commit != head(first)
+    assert "It adds numbers." in desk.repo.git("show", f"{change.head_commit}:README.md")
+    # The thread has the answer, once.
+    answers = [one.body for one in change.remarks if one.author.login == "ringi"]
+    assert len(answers) == 1
+    assert head(second) in answers[0]
+    desk.round()
+    assert desk.said() == []
+    assert len(change.remarks) == 2
+
+    desk.repo.review(change.number, "bob", "approve")
+    assert desk.round().standing == {desk.run_id: Standing.OVER}
+    assert f"approved: S01, S02 approved by bob@{host}" in desk.said()
+    run = desk.run()
+    assert run.phase is RunPhase.COMPLETED
+    assert [step.commit for step in run.steps][-1] == head(second)
+    assert desk.repo.tip(run.work_branch) == head(second)
+    with desk.open() as workspace:
+        proofs = [one.proof for step in run.steps for one in workspace.sessions.approvals(step.plan_id)]
+    assert [(one.kind, one.strength) for one in proofs] == [(ProofKind.REVIEW, Strength.MEDIUM)] * 2
+    assert desk.round().standing == {}
+    assert desk.repo.statuses[head(second)][0]["state"] != "pending"
+
+
+@each_forge
+def test_an_approval_of_an_older_commit_does_nothing_and_it_is_said_once(desk: WatchDesk):
+    change = offered(desk)
+    first = head(desk.run())
+    desk.repo.review(change.number, "bob", "approve")
+    desk.repo.review(change.number, "alice", "request_changes", "Say more")
+    desk.round()  # who asks for changes comes first
+    desk.said()
+    assert head(desk.run()) != first
+    assert desk.round().standing == {desk.run_id: Standing.WAITS}
+    [said] = desk.said()
+    assert said.startswith("refused: bob@")
+    assert first[:7] in said
+    assert head(desk.run())[:7] in said
+    assert sum(first[:7] in body for body in desk.comments(change)) == 1
+    # Not by the next watcher, either.
+    desk.round()
+    assert desk.said() == []
+    assert sum(first[:7] in body for body in desk.comments(change)) == 1
+    assert state(desk.run()) == ["proposed", "proposed"]
+
+
+@pytest.mark.parametrize(("kind", "digits"), [(ForgeKind.GITHUB, 12), (ForgeKind.GITLAB, 40)])
+def test_a_comment_that_names_the_commit_approves_like_a_review(desk: WatchDesk, digits: int):
+    change = offered(desk)
+    desk.repo.comment(change, "bob", f"/ringi approve {head(desk.run())[:digits]}")
+    assert desk.round().standing == {desk.run_id: Standing.OVER}
+    assert desk.run().phase is RunPhase.COMPLETED
+
+
+@each_forge
+def test_neither_bots_nor_the_own_account_nor_strangers_approve(desk: WatchDesk):
+    change = offered(desk)
+    commit = head(desk.run())
+    for login in ("robot[bot]", "ringi", "reader", "stranger"):
+        desk.repo.comment(change, login, f"/ringi approve {commit}")
+    desk.repo.review(change.number, "robot[bot]", "approve")
+    desk.repo.review(change.number, "stranger", "approve")
+    assert desk.round().standing == {desk.run_id: Standing.WAITS}
+    assert {line.partition("@")[0] for line in desk.said()} == {
+        "ignored: ringi",
+        "ignored: reader",
+        "ignored: stranger",
+    }
+    assert state(desk.run()) == ["proposed", "proposed"]
+
+
+@gitlab
+def test_words_without_a_request_wait_for_one(desk: WatchDesk):
+    """Nothing is made again because somebody says thanks."""
+    change = offered(desk)
+    desk.repo.comment(change, "alice", "Thanks, I look at it tomorrow.")
+    desk.repo.remark(change.number, "alice", "calc.py", 2, "Nice")
+    desk.round()
+    run = desk.run()
+    assert [len(step.attempts) for step in run.steps] == [1, 1]
+    with desk.open() as workspace:
+        [comment] = workspace.plan.get_state(run.steps[0].plan_id).comments or ()
+    assert (comment.path, comment.line, comment.text) == ("calc.py", 2, "alice: Nice")
+    desk.repo.comment(change, "bob", "/ringi reject Say more, please")
+    desk.round()
+    run = desk.run()
+    # Everything that was said goes along; the remark says which step is meant.
+    assert [len(step.attempts) for step in run.steps] == [2, 2]
+    told = next((desk.root / ".agent/runs").rglob("S01-implementer-2.md")).read_text()
+    assert "calc.py:2: alice: Nice" in told
+    assert "Say more, please" in told
+    assert "Thanks, I look at it tomorrow." in told
+
+
+@github
+def test_a_request_without_remarks_sends_every_step_back(desk: WatchDesk):
+    change = offered(desk)
+    desk.repo.review(change.number, "alice", "request_changes", "Say more")
+    desk.round()
+    assert [len(step.attempts) for step in desk.run().steps] == [2, 2]
+    for name in ("S01", "S02"):
+        told = next((desk.root / ".agent/runs").rglob(f"{name}-implementer-2.md")).read_text()
+        assert "Say more" in told
+
+
+@gitlab
+def test_a_request_by_somebody_without_write_access_sends_nothing_back(desk: WatchDesk):
+    change = offered(desk)
+    desk.repo.review(change.number, "stranger", "request_changes", "Say more")
+    desk.repo.comment(change, "reader", "/ringi reject Say more")
+    desk.round()
+    assert [len(step.attempts) for step in desk.run().steps] == [1, 1]

@@ -1,0 +1,82 @@
+"""`ringi watch` and words: what people say about a run reaches whoever works on it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from ringi.domain.forge import ForgeKind
+from ringi.domain.run import StepStatus, StopCode
+from ringi.usecases.forge.watching import Standing
+from tests.functional.run_desk import FIX, a_plan, a_step
+from tests.functional.watch_desk import WatchDesk, each_forge, gitlab, watch_desk
+
+pytestmark = pytest.mark.req("PP-20")
+ONE = a_plan(a_step(1))
+PLEASE = f"if grep -q 'Say please' \"$1\"; then {FIX}; else exit 3; fi"
+
+
+@pytest.fixture
+def desk(kind: ForgeKind, monkeypatch: pytest.MonkeyPatch) -> Iterator[WatchDesk]:
+    with watch_desk(kind, monkeypatch, implementer=PLEASE) as made:
+        yield made
+
+
+@each_forge
+def test_a_run_begins_by_itself_and_tries_again_with_a_persons_words(desk: WatchDesk):
+    run_id = desk.begin(ONE)
+    assert desk.round().standing == {run_id: Standing.WAITS}
+    run = desk.run()
+    assert run.stop
+    assert run.stop.reason_code is StopCode.ROLE_FAILED
+    assert desk.issue.labels == ["coding agent help needed"]
+    desk.said()
+    # Nothing new: nothing is tried again.
+    desk.round()
+    assert desk.said() == []
+    assert len(desk.run().steps[0].attempts) == 1
+    said = desk.repo.comment(desk.issue, "bob", "Say please\n\nand thank you")
+    desk.round()
+    host = desk.terms.project.host
+    assert desk.said()[0] == f"heard: bob@{host}: Say please"
+    run = desk.run()
+    assert run.steps[0].status is StepStatus.PROPOSED
+    with desk.open() as workspace:
+        [row] = workspace.sessions.feedback(run_id)
+    assert (row.ref, row.who, row.source) == (f"comment:{said.id}", f"bob@{host}", "issue_comment")
+    assert row.text == "Say please\n\nand thank you"
+    assert run.heard == (row.feedback_id,)
+
+
+@gitlab
+def test_nobody_elses_words_are_heard_unless_all_are_read(desk: WatchDesk):
+    run_id = desk.begin(ONE)
+    desk.round()
+    desk.said()
+    for login in ("stranger", "reader", "robot[bot]"):
+        desk.repo.comment(desk.issue, login, "Say please")
+    desk.repo.comment(desk.issue, "ringi", "Say please\n\n<!-- ringi:anything -->")
+    desk.round()
+    assert [line.partition("@")[0] for line in desk.said()] == ["ignored: stranger", "ignored: reader"]
+    with desk.open() as workspace:
+        assert workspace.sessions.feedback(run_id) == ()
+    desk.configure("forge:\n  read_all: true\nroles:\n  implementer:\n    command: "
+                   f"{desk.scripts / 'implementer'} {{brief}}\n")  # fmt: skip
+    desk.round()
+    with desk.open() as workspace:
+        rows = workspace.sessions.feedback(run_id)
+    assert [row.who.partition("@")[0] for row in rows] == ["stranger", "reader"]
+
+
+@each_forge
+def test_a_round_without_news_makes_few_calls_and_moves_no_bodies(desk: WatchDesk):
+    desk.begin(ONE)
+    with desk.open() as workspace:
+        watching = desk.watcher(workspace)
+        watching.round()
+        watching.round()
+        before = len(desk.forge.calls())
+        watching.round()
+        calls = desk.forge.calls()[before:]
+    assert calls
+    assert {call.answered for call in calls} == {304}
+    assert len(calls) <= 2
