@@ -20,6 +20,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── SyncFailed            notes could not be exchanged with a remote
 │   │   └── PushRefused       it took none of ours
 │   ├── PushFailed            a branch could not be pushed
+│   │   ├── NotOffered        a step that somebody has to look at here first
 │   │   ├── BranchOvertaken   somebody changed it there at the same moment
 │   │   └── OfferMoved        it is not as the run left it there
 │   ├── ForgeFailed           a forge did not do what was asked
@@ -391,6 +392,12 @@ class PushFailed(Failed):
     code = "push_failed"
     message = "The branch could not be pushed to {remote}: {why}"
     hint = "Nothing is lost. Check the network and your access there, then run the same command again."
+
+
+class NotOffered(PushFailed):
+    code = "not_offered"
+    message = "{step} goes to no forge before somebody has looked at it here: {why}"
+    hint = "ringi review {plan}"
 
 
 class BranchOvertaken(PushFailed):

@@ -3,13 +3,17 @@
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 
 from ringi.domain.answer import NewContent
+from ringi.domain.approval import TypedAnswer
 from ringi.domain.forge import ForgeKind
 from ringi.domain.plan import PlanStatus
-from ringi.domain.run import RunPhase, StepStatus, StopCode
+from ringi.domain.run import Review, RunPhase, StepStatus, StopCode
+from ringi.usecases.run_start import ReviewedRun, add_run
+from ringi.usecases.undo_run import undo_run
 from tests.functional.forge_desk import BRANCH, KINDS, ForgeDesk, forge_desk
-from tests.functional.run_desk import by_step, git
+from tests.functional.run_desk import FIX, a_plan, a_step, by_step, git
 from tests.helpers import approve
 
 ADDS = "echo 'It adds.' >> README.md"
@@ -176,3 +180,80 @@ def test_cancelled_it_is_closed(desk: ForgeDesk):
     assert desk.run().offer.told == "cancelled"
     assert desk.repo.tip(BRANCH) == offer.head
     assert [step.status for step in desk.run().steps] == [StepStatus.PROPOSED] * 2
+
+
+def test_undone_it_is_closed_with_the_branch_gone_here(desk: ForgeDesk):
+    desk.begin()
+    desk.go()
+    assert desk.decide("S01", "S02").phase is RunPhase.COMPLETED
+    with desk.open() as workspace:
+        undo_run(workspace, desk.run_id)
+    run = desk.offered()
+    assert run.offer is not None
+    assert (run.undone, run.offer.told, desk.change.open) == (True, "undone", False)
+    assert "was undone" in next(one.body for one in reversed(desk.change.comments) if not one.system)
+    assert desk.repo.tip(BRANCH) == run.offer.head
+    assert git(desk.root, "branch", "--list", BRANCH) == ""
+
+
+def test_a_run_that_is_planned_anew_closes_what_the_first_one_opened(desk: ForgeDesk):
+    desk.begin()
+    first, desk.run_id = desk.go(), ""
+    with desk.open() as workspace:
+        plan = workspace.sessions.run_plan(first.run_id)
+        assert plan is not None
+        again = replace(plan, run_id="20260102-000000-b1b2c3", work_branch=f"{BRANCH}-again")
+        run = add_run(workspace, again, "", first.instruction, replaces=first.run_id)
+        found = ReviewedRun(workspace, run.run_id)
+        found.approve(TypedAnswer(found.digest, "yes"))
+    desk.run_id = run.run_id
+    run = desk.go()
+    assert run.offer is not None
+    assert (run.offer.left, run.review) == ("", Review.FORGE)
+    assert [change.open for change in desk.repo.changes.values()] == [False, True]
+    assert first.offer is not None
+    assert desk.repo.tip(BRANCH) == first.offer.head
+
+
+def test_a_pause_offers_what_is_done_so_far(desk: ForgeDesk):
+    desk.begin()
+    run = desk.go(max_steps=1)
+    assert run.offer is not None
+    assert [one.step_id for one in run.offer.steps] == ["S01"]
+    number = run.offer.number
+    run = desk.decide("S01")
+    run = run if run.stop else desk.go()
+    assert run.offer is not None
+    assert [one.step_id for one in run.offer.steps] == ["S02"]
+    assert (run.offer.number, desk.repo.tip(BRANCH)) == (number, run.offer.head)
+
+
+@pytest.mark.parametrize(
+    ("script", "path", "why"),
+    [
+        ("printf 'AWS_SECRET_ACCESS_KEY = \"wJalrXUtnFEMI7K7MDENGbPxRfiCYz1aB2c3D4e5\"\\n' >> calc.py",
+         "calc.py", "calc.py may contain a secret"),
+        ("mkdir -p .github/workflows; echo 'on: push' > .github/workflows/a.yml",
+         ".github/workflows/a.yml", ".github/workflows/a.yml is part of the continuous integration"),
+    ],
+    ids=["secret", "ci"],
+)  # fmt: skip
+def test_what_a_push_could_reveal_or_run_is_seen_here_first(
+    monkeypatch: pytest.MonkeyPatch, script: str, path: str, why: str
+):
+    roles = {"implementer": by_step(f"{FIX}; {script}", ADDS)}
+    plan = a_plan(
+        a_step(1, scope={"target_paths": ["calc.py", path]}), a_step(2, scope={"target_paths": ["README.md"]})
+    )
+    with forge_desk(monkeypatch, ForgeKind.GITHUB, **roles) as desk:
+        desk.begin(plan)
+        run = desk.go()
+        assert run.stop is not None
+        assert run.stop.message == f"S01 goes to no forge before somebody has looked at it here: {why}"
+        assert run.stop.next_action == "ringi review p1"
+        assert (desk.repo.tip(BRANCH), desk.repo.changes) == ("", {})
+        assert "### A person is needed" in desk.issue.comments[0].body
+        run = desk.decide("S01")
+        assert run.offer is not None
+        assert [one.step_id for one in run.offer.steps] == ["S02"]
+        assert desk.repo.tip(BRANCH) == run.offer.head

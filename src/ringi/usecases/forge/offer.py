@@ -21,6 +21,8 @@ from ringi.domain.forge import (
     OfferedStep,
     StatusState,
 )
+from ringi.domain.plan import PlanDocument, selected
+from ringi.domain.risk import CATEGORY, Category, RiskCode
 from ringi.domain.run import OVER, Review, Run, RunPhase, StepState, StepStatus, Stop, StopCode
 from ringi.errors import (
     BranchOvertaken,
@@ -36,6 +38,7 @@ from ringi.errors import (
     NoSuchCommit,
     NotesFailed,
     NotFound,
+    NotOffered,
     OfferMoved,
     PushFailed,
     RingiError,
@@ -60,6 +63,8 @@ _LEFT: Final = (
     *(NoSuchCommit, NotesFailed, PushFailed, SyncFailed),
 )
 _UNDONE: Final = "undone"
+_HARMFUL: Final = frozenset([Category.CREDENTIALS, Category.CI])
+"""What others could read, and what the forge would run with its own secrets."""
 _OVER: Final = {ChangeState.CLOSED: Text("closed"), ChangeState.MERGED: Text("merged")}
 OnEvent = Callable[[RunEvent], None]
 
@@ -204,7 +209,7 @@ def _leave(there: _OnForge, error: RingiError) -> None:
     """Says what is left to do; whoever is asked there is told, too, if that works."""
     why, stop = str(Text(error.message, **error.details)), there.run.stop
     if stop and is_offered(there.run):
-        decided = isinstance(error, ChangeOver | OfferMoved)  # somebody did that on purpose
+        decided = isinstance(error, ChangeOver | NotOffered | OfferMoved)  # trying again does not help
         hint = str(Text(error.hint, **error.details)) if error.hint and decided else ""
         code = StopCode.BRANCH_MOVED if isinstance(error, OfferMoved) else StopCode.APPROVAL_NEEDED
         again = f"ringi continue {there.run.run_id}"
@@ -232,8 +237,13 @@ def _offer_steps(there: _OnForge) -> None:
     for index, step in enumerate(run.steps):
         if step.status is not StepStatus.PROPOSED:
             continue
-        version, below = branch.plan.get(step.plan_id).plan.version, parent
+        document, below = branch.plan.get(step.plan_id), parent
+        version = document.plan.version
         fits = fits and not step.merging and step.base_tree == machine.tree_before(run, index)
+        if fits and (why := _revealing(document)):
+            if not made:
+                raise NotOffered(step=step.step_id, why=why, plan=branch.plan_name(step.plan_id))
+            fits = False
         if fits:
             order = offer_order(branch.services, step.plan_id, below, _moment(run, step))
             parent = commits.make(order, known.get((step.plan_id, version), ""))
@@ -241,6 +251,18 @@ def _offer_steps(there: _OnForge) -> None:
         set_offered(branch.services, step.plan_id, version, parent if fits else "", below if fits else "")
         fits = fits and version == step.plan_version  # else somebody has changed it here
     there.save(f"offers {parent[:COMMIT_SHOWN]}", head=parent, steps=tuple(made))
+
+
+def _revealing(document: PlanDocument) -> Text | None:
+    """Why a push of it could do harm before anybody has approved it: it cannot be taken back."""
+    for spec in selected(document.state.action_specs, document.state.selection):
+        for reason in spec.risk_reasons:
+            if reason.code is RiskCode.SECRET:
+                return Text("{path} may contain a secret", path=spec.base.path)
+            if reason.code is RiskCode.CRITICAL_FILE and reason.subject in _HARMFUL:
+                what = CATEGORY[Category(reason.subject)]
+                return Text("{path} is {what}", path=spec.base.path, what=what)
+    return None
 
 
 def _push(there: _OnForge) -> None:
