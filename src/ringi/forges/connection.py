@@ -82,7 +82,7 @@ class Connection:
         """A project that moved is read where it is now; a token follows no other redirect."""
         reply, hops = self._sent(method, url, data), 0
         while reply.status in _REDIRECTS:
-            url, hops = urljoin(url, reply.headers.get("location", "")), hops + 1
+            url, hops = _joined(url, reply.headers.get("location", "")), hops + 1
             if method != "GET" or hops > _MOST_HOPS or _origin(url) != _origin(self.address.api):
                 where = shortened(url.partition("?")[0], self._scrub)
                 why = Text("it redirects to {where}, and the token is not sent there", where=where)
@@ -175,10 +175,18 @@ def _open(address: Address, scrub: Callable[[str], str]) -> httpx2.Client:
     raise ForgeUnreachable(host=address.host, why=why)
 
 
-def _origin(url: str) -> tuple[str, str, int | None]:
-    parts = urlsplit(url)
-    usual = {"https": 443, "http": 80}.get(parts.scheme)
+def _joined(url: str, location: str) -> str:
+    """Only letters that an address has; what is none leads nowhere."""
     try:
+        return urljoin(url, location) if location.isascii() and location.isprintable() else ""
+    except ValueError:
+        return ""
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    try:
+        parts = urlsplit(url)
+        usual = {"https": 443, "http": 80}.get(parts.scheme)
         return parts.scheme, (parts.hostname or "").lower(), parts.port or usual
-    except ValueError:  # no number
-        return parts.scheme, "", None
+    except ValueError:  # brackets that are not closed, a port that is no number
+        return "", "", None

@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from itertools import count
 from typing import Any, Final, NamedTuple, TypeVar
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 
@@ -253,11 +253,10 @@ class ForgeClient:
 
 def _next_page(reply: Reply, query: Query) -> Query | None:
     """Only what it says about the page is taken: the place stays ours."""
-    after = reply.headers.get("x-next-page")
-    if after is not None:
-        return {**query, "page": after} if after else None
+    if after := reply.headers.get("x-next-page"):
+        return {**query, "page": after}
     if link := _NEXT.search(reply.headers.get("link", "")):
-        return {**query, **dict(parse_qsl(urlsplit(link[1]).query))}
+        return {**query, **dict(parse_qsl(link[1].partition("?")[2]))}
     return None
 
 
@@ -271,9 +270,9 @@ def _is_limited(reply: Reply, said: str) -> bool:
 def _moment(text: str) -> float | None:
     try:
         found = parsedate_to_datetime(text)
-    except ValueError:
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
         return None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def _said(reply: Reply) -> str:

@@ -158,6 +158,46 @@ def test_hostile_answers_are_refused(here: Here, body: bytes):
     assert len(str(caught.value)) < 600
 
 
+HOSTILE_HEADERS = [
+    (301, {"Location": "http://["}),
+    (302, {"Location": "http://127.0.0.1:port/"}),
+    (307, {"Location": ""}),
+    (308, {"Location": "//evil.example/x"}),
+    (301, {"Location": "/\x1b[31m"}),
+    (301, {"Location": "\xff\xfe"}),
+    (301, {"Location": "file:///etc/passwd"}),
+    (429, {"Retry-After": "-5"}),
+    (429, {"Retry-After": "9" * 5_000}),
+    (429, {"Retry-After": "Sat, 01 Jan 9999 00:00:00 +99999999"}),
+    (503, {"Retry-After": "soon", "X-RateLimit-Reset": "1e400", "X-RateLimit-Remaining": "many"}),
+    (403, {"X-RateLimit-Reset": "9" * 5_000, "X-RateLimit-Remaining": "0"}),
+    (200, {"Content-Encoding": "gzip, gzip"}),
+    (200, {"Content-Type": "text/html; charset=json\x1b"}),
+    (204, {}),
+    (304, {}),
+    (999, {}),
+]
+
+
+@pytest.mark.parametrize(("status", "headers"), HOSTILE_HEADERS)
+def test_hostile_headers_are_refused(here: Here, status: int, headers: dict[str, str]):
+    here.forge.fault("GET", "/issues/1$", status=status, headers=headers, body=b"{}", times=0)
+    with pytest.raises(ForgeFailed) as caught:
+        here.host.items.issue(1)
+    assert not set(str(caught.value)) & set("\x1b\n")
+    assert sum(here.time.slept) <= 120
+
+
+LINKS = ["<http://[>; rel=next", "<>; rel=next", '<?page=&x=%ff>; rel="next"', "<" * 9_999]
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_hostile_next_pages_end(here: Here, link: str):
+    here.repo.issue("alice", "Slow")
+    here.forge.fault("GET", "/(comments|notes)$", status=200, body=b"[]", headers={"Link": link}, times=3)
+    assert here.host.items.comments(ISSUE) == []
+
+
 @pytest.mark.parametrize(
     "words", ["\x1b]0;owned\x07\x1b[2J", "\u202egnp.exe\u2066", "a\nb\rc", "x" * 100_000]
 )
