@@ -419,3 +419,28 @@ def test_a_run_from_an_issue_is_carried_out_with_the_settings_of_its_kind(github
     code, _ = github.ask("--json", "run", approved.pending.run_id)
     assert code == 6
     assert "planning.permissions.allowed_users" in github.told
+
+
+@pytest.mark.req("PP-9")
+def test_the_label_is_there_while_a_person_is_needed_and_gone_while_the_run_goes_on(desk: IssueDesk):
+    issue = desk.repo.issue("alice", "Fix it", "It is wrong.\n\n## Tests\n- true\n")
+    desk.model.answers(questions=[], decisions=[])
+    code, view = desk.ask("run", "--issue", f"#{issue.number}")
+    with desk.opened() as workspace:
+        digest = workspace.planning.request(view["sessionId"]).digest
+        approved = workspace.planning.approve(view["sessionId"], "me", TypedAnswer(digest, "yes"))
+    assert isinstance(approved.pending, ApprovedSession)
+    run_id = approved.pending.run_id
+    code, _ = desk.ask("--json", "run", run_id)
+    assert code == 3
+    shown = desk.progress(issue)
+    assert shown.body.startswith("### A person is needed\n")
+    assert issue.labels == [HELP_LABEL]
+    before = len(desk.forge.requests)
+    desk.ask("--json", "run", run_id, "--with", "sh -c 'echo fixed >> calc.py'")
+    written = [one.body.decode() for one in desk.forge.requests[before:] if one.method in {"PATCH", "PUT"}]
+    assert "### At work" in written[0]
+    changed = [one for one in desk.forge.requests[before:] if HELP_LABEL in f"{one.path} {one.body!r}"]
+    assert len(changed) >= 2  # taken away, and set again where the run stops
+    assert desk.progress(issue).id == shown.id
+    assert issue.labels == [HELP_LABEL]

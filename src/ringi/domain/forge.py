@@ -51,6 +51,19 @@ class Item(Document, frozen=True):
     number: int
 
 
+_PAGES: Final = {
+    (ForgeKind.GITHUB, ItemKind.ISSUE): "issues",
+    (ForgeKind.GITHUB, ItemKind.CHANGE): "pull",
+    (ForgeKind.GITLAB, ItemKind.ISSUE): "-/issues",
+    (ForgeKind.GITLAB, ItemKind.CHANGE): "-/merge_requests",
+}
+
+
+def page_of(project: Project, item: Item) -> str:
+    """The address that people open."""
+    return f"{project.base_url}/{project.path}/{_PAGES[project.kind, item.kind]}/{item.number}"
+
+
 class Account(NamedTuple):
     login: str
     id: int
@@ -194,6 +207,19 @@ class ForgeTerms(Document, frozen=True, kw_only=True):
     """It writes one comment on the item, and edits it."""
     label: str = HELP_LABEL
     """Set on the item if a person is needed; empty: none."""
+
+
+_TASKS: Final = {
+    (ForgeKind.GITHUB, ItemKind.ISSUE): "github_issue",
+    (ForgeKind.GITHUB, ItemKind.CHANGE): "github_pr",
+}
+
+
+def task_of(terms: ForgeTerms | None) -> str:
+    """The kind of task whose settings count; empty if it comes from no forge."""
+    if terms is None or not terms.item:
+        return ""
+    return _TASKS.get((terms.project.kind, terms.item.kind), "gitlab")
 
 
 class OfferedStep(Document, frozen=True):

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from ringi.domain.approval import ProofKind, Strength
 from ringi.domain.budget import SpentOn, by_phase, limit_of
+from ringi.domain.forge import page_of
 from ringi.domain.instruction import ANSWER, NO_REASON, REASON, Instruction
 from ringi.domain.run import (
     Attempt,
@@ -179,6 +180,7 @@ def _head(run: Run, say: Say) -> Iterator[str]:
     yield ""
     lines = [
         (Text("Request"), _code(run.request_id) if run.request_id else ""),
+        (Text("Asked for in"), _page(run)),
         (Text("Run"), _code(run.run_id)),
         (Text("Planning session"), _code(run.planning_session_id) if run.planning_session_id else ""),
         (Text("Plans anew"), _code(run.replaces) if run.replaces else ""),
@@ -192,6 +194,11 @@ def _head(run: Run, say: Say) -> Iterator[str]:
         (Text("Steps that nobody looked at"), ", ".join(one.step_id for one in unseen(run))),
     ]
     yield from (f"- {say(name)}: {value}" for name, value in lines if value)
+
+
+def _page(run: Run) -> str:
+    """Of the issue or change that it came from."""
+    return page_of(run.forge.project, run.forge.item) if run.forge and run.forge.item else ""
 
 
 def _branch(run: Run, say: Say) -> str:

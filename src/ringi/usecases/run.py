@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ringi.approvals.who import actor_at
 from ringi.coordinator.completion import is_stuck, resumed
 from ringi.domain.events import Actor, EventKind
+from ringi.domain.forge import task_of
 from ringi.domain.plan import PlanStatus
 from ringi.domain.process import StoredProcess
 from ringi.domain.run import Review, Run, RunPhase, StepState, StepStatus, Stop, StopCode, StoredRun
@@ -22,7 +23,6 @@ from ringi.runner.feedback import made_again, told, unheard
 from ringi.runner.loop import carry_on
 from ringi.text import Text
 from ringi.usecases.agent_sandbox import agent_sandbox
-from ringi.usecases.forge.terms import task_of
 from ringi.usecases.run_bench import RunBench
 from ringi.usecases.run_start import covering, require_current, require_open
 from ringi.usecases.workspace import OpenWorkspace

@@ -7,6 +7,7 @@ from typing import Final
 from ringi.approvals.who import actor_at, refuse_agent
 from ringi.domain.approval import Proof
 from ringi.domain.events import Actor
+from ringi.domain.forge import task_of
 from ringi.domain.session import ApprovalPending, ApprovedSession, CancelledSession, SessionView
 from ringi.errors import (
     Busy,
@@ -20,7 +21,6 @@ from ringi.errors import (
     WrongAnswer,
 )
 from ringi.text import Text
-from ringi.usecases.forge.terms import task_of
 from ringi.usecases.prompter import Asker, agrees, require_person, typed_approval
 from ringi.usecases.review import (
     ACTS_OF_ANY,

@@ -8,6 +8,7 @@ from ringi.domain.run import Run
 from ringi.runner.bench import RunEvent
 from ringi.store.lock import PassingLock
 from ringi.usecases.forge.offer import offer_run
+from ringi.usecases.forge.tell import telling_work
 from ringi.usecases.forge.watch import Watcher
 from ringi.usecases.forge.watching import Hands, News
 from ringi.usecases.run import RunOptions, run_steps
@@ -29,7 +30,7 @@ def watcher(
     settings, state = workspace.settings.forge, workspace.places.state
 
     def go_on(run_id: str, options: RunOptions) -> Run:
-        run_steps(workspace, run_id, options, on_event)
+        run_steps(workspace, run_id, options, telling_work(workspace, on_event))
         return offer_run(workspace, run_id, on_event)
 
     hands = Hands(

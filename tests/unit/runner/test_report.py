@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ringi.domain.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
 from ringi.domain.instruction import Instruction
 from ringi.domain.run import (
     Attempt,
@@ -274,3 +275,20 @@ def test_the_report_is_japanese_if_it_is_asked_for():
     text = text_of(run_of(plan, done(1, passed()), done(2, passed())), plan, language="ja")
     assert "### AC-01 — 達成" in text
     assert "Acceptance criteria" not in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "item", "page"),
+    [
+        (ForgeKind.GITHUB, ItemKind.ISSUE, "https://forge/acme/app/issues/7"),
+        (ForgeKind.GITHUB, ItemKind.CHANGE, "https://forge/acme/app/pull/7"),
+        (ForgeKind.GITLAB, ItemKind.ISSUE, "https://forge/acme/app/-/issues/7"),
+        (ForgeKind.GITLAB, ItemKind.CHANGE, "https://forge/acme/app/-/merge_requests/7"),
+    ],
+)
+@pytest.mark.req("RN-12")
+def test_the_report_says_where_it_was_asked_for(kind: ForgeKind, item: ItemKind, page: str):
+    project = Project(kind, "https://forge", "acme/app")
+    terms = ForgeTerms(project=project, remote="origin", remote_url="https://forge/a.git", item=Item(item, 7))
+    assert f"- Asked for in: {page}\n" in text_of(run_of(two_steps(), forge=terms), two_steps())
+    assert "Asked for in" not in text_of(run_of(two_steps()), two_steps())

@@ -31,6 +31,7 @@ from ringi.runner.report import STEP, proofs
 from ringi.text import Text, stored
 from ringi.usecases.forecast import forecast_run
 from ringi.usecases.forge.offer import is_due, is_offered, offer_run
+from ringi.usecases.forge.tell import telling_work
 from ringi.usecases.forge.terms import require_approved_so
 from ringi.usecases.prompter import typed_approval, typed_digest
 from ringi.usecases.reviewed_plan import ReviewedPlan
@@ -137,7 +138,8 @@ class RunDriver:
         wait = app.workspace.configuration.config.lock.wait_sec
         lock = lock_of(app.places.state, self._run_id, wait)
         with lock("run"), ending_alike(), watched(None), Watching(app) as watching:
-            run = run_steps(app.workspace, self._run_id, self._options, watching.hear)
+            hear = telling_work(app.workspace, watching.hear)
+            run = run_steps(app.workspace, self._run_id, self._options, hear)
             if run.forge:
                 run = offer_run(app.workspace, self._run_id, watching.hear)
         self._options = self._options._replace(retry=False)

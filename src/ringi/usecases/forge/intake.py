@@ -12,7 +12,7 @@ import msgspec
 
 from ringi.approvals.who import actor_at
 from ringi.domain.base import prepared
-from ringi.domain.forge import Account, Change, ChangeState, ForgeTerms, Item, ItemKind, Project
+from ringi.domain.forge import Account, Change, ChangeState, ForgeTerms, Item, ItemKind, Project, task_of
 from ringi.domain.problems import Level
 from ringi.domain.request import Request, read_request
 from ringi.domain.session import FromRequest, SessionView
@@ -20,7 +20,7 @@ from ringi.errors import BranchRefused, ItemRefused, NoForge
 from ringi.planning.prompts import language_of
 from ringi.planning.run_parts import line
 from ringi.text import COMMIT_SHOWN, Text, in_language
-from ringi.usecases.forge.terms import task_of, terms_here
+from ringi.usecases.forge.terms import terms_here
 from ringi.usecases.forge.words import Seen, seen
 from ringi.usecases.run_start import planner_of
 from ringi.views.forge import change_name, item_name

@@ -1,21 +1,16 @@
 """What a run does on a forge, as it is chosen before anybody approves it."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from ringi.domain.forge import ForgeKind, ForgeTerms, Item, ItemKind
+from ringi.domain.forge import ForgeTerms, Item
 from ringi.domain.run import Review
 from ringi.errors import NotOnForge
 from ringi.text import Text
 
 if TYPE_CHECKING:
     from ringi.usecases.workspace import OpenWorkspace
-
-_TASKS: Final = {
-    (ForgeKind.GITHUB, ItemKind.ISSUE): "github_issue",
-    (ForgeKind.GITHUB, ItemKind.CHANGE): "github_pr",
-}
 
 
 def terms_here(
@@ -32,13 +27,6 @@ def terms_here(
         comments=told.comments and item is not None,
         label=told.label if item is not None else "",
     )
-
-
-def task_of(terms: ForgeTerms | None) -> str:
-    """The kind of task whose settings count; empty if it comes from no forge."""
-    if terms is None or not terms.item:
-        return ""
-    return _TASKS.get((terms.project.kind, terms.item.kind), "gitlab")
 
 
 def require_approved_so(workspace: "OpenWorkspace", run_id: str, review: Review | None) -> None:
