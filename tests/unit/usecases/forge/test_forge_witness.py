@@ -218,6 +218,18 @@ def test_commits_that_do_not_follow_one_another():
     assert level(note(one.first(), *FIRST), one.witness) is Level.NONE
 
 
+def test_the_list_of_commits_has_to_be_their_row():
+    one = truth()
+    one.forge.before |= {TWO: (LATER,), LATER: (BASE,)}
+    assert level(note(one.second(), change("f", b"later\n", NEW)), one.witness) is Level.NONE
+
+
+def test_the_way_back_was_not_approved():
+    one = truth()
+    back = (change("f", NEW, OLD), change("a", b"a\n", None))
+    assert level(note(one.first(step_commit=BASE), *back), one.witness) is Level.NONE
+
+
 def test_a_push_after_the_review_changes_nothing_of_it():
     one = truth()
     one.forge.listed[NUMBER] = [ONE, TWO, LATER]
