@@ -52,15 +52,15 @@ def test_without_a_network_it_waits_here_and_goes_on_later(desk: ForgeDesk):
     assert desk.change.open
 
 
-def test_a_push_that_is_refused(desk: ForgeDesk):
-    desk.begin()
-    desk.repo.members["ringi"] = "read"
-    run = desk.go()
+def test_a_push_that_is_refused(github: ForgeDesk):
+    github.begin()
+    github.repo.members["ringi"] = "read"
+    run = github.go()
     assert run.offer is not None
     assert (run.offer.pushed, run.offer.pushing) == ("", run.offer.head)
-    stopped(desk, StopCode.APPROVAL_NEEDED, f"could not be pushed to {desk.repo.git_url}")
-    desk.repo.members["ringi"] = "write"
-    assert desk.go().offer.pushed == desk.repo.tip(BRANCH) == run.offer.head
+    stopped(github, StopCode.APPROVAL_NEEDED, f"could not be pushed to {github.repo.git_url}")
+    github.repo.members["ringi"] = "write"
+    assert github.go().offer.pushed == github.repo.tip(BRANCH) == run.offer.head
 
 
 def test_decided_here_without_a_network_and_told_later(github: ForgeDesk):
@@ -82,25 +82,25 @@ def test_decided_here_without_a_network_and_told_later(github: ForgeDesk):
 
 
 @pytest.mark.parametrize("away", ["deleted", "pushed", "reset"])
-def test_a_branch_that_somebody_else_changed_is_not_overwritten(desk: ForgeDesk, away: str):
-    desk.begin()
-    desk.go()
+def test_a_branch_that_somebody_else_changed_is_not_overwritten(github: ForgeDesk, away: str):
+    github.begin()
+    github.go()
     if away == "deleted":
-        desk.repo.delete_branch(BRANCH)
+        github.repo.delete_branch(BRANCH)
         theirs = ""
     elif away == "pushed":
-        theirs = desk.repo.commit(BRANCH, {"theirs.txt": "theirs\n"})
+        theirs = github.repo.commit(BRANCH, {"theirs.txt": "theirs\n"})
     else:
-        theirs = desk.repo.tip("main")
-        desk.repo.git("update-ref", f"refs/heads/{BRANCH}", theirs)
-    desk.go()
+        theirs = github.repo.tip("main")
+        github.repo.git("update-ref", f"refs/heads/{BRANCH}", theirs)
+    github.go()
     words = (
         "it was deleted" if away == "deleted" else f"it has commit {theirs[:12]}, which the run did not push"
     )
-    assert "ringi cancel" in stopped(desk, StopCode.BRANCH_MOVED, words)
-    assert desk.repo.tip(BRANCH) == theirs
-    assert desk.cli.run("continue", desk.run_id).returncode == 4
-    assert desk.repo.tip(BRANCH) == theirs
+    assert "ringi cancel" in stopped(github, StopCode.BRANCH_MOVED, words)
+    assert github.repo.tip(BRANCH) == theirs
+    assert github.cli.run("continue", github.run_id).returncode == 4
+    assert github.repo.tip(BRANCH) == theirs
 
 
 def test_a_branch_of_that_name_that_was_there_before(github: ForgeDesk):

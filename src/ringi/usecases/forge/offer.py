@@ -207,7 +207,7 @@ def _withdraw(there: _OnForge) -> None:
 
 def _leave(there: _OnForge, error: RingiError) -> None:
     """Says what is left to do; whoever is asked there is told, too, if that works."""
-    why, stop = str(Text(error.message, **error.details)), there.run.stop
+    why, stop = there.workspace.services.mask(str(Text(error.message, **error.details))), there.run.stop
     if stop and is_offered(there.run):
         decided = isinstance(error, ChangeOver | NotOffered | OfferMoved)  # trying again does not help
         hint = str(Text(error.hint, **error.details)) if error.hint and decided else ""
