@@ -7,12 +7,13 @@ import pytest
 
 from ringi.domain.forge import ForgeKind, ForgeReview, Project
 from ringi.domain.run import Run, RunPhase, StopCode
-from ringi.errors import Busy, ForgeRejected, ForgeUnreachable
+from ringi.errors import Busy, ForgeRejected, ForgeUnreachable, NoChannel
 from ringi.ports.forge import Changes, CodeHost
 from ringi.usecases.forge.watch import LONGEST_PAUSE, watch
 from ringi.usecases.forge.watching import Standing
 from ringi.usecases.run import RunOptions
 from ringi.wiring.watch import watching_lock
+from tests.fakes.people import AgentAtWork
 from tests.functional.run_desk import FIX, a_plan, a_step
 from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, state, watch_desk
 from tests.support.forge_server import ChangeThing
@@ -199,4 +200,15 @@ def test_only_one_watches_and_nobody_disturbs_a_run_at_work(desk: WatchDesk):
     with desk.open() as workspace:
         watcher = desk.watcher(workspace)
         with watcher._hands.lock(desk.run_id):
+            desk.repo.comment(desk.issue, "alice", "Say more")
             assert watcher.round().standing == {desk.run_id: Standing.AT_WORK}
+        # Whoever works on it hears it.
+        assert [one.text for one in workspace.sessions.feedback(desk.run_id)] == ["Say more"]
+        assert workspace.sessions.run(desk.run_id).heard == ()
+
+
+@github
+def test_an_agent_watches_nothing(desk: WatchDesk):
+    desk.person = AgentAtWork()
+    with desk.open() as workspace, pytest.raises(NoChannel):
+        workspace.watch()

@@ -76,7 +76,7 @@ def test_a_change_is_asked_for_made_and_approved(desk: WatchDesk):
         proofs = [one.proof for step in run.steps for one in workspace.sessions.approvals(step.plan_id)]
     assert [(one.kind, one.strength) for one in proofs] == [(ProofKind.REVIEW, Strength.MEDIUM)] * 2
     assert desk.round().standing == {}
-    assert desk.repo.statuses[head(second)][0]["state"] != "pending"
+    assert desk.repo.statuses[head(second)][0]["state"] == "success"
 
 
 @each_forge

@@ -131,6 +131,7 @@ def test_a_comment_with_its_digits_approves_the_plan_and_the_run_begins(desk: Wa
         digest = workspace.planning.request(session_id).digest
     for login in ("ringi", "reader", "robot[bot]"):
         desk.repo.comment(desk.issue, login, f"/ringi approve {digest}")
+    desk.repo.comment(desk.issue, "bob", "/ringi reject")
     desk.repo.comment(desk.issue, "bob", "/ringi approve 0123456789ab")
     assert desk.round().standing == {session_id: Standing.WAITS}
     assert any("the plan is now" in line for line in desk.said())
@@ -145,3 +146,9 @@ def test_a_comment_with_its_digits_approves_the_plan_and_the_run_begins(desk: Wa
     assert run.stop  # it has begun: nobody has its roles
     assert approval.proof.kind is ProofKind.REVIEW
     assert approval.approver.startswith("bob@")
+    # What was said to the session is not said to the run again.
+    desk.said()
+    desk.round()
+    assert desk.said() == []
+    with desk.open() as workspace:
+        assert workspace.sessions.feedback(run_id) == ()

@@ -57,6 +57,8 @@ def test_nobody_elses_words_are_heard_unless_all_are_read(desk: WatchDesk):
     desk.repo.comment(desk.issue, "ringi", "Say please\n\n<!-- ringi:anything -->")
     desk.round()
     assert [line.partition("@")[0] for line in desk.said()] == ["ignored: stranger", "ignored: reader"]
+    desk.round()
+    assert desk.said() == []
     with desk.open() as workspace:
         assert workspace.sessions.feedback(run_id) == ()
     desk.configure("forge:\n  read_all: true\nroles:\n  implementer:\n    command: "
@@ -69,14 +71,17 @@ def test_nobody_elses_words_are_heard_unless_all_are_read(desk: WatchDesk):
 
 @each_forge
 def test_a_round_without_news_makes_few_calls_and_moves_no_bodies(desk: WatchDesk):
+    """Also if there is a change with reviews."""
     desk.begin(ONE)
+    desk.repo.comment(desk.issue, "bob", "Say please")
     with desk.open() as workspace:
         watching = desk.watcher(workspace)
         watching.round()
+        assert workspace.planning.run(desk.run_id).offer
         watching.round()
         before = len(desk.forge.calls())
         watching.round()
         calls = desk.forge.calls()[before:]
     assert calls
     assert {call.answered for call in calls} == {304}
-    assert len(calls) <= 2
+    assert len(calls) <= 8

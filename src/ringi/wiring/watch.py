@@ -4,9 +4,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from ringi.approvals.who import refuse_agent
 from ringi.domain.run import Run
 from ringi.runner.bench import RunEvent
 from ringi.store.lock import PassingLock
+from ringi.store.told import Told
 from ringi.usecases.forge.offer import offer_run
 from ringi.usecases.forge.tell import telling_work
 from ringi.usecases.forge.watch import Watcher
@@ -26,7 +28,8 @@ def watcher(
     tell: Callable[[News], None],
     on_event: Callable[[RunEvent], None] = lambda _: None,
 ) -> Watcher:
-    """The caller holds `watching_lock`."""
+    """The caller holds `watching_lock`. Raises NoChannel if an agent asks: it would decide for people."""
+    refuse_agent(workspace.person, "ringi watch")
     settings, state = workspace.settings.forge, workspace.places.state
 
     def go_on(run_id: str, options: RunOptions) -> Run:
@@ -38,6 +41,7 @@ def watcher(
         go_on=go_on,
         offer=lambda run_id: offer_run(workspace, run_id, on_event),
         revision_timeout=revision_timeout,
+        is_untold=Told(state / "watch.told").is_new,
         read_all=settings.read_all,
         reviews=settings.reviews,
     )

@@ -26,7 +26,7 @@ def take_words(watching: Watching, run: Run, terms: ForgeTerms, page: Page) -> N
             continue
         if not (watching.listener.counts(said.author) or watching.hands.read_all):
             words = Text("{who} may not write to this project: not read", who=watching.who(said))
-            watching.say(run.run_id, NewsKind.IGNORED, words, said)
+            watching.ignore(run.run_id, said, words)
             continue
         with watching.workspace.sessions.transaction() as transaction:
             transaction.add_feedback(_feedback(watching, run, said))

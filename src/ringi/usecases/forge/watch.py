@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from ringi.domain.forge import Project
 from ringi.domain.run import OVER
 from ringi.domain.session import ApprovedSession, is_session
-from ringi.errors import Busy, ForgeFailed, ForgeRejected, NotFound, PushFailed, RingiError
+from ringi.errors import ForgeRejected, Interrupted, NotFound, RingiError, Usage
 from ringi.ports.forge import CodeHost
 from ringi.text import Text
 from ringi.usecases.forge.listen import Listener
@@ -56,7 +56,10 @@ class Watcher:
         self._failing = ""
 
     def round(self, name: str = "") -> Round:
-        """Everything that is open, or one session or run. Raises NotFound, NoForgeToken, ForgeRejected."""
+        """Everything that is open, or one session or run.
+
+        Raises NotFound, and what another round does not mend: NoForgeToken, ForgeRejected.
+        """
         standing: dict[str, Standing] = {}
         failure: RingiError | None = None
         watching: dict[Project, Watching] = {}
@@ -65,9 +68,9 @@ class Watcher:
                 if project not in watching:  # what an account may do is asked anew in each round
                     watching[project] = self._watching(project)
                 standing |= self._look(watching[project], id_)
-            except ForgeRejected:
+            except (ForgeRejected, Interrupted, Usage):
                 raise
-            except (ForgeFailed, PushFailed, Busy) as error:
+            except RingiError as error:
                 failure = failure or error
                 standing[id_] = Standing.WAITS
                 self._failed(id_, error)

@@ -9,6 +9,7 @@ from ringi.domain.run import OVER, Run, RunPhase, StepStatus, StopCode
 from ringi.errors import Busy, ForgeFailed, ReviewRefused, RingiError
 from ringi.planning.prompts import language_of
 from ringi.text import COMMIT_SHOWN, Text, in_language, stored
+from ringi.usecases.forge.answers import heard
 from ringi.usecases.forge.approve_review import approve_offer, approve_revision
 from ringi.usecases.forge.listen import Page, Spoken, Verb, newest_verdicts
 from ringi.usecases.forge.offer import is_due
@@ -43,7 +44,7 @@ class RunWatch:
         run = self._workspace.sessions.run(run_id)
         if run.forge is None or run.phase in OVER:
             return self._told(run)
-        page = watching.listener.page(run, run.forge)
+        page = self._unused(run, watching.listener.page(run, run.forge))
         take_words(watching, run, run.forge, page)
         try:
             with watching.hands.lock(run_id):
@@ -52,6 +53,15 @@ class RunWatch:
             return Standing.AT_WORK
         self._reply(run, page)
         return Standing.OVER if run.phase in OVER else Standing.WAITS
+
+    def _unused(self, run: Run, page: Page) -> Page:
+        """Without the comments that answered its planning session, or that it refused."""
+        if not run.planning_session_id or not page.comments:
+            return page
+        used = heard(self._workspace.sessions.events(run.planning_session_id))
+        refused = self._watching.refused(_about(run)._replace(id=run.planning_session_id), page.comments)
+        left = (one for one in page.comments if one.id not in used and one.ref not in refused)
+        return page._replace(comments=tuple(left))
 
     def _told(self, run: Run) -> Standing:
         """One that has ended, once the forge knows."""
@@ -216,11 +226,11 @@ class RunWatch:
         if offer is None or offer.pushed != offer.head or not self._is_offered(run):
             return
         rows = self._workspace.sessions.feedback(run.run_id)
-        heard = {one.ref for one in rows if one.feedback_id in run.heard}
+        told = {one.ref for one in rows if one.feedback_id in run.heard}
         ours = "\n".join(one.body for one in page.remarks if watching.listener.is_ours(one))
         for said in page.remarks:
             mark = f"run {run.run_id} reply {said.ref}"
-            if said.remark is None or said.ref not in heard or f"<!-- ringi:{mark} -->" in ours:
+            if said.remark is None or said.ref not in told or f"<!-- ringi:{mark} -->" in ours:
                 continue
             if watching.is_new(mark):
                 say = in_language(language_of(run.instruction))
@@ -235,7 +245,7 @@ class RunWatch:
         return run.phase is RunPhase.COMPLETED or (waits and not self._is_decided_here(run))
 
     def _once(self, run: Run, key: str, words: Text) -> None:
-        if self._watching.is_new(f"{run.run_id} {key}"):
+        if self._watching.hands.is_untold(f"{run.run_id} {key}"):
             url = run.offer.url if run.offer else ""
             self._watching.say(run.run_id, _K.STANDS, words, url=url)
 

@@ -113,7 +113,7 @@ class SessionWatch:
             words = command.words
             if not watching.listener.counts(said.author):
                 no = Text("{who} may not write to this project: not read", who=watching.who(said))
-                watching.say(about.id, _K.IGNORED, no, said)
+                watching.ignore(about.id, said, no)
             elif command.verb is Verb.REJECT and words:
                 view = tool.reject(about.id, words, source=f"comment {said.id} by {said.author.login}")
                 told = Text("the plan sent back by {who}: {words}", who=watching.who(said), words=words)

@@ -79,6 +79,8 @@ class Hands(NamedTuple):
     offer: Callable[[str], Run]
     """Puts the result there, as far as it is not."""
     revision_timeout: float
+    is_untold: Callable[[str], bool]
+    """Whether nobody was told of it, by this or an earlier watcher; from now on somebody was."""
     read_all: bool = False
     reviews: bool = True
     """Whether a yes there can count."""
@@ -122,6 +124,10 @@ class Watching:
     def say(self, about: str, kind: NewsKind, words: Text, said: Spoken | None = None, url: str = "") -> None:
         by, url = (self.who(said), said.url) if said else ("", url)
         self._tell(News(about, kind, words, by, url))
+
+    def ignore(self, about: str, said: Spoken, words: Text) -> None:
+        if self.hands.is_untold(f"{about} ignored {said.ref}"):
+            self.say(about, NewsKind.IGNORED, words, said)
 
     def refuse(self, about: About, said: Spoken, why: Text) -> None:
         """Says here and there why something does not count."""

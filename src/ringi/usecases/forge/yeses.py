@@ -6,7 +6,7 @@ from ringi.domain.forge import ReviewVerdict
 from ringi.domain.run import Run
 from ringi.text import Text
 from ringi.usecases.forge.listen import Page, Spoken, Verb, newest_verdicts
-from ringi.usecases.forge.watching import About, NewsKind, Watching
+from ringi.usecases.forge.watching import About, Watching
 
 
 def yeses(watching: Watching, run: Run, about: About, page: Page, what: str) -> Iterator[Spoken]:
@@ -30,7 +30,7 @@ def yeses(watching: Watching, run: Run, about: About, page: Page, what: str) -> 
         else:
             words = Text("{who} cannot approve this: no write access, or the account that the run works with",
                          who=watching.who(said))  # fmt: skip
-            watching.say(run.run_id, NewsKind.IGNORED, words, said)
+            watching.ignore(run.run_id, said, words)
 
 
 def yes_key(said: Spoken, what: str) -> str:
