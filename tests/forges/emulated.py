@@ -6,7 +6,7 @@ git does), and passes the rest on. Where emulate 0.12.2 differs from GitHub, it 
 - there are no commit statuses, no replies to a comment on a line, no GraphQL;
 - `permission` has `push` and `pull` instead of `write` and `read`, and a stranger is 404 instead of `read`;
 - a comment of a review has a `position` but no `line`: those are made one by one;
-- a merge takes the old head, so people squash with git here.
+- a merge takes the old head, so people squash with git here, and the gateway says that it is merged.
 """
 
 import base64
@@ -106,6 +106,7 @@ class EmulatedForge(ForgeServer):
         self.emulator = ""
         self.admin = ""
         self.told: dict[str, list[dict[str, Any]]] = {}
+        self.merged: set[int] = set()
 
     def ask(self, method: str, path: str, body: object = None, token: str = "") -> Any:
         status, _, found = self.asked(method, path, body, token or self.admin)
@@ -190,9 +191,11 @@ class EmulatedForge(ForgeServer):
         if "pulls" not in parts:
             return found
         for one in found if isinstance(found, list) else [found]:
-            if isinstance(one, dict) and "head" in one and one.get("state") == "open":
+            if isinstance(one, dict) and "head" in one:
                 tip = self.repos["/".join(parts[1:3])].tip(one["head"]["ref"])
                 one["head"]["sha"] = tip or one["head"]["sha"]
+                if one["number"] in self.merged:
+                    one |= {"merged": True, "merged_at": one["closed_at"]}
         return found
 
 
@@ -242,6 +245,7 @@ class EmulatedHands:
         self.repo.git("update-ref", f"refs/heads/{pull['base']['ref']}", made, base)
         self.repo.pushed()
         self._ask(author, "PATCH", f"/pulls/{number}", {"state": "closed"})
+        self._forge.merged.add(number)
         return made
 
     def _ask(self, author: str, method: str, below: str, body: object = None) -> Any:

@@ -1,5 +1,6 @@
 """The scripts of the workflows that `ringi init --ci` writes, run as a runner runs them."""
 
+import json
 import os
 import re
 import subprocess
@@ -21,16 +22,18 @@ EXPRESSION = re.compile(r"\$\{\{ *(.*?) *\}\}")
 
 
 def proposed(desk: Desk, forge: ForgeKind, *words: str) -> dict[Any, Any]:
-    """The workflow as the first plan of a desk has it."""
+    """The workflow as its plan has it."""
     found = yaml.safe_load(text_of(desk, forge, *words))
     assert isinstance(found, dict)
     return found
 
 
 def text_of(desk: Desk, forge: ForgeKind, *words: str) -> str:
-    assert desk.run("init", "--ci", str(forge), *words).returncode == EXIT_PERSON_NEEDED
+    done = desk.run("--json", "init", "--ci", str(forge), *words)
+    assert done.returncode == EXIT_PERSON_NEEDED, done.stderr
     wanted = GITHUB_FILE if forge is ForgeKind.GITHUB else GITLAB_FILE
-    bases = [spec["base"] for spec in desk.json("specs", "p1")]
+    plan = f"p{json.loads(done.stdout)['plan']['number']}"
+    bases = [spec["base"] for spec in desk.json("specs", plan)]
     return str(next(base["content"] for base in bases if base["path"] == wanted))
 
 

@@ -81,7 +81,7 @@ jobs:
             fetch
             range="$BEFORE..$HEAD"
           fi
-          "$RUNNER_TEMP/ringi/bin/ringi" verify "$range" --mode "$MODE"
+          "$RUNNER_TEMP/ringi/bin/ringi" verify "$range" --mode "$MODE" --reviews
 """
 
 _GITLAB: Final = """\
@@ -136,7 +136,7 @@ ringi verify:
       # A job token may not read approvals. A project access token (Reporter, read_api) in the variable
       # GITLAB_TOKEN, masked, may; then reviews count.
       set --
-      if [ -n "${GITLAB_TOKEN:-}" ]; then set --; fi
+      if [ -n "${GITLAB_TOKEN:-}" ]; then set -- --reviews; fi
       "$folder/ringi/bin/ringi" verify "$range" --mode "$MODE" "$@"
 """
 

@@ -175,12 +175,14 @@ def _settle(there: _OnForge) -> None:
         return
     there.save(f"head {tip[:COMMIT_SHOWN]}", head=tip)
     change = _known(there)
-    if change is None or change.state is ChangeState.OPEN:
+    is_open = change is None or change.state is ChangeState.OPEN
+    if is_open:
         _push(there)
-        _open(there)
     elif there.offer.pushed != tip:
         _require_open(there)
     there.parts.sync_notes(there.terms)
+    if is_open:
+        _open(there)  # after the notes: CI looks again when the text changes
     found = there.parts.verdict(there.run, tip)
     count, covered = len(found.files), sum(one.covered for one in found.files)
     words = Text("{covered} of {count} files are approved", covered=covered, count=count)
