@@ -53,7 +53,8 @@ anything is written.
 If the task is large or unclear, plan it with your user first: planning_start, then pass on their \
 answers (planning_answer) and choices (planning_decide), one at a time, never your own. \
 With bring: true you read the code and bring the questions, decisions and design (planning_bring). \
-planning_get shows the state of a session, planning_outline the likely steps without one. \
+planning_get shows the state of a session, planning_outline the likely steps without one; \
+issue begins one about an issue, a pull or merge request. \
 The person approves the summary in their terminal."""
 
 

@@ -45,7 +45,7 @@ def test_every_tool_is_described_by_schemas_of_objects(name: str):
 @pytest.mark.req("PT-4")
 def test_the_names_are_those_of_the_plan_tool():
     for name in TOOLS:
-        if name in {"planning_outline", "task", "feedback"}:
+        if name in {"planning_outline", "task", "issue", "feedback"}:
             assert hasattr(Workspace, name.removeprefix("planning_"))  # no step of a session
         elif name.startswith("planning_"):
             assert hasattr(PlanningTool, name.removeprefix("planning_"))
