@@ -12,6 +12,7 @@ from ringi.domain.run import Review, Run, RunPhase
 from ringi.domain.session import ApprovalPending, ApprovedSession
 from tests.crash.killing import FULL
 from tests.fakes.model_server import ModelServer, Request
+from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.run_desk import RunDesk, at_home, git, project
 from tests.functional.screens import Screen
@@ -143,6 +144,7 @@ def test_the_same_request_takes_no_call_from_request_to_commit(desk: RunDesk, se
 WRONG = {"patch": "", "files": [{"path": "calc.py", "content": "def add(a, b):\n    return b\n"}]}
 
 
+@walled
 def test_an_answer_that_failed_its_tests_is_not_given_again(desk: RunDesk, server: ModelServer):
     def wrong_at_first(request: Request) -> Any:
         first = "make one step" in request.text and "What was wrong before" not in request.text
@@ -241,6 +243,7 @@ def test_an_outline_of_a_similar_request(desk: RunDesk, server: ModelServer):
     assert json.loads(Desk(desk.root).run("--json", "outline", PARAPHRASE).stdout)["calls"] == 1
 
 
+@walled
 def test_turns_with_tools_are_the_same_again(desk: RunDesk, server: ModelServer):
     """What reading, searching and running commands in the copy says does not differ from run to run."""
 

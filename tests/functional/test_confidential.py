@@ -9,6 +9,7 @@ import pytest
 
 from ringi.domain.run import RunPhase
 from tests.fakes.trace_receiver import TraceReceiver
+from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.planning_desk import PlanningDesk, ScriptedModel, decision, question
 from tests.functional.run_desk import CALC, FIX, RunDesk, a_plan, a_step, at_home, project
@@ -53,6 +54,7 @@ if grep -q "wrong answer {MARKER}" "$1"; then {FIX}; else echo "# {MARKER}" >> c
 
 @pytest.mark.req("PP-22")
 @pytest.mark.parametrize("confidential", [True, False])
+@walled
 def test_a_run(root: Path, confidential: bool):
     desk = RunDesk(root, implementer=ROLE)
     path = Path(os.environ["HOME"]) / ".config/ringi/config.yaml"

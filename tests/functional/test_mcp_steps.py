@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from ringi.domain.run import RunPhase, StepStatus
+from tests.functional.beside_desk import walled
 from tests.functional.mcp_desk import SPEC, RawClient
 from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, git, project
 
@@ -20,6 +21,7 @@ def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[RunDesk]:
 
 
 @pytest.mark.req("PT-4", "RN-4")
+@walled
 def test_an_agent_sees_steps_and_decides_nothing(desk: RunDesk):
     client, before = RawClient(desk.root), git(desk.root, "for-each-ref")
     with client.process:

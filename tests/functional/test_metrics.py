@@ -14,6 +14,7 @@ import pytest
 from ringi.domain import codec
 from ringi.domain.metrics import FigureName, Metrics
 from tests.fakes.model_server import ModelServer, Say
+from tests.functional.beside_desk import walled
 from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, git, project
 from tests.helpers import create
 
@@ -46,6 +47,7 @@ def of(found: Metrics, name: FigureName) -> tuple[float | None, int]:
 
 
 @pytest.mark.req("PP-21", "PP-26")
+@walled
 def test_a_run_whose_first_try_failed(place: Path):
     twice = f'if grep -q "exit code" "$1"; then {FIX}; else echo "# wrong" >> calc.py; fi'
     desk = RunDesk(project(place / "app"), implementer=by_step(twice, SUB), reviewer=f"echo '{VERDICT}'")
@@ -148,6 +150,7 @@ def test_what_a_model_took_is_counted_with_its_material(place: Path, monkeypatch
 
 
 @pytest.mark.req("PP-21")
+@walled
 def test_steps_that_nobody_looked_at(place: Path):
     desk = RunDesk(project(place / "app"), implementer=by_step(FIX, SUB))
     desk.start(a_plan(a_step(1), a_step(2)))

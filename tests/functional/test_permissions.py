@@ -16,6 +16,7 @@ from ringi.domain.run import Review, RunPhase, StopCode
 from ringi.errors import BadGrant, InvalidSpecs, NotPermitted, NotTogether, UnfitSpecs
 from ringi.usecases.outline import outline
 from tests.fakes.people import SeatedPerson
+from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.mcp_desk import RawClient, talks
 from tests.functional.planning_desk import YES_NO, PlanningDesk, ScriptedModel
@@ -116,6 +117,7 @@ def test_over_mcp_and_from_python(root: Path, desk: RunDesk, talk: Callable[...,
 
 
 @pytest.mark.req("PP-18")
+@walled
 def test_a_run_has_at_most_its_creators_permissions_whoever_continues_it(desk: RunDesk):
     desk.person = Somebody("hanako")
     desk.start(TWO)
@@ -150,6 +152,7 @@ def test_a_session_is_its_creators_too(root: Path, desk: RunDesk):
 
 
 @pytest.mark.req("PP-18")
+@walled
 def test_no_standing_approval_covers_whom_a_person_always_answers(desk: RunDesk):
     desk.start(TWO)
     key = desk.key()
@@ -177,6 +180,7 @@ def test_no_standing_approval_covers_whom_a_person_always_answers(desk: RunDesk)
 
 
 @pytest.mark.req("PP-18")
+@walled
 def test_somebody_else_does_not_lend_their_standing_approval(desk: RunDesk):
     desk.person = Somebody("hanako")
     desk.start(TWO)
@@ -210,6 +214,7 @@ HIGH_PLAN = a_plan(a_step(1), a_step(2, scope={"target_paths": ["pyproject.toml"
 
 @pytest.mark.req("PP-27", "PP-18")
 @pytest.mark.parametrize(("creator", "actor"), [("hanako", "hanako"), ("hanako", "boss"), ("boss", "hanako")])
+@walled
 def test_a_step_that_is_dangerous_is_refused(root: Path, creator: str, actor: str):
     desk = RunDesk(root, implementer=HIGH)
     permit(desk, dangerous_operations="[boss]")
@@ -227,6 +232,7 @@ def test_a_step_that_is_dangerous_is_refused(root: Path, creator: str, actor: st
 
 
 @pytest.mark.req("PP-27")
+@walled
 def test_those_who_may_ask_for_it_do(root: Path):
     desk = RunDesk(root, implementer=HIGH)
     permit(desk, dangerous_operations="[boss]")

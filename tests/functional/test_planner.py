@@ -14,6 +14,7 @@ from ringi.domain.session import ApprovalPending
 from ringi.errors import BadBrought, BudgetUsed
 from ringi.usecases.replan import replan
 from tests.fakes.model_server import ModelServer, Say
+from tests.functional.beside_desk import walled
 from tests.functional.role_desk import RoleDesk, role_desk
 from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, project
 from tests.functional.screens import Screen
@@ -54,6 +55,7 @@ def ringi(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.req("RN-3", "RN-16")
+@walled
 def test_a_planner_plans_and_two_approvals_lead_to_commits(root: Path):
     RunDesk(root, implementer=BOTH, planner=says(DESIGN))
     with Screen.ringi(root, "run", "Make it add", columns=100, rows=60) as screen:
@@ -145,6 +147,7 @@ def test_a_step_that_was_too_large_is_planned_anew_by_it(root: Path, usable: boo
 
 
 @pytest.mark.req("RN-14")
+@walled
 def test_another_design_is_the_planners_too(root: Path):
     desk = RunDesk(root, implementer="echo '# no' >> calc.py", planner=says(DESIGN))
     desk.start(a_plan(a_step(1)))

@@ -14,6 +14,7 @@ from ringi.domain.planning import NEEDS_PERSON
 from ringi.domain.process import ActionState, ErrorKind, Process, Wait
 from ringi.domain.run import RunPhase, StopCode
 from ringi.usecases.feedback import give_feedback
+from tests.functional.beside_desk import walled
 from tests.functional.run_desk import CALC, UNIT, RunDesk, a_plan, a_step, at_home, project
 from tests.functional.studio import FILES, Studio, outline, reflected, summary_of
 from tests.unit.coordinator.process_desk import plan
@@ -60,6 +61,7 @@ def test_simple_a_page_is_brought_up_to_date(root: Path) -> None:
     assert not any("failed" in line or "revision" in line for line in studio.lines)
 
 
+@walled
 def test_medium_a_feature_takes_a_revision(root: Path) -> None:
     """Planning, execution, reflection, revision, completion."""
 
@@ -92,6 +94,7 @@ def test_medium_a_feature_takes_a_revision(root: Path) -> None:
 
 
 @pytest.mark.req("PP-9", "PP-20")
+@walled
 def test_complex_several_revisions_and_what_a_person_says(root: Path) -> None:
     """As a run: revised by the model, then stuck, then led on by somebody's words, and committed."""
 

@@ -26,6 +26,7 @@ from ringi.usecases.run_start import start_from_file
 from ringi.workspace.tree import Tree
 from tests.fakes.hooked import HookedFileSystem
 from tests.fakes.model_server import ModelServer, Say
+from tests.functional.beside_desk import walled
 from tests.functional.run_desk import CALC, FIX, RunDesk, a_plan, a_step, at_home, by_step, git, project
 from tests.helpers import approve
 
@@ -50,6 +51,7 @@ def state(root: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.req("RN-4", "RN-5", "RN-9")
+@walled
 def test_a_step_becomes_a_commit_on_a_branch_and_nothing_else_changes(root: Path):
     desk, before = RunDesk(root, implementer=FIX), state(root)
     desk.start(a_plan(a_step(1, title="Add instead of subtracting")))
@@ -68,6 +70,7 @@ def test_a_step_becomes_a_commit_on_a_branch_and_nothing_else_changes(root: Path
 
 
 @pytest.mark.req("RN-5", "RN-11")
+@walled
 def test_two_steps_decided_together_at_the_end(root: Path):
     desk = RunDesk(root, implementer=BOTH)
     desk.start(TWO)
@@ -81,6 +84,7 @@ def test_two_steps_decided_together_at_the_end(root: Path):
 
 
 @pytest.mark.req("RN-3", "RN-7", "RN-16")
+@walled
 def test_the_steps_of_a_session_become_commits_with_one_approval(root: Path):
     desk = RunDesk(root, implementer=BOTH)
     design = {
@@ -169,6 +173,7 @@ def test_each_step_is_decided_before_the_next_begins(root: Path):
 
 
 @pytest.mark.req("RN-4", "RN-7")
+@walled
 def test_what_is_edited_in_its_files_is_noticed_and_not_followed(root: Path):
     desk = RunDesk(root, implementer=BOTH)
     desk.start(TWO)
@@ -196,6 +201,7 @@ def test_it_pauses_after_as_many_steps_as_it_may_take(root: Path):
 
 
 @pytest.mark.req("RN-10")
+@walled
 def test_a_role_mends_what_its_tests_say(root: Path):
     desk = RunDesk(
         root, implementer="if grep -q 'AssertionError' $1; then sed -i 's/a [*] b/a + b/' calc.py;"
@@ -212,6 +218,7 @@ def test_a_role_mends_what_its_tests_say(root: Path):
 
 
 @pytest.mark.req("RN-10")
+@walled
 def test_tests_that_keep_failing_stop_it_with_what_to_do_next(root: Path):
     desk = RunDesk(root, implementer="echo '# no' >> calc.py")
     desk.start(a_plan(a_step(1), limits={"max_autofix_cycles": 2}))
@@ -332,6 +339,7 @@ def test_a_request_that_is_not_committed_does_not_stop_it(root: Path):
 
 
 @pytest.mark.req("RN-5")
+@walled
 def test_a_project_that_commits_its_list_of_signers(root: Path):
     """And its settings: they are in no copy's tree, and stay on the branch as they are."""
     names = (".agent/allowed_signers", ".agent/config.yaml", "part/.agent/notes.txt")
@@ -403,6 +411,7 @@ def test_a_reviewer_sends_it_back_and_the_person_sees_what_is_left(root: Path):
 
 
 @pytest.mark.req("RN-4")
+@walled
 def test_what_is_sent_back_is_made_again_with_the_persons_words(root: Path):
     role = 'if grep -q "in capitals" $1; then sed -i "s/It adds/IT ADDS/" README.md; else ' + BOTH + "; fi"
     desk = RunDesk(root, implementer=role)
@@ -419,6 +428,7 @@ def test_what_is_sent_back_is_made_again_with_the_persons_words(root: Path):
 
 
 @pytest.mark.req("RN-4")
+@walled
 def test_what_a_person_drops_of_a_step_is_not_in_the_later_ones(root: Path):
     first = FIX + "; echo '# extra' >> calc.py"
     second = "echo 'def sub(a, b):' >> calc.py; echo '    return a - b' >> calc.py"
@@ -438,6 +448,24 @@ def test_what_a_person_drops_of_a_step_is_not_in_the_later_ones(root: Path):
     assert desk.decide("S02").phase is RunPhase.COMPLETED
     assert "# extra" not in desk.file("calc.py")
     assert "def sub" in desk.file("calc.py")
+
+
+@walled
+def test_a_later_step_can_be_carried_out_before_the_run_goes_on(root: Path):
+    second = "echo 'def sub(a, b): return a - b' > sub.py"
+    desk = RunDesk(root, implementer=by_step(FIX + "; echo '# extra' >> calc.py", second))
+    desk.start(a_plan(a_step(1), a_step(2, scope={"target_paths": ["sub.py"]})))
+    desk.go()
+    with desk.open() as workspace:
+        plan_id = desk.plan_of("S01")
+        there = workspace.of_plan(plan_id)
+        [spec] = there.plan.get_state(plan_id).action_specs
+        there.plan.amend(plan_id, [NewContent(spec.id, CALC.replace("-", "+"))])
+    run = desk.decide("S01", "S02")
+    assert run.phase is RunPhase.COMPLETED, run.stop
+    assert desk.commits() == ["Step 1", "Step 2"]
+    assert "# extra" not in desk.file("calc.py")
+    assert "def sub" in desk.file("sub.py")
 
 
 def test_a_copy_that_its_role_deleted(root: Path):
@@ -464,6 +492,7 @@ def test_a_fallback_takes_over(root: Path):
 
 
 @pytest.mark.req("RN-6")
+@walled
 def test_a_step_says_where_it_stops(root: Path):
     desk = RunDesk(root, implementer="echo '# no' >> calc.py")
     desk.start(a_plan(a_step(1, stop_conditions=["UNIT_TEST_FAILED"])))
@@ -524,6 +553,7 @@ def test_without_a_sandbox_a_failing_test_takes_the_step_back(root: Path):
 
 
 @pytest.mark.req("PT-16", "RN-10")
+@walled
 def test_configured_checks_run_before_anybody_is_asked_and_again_for_real(root: Path):
     check = "sh -c '! grep FIXME calc.py'"
     first, then = f"{FIX}; echo '# FIXME' >> calc.py", "sed -i /FIXME/d calc.py"
@@ -593,6 +623,7 @@ def test_hooks_that_fail_or_rewrite(root: Path, hook: str, code: StopCode):
         (FIX, {"scope": {"forbidden_paths": ["calc.py"]}}, {}, StopCode.INPUT_CONTRADICTION),
     ],
 )
+@walled
 def test_why_a_run_stops(
     root: Path, script: str, step: dict[str, Any], limits: dict[str, Any], code: StopCode
 ):
@@ -612,6 +643,7 @@ def test_what_was_thrown_away_is_made_again_only_if_somebody_says_so(root: Path)
     assert desk.decide("S01").phase is RunPhase.COMPLETED
 
 
+@walled
 def test_a_step_that_waits_is_not_made_again_with_a_later_one(root: Path):
     desk = RunDesk(root, implementer=by_step(FIX, "exit 3"))
     desk.start(TWO)
@@ -637,6 +669,7 @@ def test_nobody_works_on_a_cancelled_run(root: Path):
     assert status_of(run, run.steps[0]) == Text("stopped here")
 
 
+@walled
 def test_a_lost_copy_takes_the_steps_with_it_that_are_not_committed(root: Path):
     desk = RunDesk(root, implementer=by_step(FIX, "exit 3"))
     desk.start(TWO)
@@ -650,6 +683,7 @@ def test_a_lost_copy_takes_the_steps_with_it_that_are_not_committed(root: Path):
     assert again.decide("S01", "S02").phase is RunPhase.COMPLETED
 
 
+@walled
 def test_steps_that_were_built_on_one_that_is_sent_back_can_be_approved(root: Path):
     desk = RunDesk(root, implementer=BOTH)
     desk.start(TWO)
@@ -664,6 +698,7 @@ def test_steps_that_were_built_on_one_that_is_sent_back_can_be_approved(root: Pa
     assert desk.commits() == ["Step 1", "Step 2"]
 
 
+@walled
 def test_a_later_step_that_was_sent_back_too_is_made_anew_with_the_words_about_it(root: Path):
     desk = RunDesk(root, implementer=BOTH)
     desk.start(TWO)

@@ -62,6 +62,7 @@ def subjects(desk: Desk, branch: str) -> list[str]:
 
 
 @pytest.mark.req("RN-5", "RN-8", "RN-12")
+@walled
 def test_two_approvals_lead_from_a_plan_to_commits_and_a_report(project: tuple[Desk, Path, str]):
     desk, file, role = project
     before = desk.files(), desk.git("status", "--porcelain")
@@ -197,9 +198,13 @@ def test_a_request_can_be_written_and_wrong_uses_are_named(desk: Desk):
     assert f"→ ringi run --request {path}" in done.stdout
     for words in ([], ["x y", "--session", "20"], ["--plan", "a", "--request", "b"]):
         assert desk.run("run", *words).returncode == 2
+    in_place = desk.run("run", "Add a total", "--review", "forge", "--in-place")
+    assert in_place.returncode == 2
+    assert "leave out --in-place" in in_place.stderr
 
 
 @pytest.mark.req("RN-4", "IP-6")
+@walled
 def test_a_key_approves_the_plan_and_the_steps_without_a_terminal(
     project: tuple[Desk, Path, str], tmp_path: Path
 ):
@@ -245,6 +250,7 @@ def test_a_step_that_is_too_large_is_planned_anew_with_the_command_it_names(
 
 
 @pytest.mark.req("RN-14")
+@walled
 def test_a_run_whose_tests_keep_failing_is_planned_anew_in_a_session(
     project: tuple[Desk, Path, str], tmp_path: Path
 ):

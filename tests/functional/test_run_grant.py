@@ -27,6 +27,7 @@ from ringi.usecases.run_grant import Wanted, draft_for_run
 from ringi.usecases.verify import verify_plan
 from tests.fakes.people import AgentAtWork, SeatedPerson
 from tests.fakes.signing import RealKey
+from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, git, project
 from tests.helpers import SetClock
@@ -61,6 +62,7 @@ def waits(run: Run) -> str:
 
 @pytest.mark.req("RN-5", "RN-11", "RN-12")
 @pytest.mark.parametrize("review", [Review.END, Review.EACH])
+@walled
 def test_its_steps_need_no_question(desk: RunDesk, review: Review):
     grant = desk.grant(desk.key())
     main = git(desk.root, "rev-parse", "main")
@@ -98,6 +100,7 @@ HIGH_PLAN = a_plan(a_step(1), a_step(2, scope={"target_paths": ["pyproject.toml"
         ({"steps": 1}, "steps used up: 1 of 1"),
     ],
 )
+@walled
 def test_what_is_beyond_it_waits_with_the_limit_in_words(desk: RunDesk, wanted: dict[str, Any], why: str):
     key = desk.key()
     grant = desk.grant(key, **wanted)
@@ -114,6 +117,7 @@ def test_what_is_beyond_it_waits_with_the_limit_in_words(desk: RunDesk, wanted: 
 
 
 @pytest.mark.req("RN-5", "PT-8")
+@walled
 def test_a_high_risk_waits(root: Path):
     desk = RunDesk(root, implementer=HIGH)
     desk.start(HIGH_PLAN)
@@ -124,6 +128,7 @@ def test_a_high_risk_waits(root: Path):
 
 @pytest.mark.req("RN-5")
 @pytest.mark.parametrize("dollars", [0.99, 1.0])
+@walled
 def test_what_the_run_has_spent_counts(desk: RunDesk, dollars: float):
     desk.grant(desk.key(), dollars=dollars)
     desk.go(max_steps=1)
@@ -142,6 +147,7 @@ def test_what_the_run_has_spent_counts(desk: RunDesk, dollars: float):
 
 
 @pytest.mark.req("RN-5", "PT-8")
+@walled
 def test_a_revoked_one_ends_at_once(desk: RunDesk):
     grant = desk.grant(desk.key())
     assert desk.go(max_steps=1).steps[0].grant == grant.id
@@ -162,6 +168,7 @@ def covered(desk: RunDesk) -> str:
 
 @pytest.mark.req("RN-5", "PT-8")
 @pytest.mark.parametrize("how", ["revoked", "expired", "continued"])
+@walled
 def test_between_its_approval_and_its_commit(desk: RunDesk, how: str):
     """Whoever approved it was killed, and somebody goes on later."""
     desk.go()
@@ -184,6 +191,7 @@ def test_between_its_approval_and_its_commit(desk: RunDesk, how: str):
 
 
 @pytest.mark.req("RN-5", "PT-8")
+@walled
 def test_an_approval_that_grew_old_is_given_again(desk: RunDesk):
     desk.go()
     desk.clock = clock = SetClock()
@@ -199,6 +207,7 @@ def test_an_approval_that_grew_old_is_given_again(desk: RunDesk):
 
 @pytest.mark.req("RN-5", "PT-8")
 @pytest.mark.parametrize("seconds", [-60, 3601])
+@walled
 def test_a_clock_that_is_wrong(desk: RunDesk, seconds: int):
     desk.go()
     desk.clock = clock = SetClock()
@@ -208,6 +217,7 @@ def test_a_clock_that_is_wrong(desk: RunDesk, seconds: int):
 
 
 @pytest.mark.req("RN-5", "PT-8")
+@walled
 def test_it_is_for_one_run_and_its_plan(desk: RunDesk):
     key = desk.key()
     other = RunDesk(desk.root, implementer=BOTH)
@@ -253,6 +263,7 @@ def test_an_ordinary_one_does_not_cover_what_a_person_edited(desk: RunDesk):
 
 
 @pytest.mark.req("RN-5", "PT-8", "PT-9")
+@walled
 def test_what_nobody_may_sign_or_nobody_signed(desk: RunDesk):
     key, stranger = desk.key(), RealKey(desk.scripts, "stranger")
     with desk.open() as workspace:
@@ -289,6 +300,7 @@ def test_what_nobody_may_sign_or_nobody_signed(desk: RunDesk):
 
 @pytest.mark.req("RN-5", "PT-8")
 @pytest.mark.parametrize("how", ["wider", "for this run"])
+@walled
 def test_one_that_was_edited_in_the_ledger_covers_nothing(desk: RunDesk, how: str):
     key, other = desk.key(), RunDesk(desk.root, implementer=BOTH)
     other.start({**TWO, "run_id": "20260101-000000-ffffff", "work_branch": "aiflow/other"})
@@ -310,6 +322,7 @@ def test_one_that_was_edited_in_the_ledger_covers_nothing(desk: RunDesk, how: st
 
 
 @pytest.mark.req("RN-5", "PT-9")
+@walled
 def test_an_agent_makes_none_and_uses_none(desk: RunDesk):
     key = desk.key()
     desk.person = AgentAtWork()
@@ -324,6 +337,7 @@ def test_an_agent_makes_none_and_uses_none(desk: RunDesk):
 
 
 @pytest.mark.req("RN-5", "RN-8")
+@walled
 def test_hooks_run_only_if_that_was_signed(desk: RunDesk):
     key = desk.key()
     desk.grant(key)
@@ -339,6 +353,7 @@ def test_hooks_run_only_if_that_was_signed(desk: RunDesk):
 
 
 @pytest.mark.req("RN-5", "PT-16")
+@walled
 def test_without_a_sandbox_somebody_has_to_look(desk: RunDesk):
     key = desk.key()
     desk.grant(key)
@@ -350,6 +365,7 @@ def test_without_a_sandbox_somebody_has_to_look(desk: RunDesk):
 
 
 @pytest.mark.req("RN-9", "RN-10")
+@walled
 def test_what_a_reviewer_found_waits_for_a_person(root: Path):
     finding = '{"passed": false, "findings": [{"severity": "error", "message": "No."}]}'
     desk = RunDesk(root, implementer=FIX, reviewer=f"echo '{finding}'")
@@ -359,6 +375,7 @@ def test_what_a_reviewer_found_waits_for_a_person(root: Path):
 
 
 @pytest.mark.req("RN-5", "PT-8")
+@walled
 def test_two_at_once_do_not_share_the_last_step(desk: RunDesk):
     desk.go()
     plans = [desk.plan_of(step_id) for step_id in ("S01", "S02")]
@@ -391,6 +408,7 @@ def test_two_at_once_do_not_share_the_last_step(desk: RunDesk):
 
 
 @pytest.mark.req("RN-4", "RN-5", "RN-12")
+@walled
 def test_signed_with_the_plan_and_nobody_is_asked(desk: RunDesk):
     key, person = str(desk.key().path), Desk(desk.root)
     with desk.open() as workspace:

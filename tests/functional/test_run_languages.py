@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk, Terminal
 from tests.functional.run_desk import FILES, FIX, a_plan, a_step, at_home, by_step, git, project
 
@@ -62,6 +63,7 @@ def whole_run(desk: Desk, **variables: str) -> dict[str, str]:
 
 
 @pytest.mark.req("RN-12")
+@walled
 def test_a_whole_run_speaks_japanese(desk: Desk):
     shown = whole_run(desk, **JAPANESE)
     for command, text in shown.items():
@@ -74,6 +76,7 @@ def test_a_whole_run_speaks_japanese(desk: Desk):
 
 
 @pytest.mark.req("RN-12")
+@walled
 def test_a_whole_run_at_a_terminal_that_knows_only_ascii(desk: Desk):
     shown = whole_run(desk, **ASCII)
     for command, text in shown.items():
@@ -90,6 +93,7 @@ def test_a_whole_run_at_a_terminal_that_knows_only_ascii(desk: Desk):
 
 
 @pytest.mark.req("RN-12")
+@walled
 def test_with_lang_c_names_are_shown_as_they_are(desk: Desk):
     """Python speaks UTF-8 there, as git does."""
     shown = whole_run(desk, LANG="C")

@@ -12,6 +12,7 @@ from ringi.domain.process import ActionState, Wait
 from ringi.domain.run import Run, RunPhase, StopCode
 from ringi.usecases.feedback import give_feedback
 from tests.fakes.model_server import ModelServer, Request, Say
+from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.run_desk import CALC, RunDesk, a_plan, a_step, at_home, project
 from tests.helpers import approve
@@ -52,6 +53,7 @@ def stopped(run: Run) -> StopCode:
     return run.stop.reason_code
 
 
+@walled
 def test_a_model_looks_mends_and_runs_the_tests_of_its_step(root: Path) -> None:
     answers = [
         Say({"read": ["test_calc.py"], "done": False}),

@@ -15,6 +15,7 @@ from ringi.domain.events import Actor
 from ringi.domain.session import ApprovalPending, SessionView
 from ringi.usecases.task import begin_task
 from tests.fakes.model_server import ModelServer, Request, Say, tokens
+from tests.functional.beside_desk import walled
 from tests.functional.mcp_desk import RawClient, talks
 from tests.functional.run_desk import RunDesk, at_home, git, project
 from tests.functional.screens import Screen
@@ -99,6 +100,7 @@ def beside_material(request: Request) -> int:
 
 
 @pytest.mark.req("PP-13", "PP-28")
+@walled
 def test_from_a_request_to_a_commit_in_two_calls(root: Path, server: ModelServer):
     desk = RunDesk(root)
     key = str(desk.key().path)
@@ -166,6 +168,7 @@ def test_without_a_model_it_says_what_to_do(root: Path):
 
 
 @pytest.mark.req("PP-28")
+@walled
 def test_without_planning_it_is_one_step(root: Path, server: ModelServer):
     desk = RunDesk(root)
     key = str(desk.key().path)
@@ -180,6 +183,7 @@ def test_without_planning_it_is_one_step(root: Path, server: ModelServer):
 
 
 @pytest.mark.req("PP-28", "PP-18")
+@walled
 def test_a_role_by_command_is_a_models_in_a_task(root: Path, server: ModelServer):
     """Roles that a command has are the model's; nobody reviews if nobody is configured for it."""
     desk = RunDesk(root)

@@ -14,6 +14,7 @@ import pytest
 
 from tests.fakes.model_server import ModelServer, Request
 from tests.fakes.trace_receiver import Answers, Hangs, TraceReceiver
+from tests.functional.beside_desk import walled
 from tests.functional.desk import RINGI, Desk
 from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step
 from tests.functional.run_desk import project as a_project
@@ -126,6 +127,7 @@ def test_the_doctor_says_why_nothing_would_be_sent(desk: Desk):
 
 
 @pytest.mark.req("PP-22")
+@walled
 def test_a_run_that_is_killed_and_continued_is_one_trace(monkeypatch: pytest.MonkeyPatch):
     with at_home(monkeypatch) as base, TraceReceiver() as receiver:
         go = base / "roles" / "go"

@@ -79,6 +79,8 @@ class Merged(NamedTuple):
     version: int
     conflicts: tuple[str, ...] = ()
     """Paths in which a person or the role has to decide."""
+    over: bool = False
+    """It is carried out already: nothing is left to merge."""
 
 
 class Bench(Protocol):

@@ -118,6 +118,12 @@ def _merge(carrier: Carrier, index: int) -> None:
         carrier.save(with_step(run, index, merging=True), f"{step.step_id}: merging")
         return
     merged = carrier.bench.merge(run, state)
+    if merged.over:
+        before = carrier.tree_before(index)
+        over = with_step(run, index, base_tree=before, tree=merged.tree, plan_version=merged.version,
+                         merging=False)  # fmt: skip
+        carrier.save(over, f"{step.step_id}: carried out already")
+        return
     if merged.conflicts:
         words = str(
             Text("an earlier step was changed; what this one did to {paths} does not fit any more",

@@ -227,6 +227,8 @@ class RunBench:
         copy = self.copy(run)
         base = _bring_to(copy, self._workspace.branch(run.run_id))
         services, document = there.services, there.plan.get(state.plan_id)
+        if document.state.status is PlanStatus.COMPLETED:
+            return Merged(base, base, document.plan.version, over=True)
         its_turn = replace(document, step=UNSET)  # until then no step is compared with the branch
         if changed_files(services, its_turn):
             if conflicts := open_conflicts(services, its_turn):

@@ -1,5 +1,6 @@
 """The options of every command that begins a run, and how it is carried out with them."""
 
+from gettext import gettext as _
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +38,8 @@ def run_options(command: Any) -> Any:
 def carried_out(ctx: click.Context, given: dict[str, Any], *, in_place: bool = False, role: str = "") -> Then:
     """Carries out a run as its options say, once its plan is there."""
     review = Review(given["review"]) if given["review"] else None
+    if review is Review.FORGE and in_place:
+        raise click.UsageError(_("What a forge reviews waits on a branch of its own: leave out --in-place"))
     options = RunOptions(review=review, in_place=in_place, max_steps=given["max_steps"] or 0, role=role)
 
     def then(run_id: str) -> int:
