@@ -5,6 +5,7 @@ git does), and passes the rest on. Where emulate 0.12.2 differs from GitHub, it 
 - the head of a pull request stays where it was when it was opened, and so do its commits;
 - there are no commit statuses, no replies to a comment on a line, no GraphQL;
 - `permission` has `push` and `pull` instead of `write` and `read`, and a stranger is 404 instead of `read`;
+- a new comment is a millisecond older than its last change, as if somebody had edited it;
 - a comment of a review has a `position` but no `line`: those are made one by one;
 - a merge takes the old head, so people squash with git here, and the gateway says that it is merged.
 """
@@ -107,6 +108,8 @@ class EmulatedForge(ForgeServer):
         self.admin = ""
         self.told: dict[str, list[dict[str, Any]]] = {}
         self.merged: set[int] = set()
+        self.edited: set[int] = set()
+        """Comments."""
 
     def ask(self, method: str, path: str, body: object = None, token: str = "") -> Any:
         status, _, found = self.asked(method, path, body, token or self.admin)
@@ -156,6 +159,8 @@ class EmulatedForge(ForgeServer):
         """What the emulator cannot do."""
         repo = self.repos["/".join(parts[1:3])]
         match [request.method, *parts[3:]]:
+            case ["PATCH", "issues", "comments", comment]:
+                self.edited.add(int(comment))
             case ["POST", "statuses", sha]:
                 self.told.setdefault(sha, []).insert(0, {"id": len(self.told), **request.json})
                 return Answer(201, self.told[sha][0])
@@ -188,10 +193,10 @@ class EmulatedForge(ForgeServer):
         return Answer(200, {"data": {}})
 
     def _as_github(self, parts: list[str], found: Any) -> Any:
-        if "pulls" not in parts:
-            return found
         for one in found if isinstance(found, list) else [found]:
-            if isinstance(one, dict) and "head" in one:
+            if "comments" in parts and isinstance(one, dict) and one.get("id") not in self.edited:
+                one["updated_at"] = one.get("created_at")
+            if "pulls" in parts and isinstance(one, dict) and "head" in one:
                 tip = self.repos["/".join(parts[1:3])].tip(one["head"]["ref"])
                 one["head"]["sha"] = tip or one["head"]["sha"]
                 if one["number"] in self.merged:
@@ -264,7 +269,7 @@ def emulated(
         seed = folder / "seed.yaml"
         seed.write_text(yaml.safe_dump(_seed(accounts, owner, name, members)))
         forge.admin = accounts[0].token
-        with _started(seed, folder / "emulate.log") as url:
+        with _started(seed, folder / "emulate.log", forge.url) as url:
             repo = forge.project(path, files, members)
             forge.emulator = url
             team = {"name": "core", "privacy": "closed"}
@@ -296,21 +301,12 @@ def _seed(users: list[User], owner: str, name: str, members: Mapping[str, str]) 
 
 
 @contextmanager
-def _started(seed: Path, log: Path) -> Iterator[str]:
+def _started(seed: Path, log: Path, shown: str) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    words = [
-        str(NODE),
-        str(EMULATE),
-        "start",
-        "--service",
-        "github",
-        "--port",
-        str(port),
-        "--seed",
-        str(seed),
-    ]
+    words = [str(NODE), str(EMULATE), "start", "--service", "github", "--port", str(port)]
+    words += ["--seed", str(seed), "--base-url", shown]
     with (
         log.open("wb") as out,
         subprocess.Popen(
