@@ -336,7 +336,7 @@ def test_a_forge_that_fails_while_the_questions_are_written_loses_nothing(github
     github.forge.fault("POST", "comments", status=422, times=0)
     code, view = github.ask("run", "--issue", f"#{issue.number}")
     assert code == 3
-    assert "could not be said there" in github.told
+    assert "could not be written" in github.told
     github.forge.faults.clear()
     github.ask("plan", "--resume", view["sessionId"], "--answer", "1")
     assert "**2.** What must stay?" in github.progress(issue).body

@@ -87,8 +87,6 @@ def _wanted(store: Log, asked: ApprovalRequest, bound: Bound | None, made_at: st
         return WantedReview(terms, _item(terms), *common)
     if isinstance(document, ApprovalSubject):
         return _of_step(store, document, common)
-    if isinstance(document, RevisionSubject) and (terms := store.run(document.run_id).forge):
-        return WantedReview(terms, _item(terms), *common)
     raise ReviewRefused(why=Text("such a thing is not approved on a forge"))
 
 

@@ -16,6 +16,8 @@ HELP_LABEL: Final = "coding agent help needed"
 """Says on an issue that a person is needed."""
 STATUS: Final = "ringi/verify"
 """The name of the commit status."""
+MARKED: Final = "<!-- ringi:"
+"""How the last line of a text of ours begins."""
 _APPROVES: Final = re.compile(r"/ringi[ \t]+approve[ \t]+([0-9a-f]{12,64})[ \t]*", re.IGNORECASE)
 
 
@@ -37,6 +39,10 @@ class Project(Document, frozen=True):
     def host(self) -> str:
         """With the port, if it is not the usual one."""
         return urlsplit(self.base_url).netloc
+
+    def account(self, login: str) -> str:
+        """With its forge: alice@github.com"""
+        return f"{login}@{self.host}"
 
 
 class ItemKind(StrEnum):
@@ -250,6 +256,11 @@ class Offer(Document, frozen=True, kw_only=True, omit_defaults=True):
     """The end of the run that all of it there says: completed, cancelled or undone."""
 
 
+def mark_line(mark: str) -> str:
+    """The last line of a text of ours, which a page does not show: by it the text is found again."""
+    return f"{MARKED}{mark} -->"
+
+
 def approving(what: str) -> str:
     """The words that approve what has this digest, or this commit; whole, so that nobody finds another."""
     return f"/ringi approve {what}"
@@ -285,5 +296,4 @@ class ReviewProof(Document, frozen=True, kw_only=True):
 
     @property
     def account(self) -> str:
-        """With its forge: alice@github.com"""
-        return f"{self.login}@{self.project.host}"
+        return self.project.account(self.login)

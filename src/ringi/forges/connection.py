@@ -8,10 +8,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from ringi.errors import BadForgeAnswer, ForgeFailed, ForgeUnreachable
-from ringi.process.network import proxy_for, shortened, trust
+from ringi.process.network import origin, proxy_for, shortened, trust
 from ringi.text import Text
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Connection:
         reply, hops = self._sent(method, url, data), 0
         while reply.status in _REDIRECTS:
             url, hops = _joined(url, reply.headers.get("location", "")), hops + 1
-            if method != "GET" or hops > _MOST_HOPS or _origin(url) != _origin(self.address.api):
+            if method != "GET" or hops > _MOST_HOPS or origin(url) != origin(self.address.api):
                 where = shortened(url.partition("?")[0], self._scrub)
                 why = Text("it redirects to {where}, and the token is not sent there", where=where)
                 raise ForgeFailed(host=self.address.host, why=why)
@@ -91,7 +91,7 @@ class Connection:
         return reply
 
     def _sent(self, method: str, url: str, data: bytes | None) -> Reply:
-        if _origin(url) != _origin(self.address.api):
+        if origin(url) != origin(self.address.api):
             raise AssertionError(url)  # the token must not go there
         headers = {**self._token.headers(), "Accept-Encoding": "identity"}
         known = self._known.of(url) if method == "GET" else None
@@ -111,7 +111,7 @@ class Connection:
     def _body(self, response: httpx2.Response) -> bytes:
         packed = response.headers.get("content-encoding", "identity")
         if packed != "identity":
-            raise self._bad(Text("it is packed ({how})", how=shortened(packed, self._scrub)))
+            raise self._bad(Text("it is compressed ({how})", how=shortened(packed, self._scrub)))
         pieces, size = [], 0
         until = self._monotonic() + CALL_SEC
         for piece in response.iter_raw():
@@ -154,7 +154,7 @@ class _Known:
 
 
 def _open(address: Address, scrub: Callable[[str], str]) -> httpx2.Client:
-    import httpx2  # noqa: PLC0415  # as above
+    import httpx2  # noqa: PLC0415  # heavy, and only for those who work with a forge
 
     try:
         own = ssl.create_default_context(cafile=address.ca) if address.ca else None
@@ -181,12 +181,3 @@ def _joined(url: str, location: str) -> str:
         return urljoin(url, location) if location.isascii() and location.isprintable() else ""
     except ValueError:
         return ""
-
-
-def _origin(url: str) -> tuple[str, str, int | None]:
-    try:
-        parts = urlsplit(url)
-        usual = {"https": 443, "http": 80}.get(parts.scheme)
-        return parts.scheme, (parts.hostname or "").lower(), parts.port or usual
-    except ValueError:  # brackets that are not closed, a port that is no number
-        return "", "", None

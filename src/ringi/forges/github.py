@@ -50,7 +50,7 @@ from ringi.forges.github_shapes import (
 )
 from ringi.forges.http import ForgeClient
 from ringi.forges.marks import as_body, marked, ours, same
-from ringi.forges.reviews import settled
+from ringi.forges.reviews import one_of, settled
 from ringi.ports.forge import CodeHost, FileOnForge
 
 T = TypeVar("T")
@@ -304,10 +304,9 @@ class _Changes:
         return settled([review_of(one) for one in found if one.state in VERDICTS])
 
     def review(self, number: int, review_id: str) -> ForgeReview:
-        for review in self.reviews(number):  # a later one may have replaced it
-            if review.id == review_id:
-                return review
-        raise ForgeMissing(host=self._project.host, what=f"{self._project.path}#{number} ({review_id})")
+        # Among the others: a later one may have replaced it.
+        name = f"{self._project.path}#{number}"
+        return one_of(self.reviews(number), review_id, self._project.host, name)
 
     def remarks(self, number: int) -> Sequence[Remark]:
         return [remark_of(one) for one in self._list(number, "comments", RemarkShape)]

@@ -25,6 +25,7 @@ from ringi.domain.forge import (
     Project,
     Remark,
     StatusState,
+    page_of,
 )
 from ringi.errors import ForgeConflict, ForgeMissing, ForgeRejected
 from ringi.forges.connection import Token
@@ -53,6 +54,7 @@ from ringi.forges.gitlab_shapes import (
 )
 from ringi.forges.http import ForgeClient, utc
 from ringi.forges.marks import as_body, marked, ours, same
+from ringi.forges.reviews import one_of
 from ringi.ports.forge import CodeHost, FileOnForge
 from ringi.text import lazy_pattern
 
@@ -90,10 +92,6 @@ def gitlab(client: ForgeClient, project: Project) -> CodeHost:
 
 def _at(project: Project) -> str:
     return f"/projects/{quote(project.path, safe='')}"
-
-
-def _page(project: Project, item: Item) -> str:
-    return f"{project.base_url}/{project.path}/-/{_PLACES[item.kind]}/{item.number}"
 
 
 def _name(project: Project, item: Item) -> str:
@@ -231,7 +229,7 @@ class _Items:
             note.body,
             utc(note.created_at),
             utc(note.updated_at),
-            f"{_page(self._project, item)}#note_{note.id}",
+            f"{page_of(self._project, item)}#note_{note.id}",
         )
 
 
@@ -326,10 +324,7 @@ class _Changes:
         )
 
     def review(self, number: int, review_id: str) -> ForgeReview:
-        for review in self.reviews(number):
-            if review.id == review_id:
-                return review
-        raise ForgeMissing(host=self._project.host, what=f"{_mr(self._project, number)} ({review_id})")
+        return one_of(self.reviews(number), review_id, self._project.host, _mr(self._project, number))
 
     def remarks(self, number: int) -> Sequence[Remark]:
         path, page = f"{self._place(number)}/discussions", self._page(number)
@@ -362,7 +357,7 @@ class _Changes:
         return f"{_at(self._project)}/merge_requests/{number}"
 
     def _page(self, number: int) -> str:
-        return _page(self._project, Item(ItemKind.CHANGE, number))
+        return page_of(self._project, Item(ItemKind.CHANGE, number))
 
     def _change(self, found: MergeRequest) -> Change:
         return Change(

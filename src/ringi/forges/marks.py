@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, Protocol, TypeVar
 
-from ringi.domain.forge import Account
+from ringi.domain.forge import Account, mark_line
 from ringi.text import lazy_pattern
 
 MOST_CHARACTERS: Final = 65_000
@@ -23,7 +23,7 @@ W = TypeVar("W", bound=Written)
 
 
 def marked(body: str, mark: str) -> str:
-    end = f"\n\n<!-- ringi:{mark} -->"
+    end = f"\n\n{mark_line(mark)}"
     return as_body(body, MOST_CHARACTERS - len(end)) + end
 
 
@@ -38,7 +38,7 @@ def as_body(body: str, most: int = MOST_CHARACTERS) -> str:
 
 def ours(written: Iterable[W], mark: str, me: Account) -> W | None:
     """Only a last line counts: a mark that somebody else wrote may be quoted above it."""
-    end = f"<!-- ringi:{mark} -->"
+    end = mark_line(mark)
     return next((one for one in written if one.author.id == me.id and one.body.rstrip().endswith(end)), None)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ringi.domain.forge import ForgeReview, ReviewVerdict
+from ringi.errors import ForgeMissing
 
 
 def settled(reviews: Sequence[ForgeReview]) -> Sequence[ForgeReview]:
@@ -17,3 +18,11 @@ def settled(reviews: Sequence[ForgeReview]) -> Sequence[ForgeReview]:
         else one
         for at, one in enumerate(ordered)
     ]
+
+
+def one_of(reviews: Sequence[ForgeReview], review_id: str, host: str, change: str) -> ForgeReview:
+    """Raises ForgeMissing."""
+    for review in reviews:
+        if review.id == review_id:
+            return review
+    raise ForgeMissing(host=host, what=f"{change} ({review_id})")

@@ -328,7 +328,7 @@ def _unlike_order(git: PersonalGit, order: CommitOrder, tree: str) -> Text | Non
     fields = [tuple(line.decode("utf-8", "replace").split(" ", 1)) for line in head.split(b"\n")]
     parents = [("parent", one) for one in _parents(order.parent)]
     if [name for name, *_ in fields] != ["tree", *("parent" for _ in parents), "author", "committer"]:
-        return Text("commit {id}, which was offered, is of another form than those that are", id=shown)
+        return Text("commit {id}, which was offered, has other fields than ringi writes", id=shown)
     if fields[0] != ("tree", tree):
         return Text("commit {id}, which was offered, has other files than what was approved", id=shown)
     if fields[1 : 1 + len(parents)] != parents:

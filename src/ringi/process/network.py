@@ -1,12 +1,16 @@
 """What every client on the network keeps to: proxy, certificates, and what is told of an answer."""
 
+from __future__ import annotations
+
 import ipaddress
-import ssl
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from ringi.text import visible
+
+if TYPE_CHECKING:
+    import ssl
 
 _SAID_LENGTH: Final = 300
 
@@ -36,7 +40,19 @@ def _excepted(host: str, no_proxy: str) -> bool:
     return any(name == "*" or (name and (host == name or host.endswith(f".{name}"))) for name in names)
 
 
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Scheme, host and port: what a token or a password may go to."""
+    parts = urlsplit(url)
+    usual = {"https": 443, "http": 80}.get(parts.scheme)
+    try:
+        return parts.scheme, (parts.hostname or "").lower(), parts.port or usual
+    except ValueError:  # no number
+        return parts.scheme, "", None
+
+
 def trust(url: str, environment: Mapping[str, str]) -> ssl.SSLContext | bool:
+    import ssl  # noqa: PLC0415  # heavy, and only for those who connect
+
     if urlsplit(url).scheme == "http":
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody; loading certificates would be wasted
     file, folder = environment.get("SSL_CERT_FILE"), environment.get("SSL_CERT_DIR")

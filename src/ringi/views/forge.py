@@ -20,8 +20,13 @@ def item_name(project: Project, item: Item) -> Text:
     """As people there call it."""
     if item.kind is ItemKind.ISSUE:
         return Text("issue #{number}", number=item.number)
-    sign = _SIGN[project.kind]
-    return Text("{change} {sign}{number}", change=change_name(project), sign=sign, number=item.number)
+    return Text("{change} {number}", change=change_name(project), number=item_number(project, item))
+
+
+def item_number(project: Project, item: Item) -> str:
+    """As a text there refers to it."""
+    sign = "#" if item.kind is ItemKind.ISSUE else _SIGN[project.kind]
+    return f"{sign}{item.number}"
 
 
 def terms_lines(terms: ForgeTerms, plan: RunPlan) -> Iterator[Line]:

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from ringi.domain.forge import Account, ForgeKind, Item, ItemKind, Project
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
+from ringi.process.network import origin
 from ringi.text import Text, lazy_pattern
 from ringi.usecases.settings import ForgeSettings
 from ringi.wiring.config import Loaded, Origin
@@ -122,7 +123,7 @@ class KnownForges:
         for base_url, kind in self._all():
             parts = urlsplit(base_url)
             below = parts.path.strip("/")
-            there = parts.hostname if by_ssh else _origin(base_url)[1]
+            there = parts.hostname if by_ssh else _parts(base_url)[0]
             if host == there and (by_ssh or not below or path.startswith(f"{below}/")):
                 return _Known(kind or self._guessed(base_url), base_url)
         raise NoForge(why=Text("{host} is not known as one", host=host))
@@ -140,7 +141,7 @@ class KnownForges:
     def _guessed(self, base_url: str) -> ForgeKind:
         """By its job, or its name; kinds are too different to just try."""
         for kind, variable in _SERVERS.items():
-            if _origin(self._environment.get(variable, "")) == _origin(base_url):
+            if origin(self._environment.get(variable, "")) == origin(base_url):
                 return kind
         host = urlsplit(base_url).hostname or ""
         for kind in ForgeKind:
@@ -194,7 +195,7 @@ class KnownForges:
         """What a job says about its own forge."""
         if project.kind is not ForgeKind.GITHUB:
             return ""
-        if _origin(self._environment.get("GITHUB_SERVER_URL", "")) != _origin(project.base_url):
+        if origin(self._environment.get("GITHUB_SERVER_URL", "")) != origin(project.base_url):
             return ""
         return self._environment.get("GITHUB_API_URL", "").rstrip("/")
 
@@ -223,8 +224,8 @@ class KnownForges:
         own = self._loaded.sources["forge.base_url"].origin in {Origin.USER, Origin.ENVIRONMENT}
         named = [self._loaded.config.forge.base_url] if own else []
         job = self._environment.get(_SERVERS[project.kind], "")
-        places = {_origin(address) for address in (*named, job, _PUBLIC[project.kind]) if address}
-        for name in _TOKENS[project.kind] if _origin(project.base_url) in places else ():
+        places = {origin(address) for address in (*named, job, _PUBLIC[project.kind]) if address}
+        for name in _TOKENS[project.kind] if origin(project.base_url) in places else ():
             token = self._environment.get(name, "").strip()
             if token and _is_token(token):
                 yield token, name == _JOB_TOKEN
@@ -266,11 +267,6 @@ def _without_login(address: str) -> str:
     scheme, _, rest = address.partition("://")
     place, slash, path = rest.partition("/")
     return f"{scheme}://{place.rpartition('@')[2]}{slash}{path}"
-
-
-def _origin(address: str) -> tuple[str, str]:
-    parts = urlsplit(address)
-    return parts.scheme, parts.netloc.lower().removesuffix(":443" if parts.scheme == "https" else ":80")
 
 
 def _is_token(text: str) -> bool:

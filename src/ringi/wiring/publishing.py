@@ -12,7 +12,7 @@ from ringi.integrations.exchange import BranchExchange, GitLogin, NotesExchange
 from ringi.integrations.offered_commit import GitOffers
 from ringi.integrations.remotes import Remotes
 from ringi.integrations.repository import pause
-from ringi.process.network import is_here
+from ringi.process.network import is_here, origin
 from ringi.store.ledger import Ledger
 from ringi.store.run_documents import facts_of_run
 from ringi.text import Text
@@ -83,7 +83,7 @@ class RunPublishing:
         return GitLogin(url, user, password, self._forges.certificates())
 
     def _told(self, project: Project, url: str) -> tuple[str, str] | None:
-        if _origin(url) != _origin(project.base_url):
+        if origin(url) != origin(project.base_url):
             return None
         found = self._forges.variables(project)
         return next(((_JOB if job else _USERS[project.kind], token) for token, job in found), None)
@@ -92,8 +92,3 @@ class RunPublishing:
         """Taken out of the address: that of a remote is in the list of processes."""
         parts = urlsplit(Remotes(self._places.root, self._environment).address(remote))
         return parts.username or "", parts.password or ""
-
-
-def _origin(address: str) -> tuple[str, str]:
-    parts = urlsplit(address)
-    return parts.scheme, parts.netloc.lower()

@@ -43,6 +43,5 @@ def watcher(
         revision_timeout=revision_timeout,
         is_untold=Told(state / "watch.told").is_new,
         read_all=settings.read_all,
-        reviews=settings.reviews,
     )
     return Watcher(workspace, workspace.forges.host, hands, tell)

@@ -69,7 +69,9 @@ class _Command:
 
     def _begin(self, found: Round, poll: float) -> None:
         count = sum(one is not Standing.OVER for one in found.standing.values())
-        words = Text("Watching {count} every {seconds} s; Ctrl-C ends it.", count=count, seconds=round(poll))
+        words = Text(
+            "Watching every {seconds} s ({count} open); Ctrl-C ends it.", count=count, seconds=round(poll)
+        )
         self._ui.line(words, style="dim")
 
     def _tell(self, news: News) -> None:

@@ -23,5 +23,7 @@ def tell_forge(app: App, session_id: str, *, only_known: bool = False) -> None:
         tell_session(app.workspace, session_id, only_known=only_known)
     except (ForgeFailed, NoExtra, NoForge, NoForgeToken) as error:
         why = Text(error.message, **error.details)
-        words = Text("What the session waits for could not be said there: {why}", why=why)
+        words = Text(
+            "The comment on the issue could not be written ({why}). ringi watch tries again.", why=why
+        )
         app.ui.prose(words, Style.WARNING, mark="! ")

@@ -20,13 +20,13 @@ from ringi.domain.events import LoggedEvent
 from ringi.domain.forge import Comment
 from ringi.domain.session import PlanningSession
 from ringi.text import lazy_pattern
+from ringi.usecases.forge.markdown import with_code
 
 _COMMAND: Final = lazy_pattern(
     r"/ringi\s+(?P<act>answer|skip)\s+(?P<to>d?\d{1,3})\b[.:)]?(?P<rest>.*)", re.IGNORECASE
 )
 _NUMBERED: Final = lazy_pattern(r"(?P<to>d?\d{1,3})[.:)](?=\s|$)(?P<rest>.*)", re.IGNORECASE)
 _OTHER: Final = lazy_pattern(r"/ringi\b", re.IGNORECASE)
-_FENCE: Final = lazy_pattern(r"\s{0,3}(```|~~~)")
 _HEARD: Final = lazy_pattern(r"comment (\S+) by \S+")
 
 
@@ -122,10 +122,6 @@ def _given(comment: Comment, to: str, act: str, lines: Sequence[str]) -> Iterato
 
 def _own_lines(body: str) -> Iterator[str]:
     """Without quotations and code: somebody may quote the questions, or an answer of others."""
-    fence = ""
-    for line in body.replace("\r\n", "\n").split("\n"):
-        mark = _FENCE.match(line)
-        if mark:
-            fence = "" if fence == mark[1] else fence or mark[1]
-        elif not fence and not line.lstrip().startswith(">"):
+    for line, code in with_code(body.replace("\r\n", "\n")):
+        if not code and not line.lstrip().startswith(">"):
             yield line

@@ -1,12 +1,16 @@
 """A yes on a forge becomes the approval of what waits here, each with its own proof (rule 4)."""
 
+from collections.abc import Iterator
+
 from ringi.domain.approval import ApprovedPlan, ReviewAnswer
-from ringi.domain.forge import OfferedStep
+from ringi.domain.forge import OfferedStep, ReviewVerdict
 from ringi.domain.plan import ALL_SPECS, PlanStatus
-from ringi.domain.run import StepStatus
+from ringi.domain.run import Run, StepStatus
 from ringi.errors import PlanChanged
 from ringi.ports.forge import CodeHost
-from ringi.usecases.forge.listen import Spoken, proof_of
+from ringi.text import Text
+from ringi.usecases.forge.listen import Page, Spoken, Verb, newest_verdicts, proof_of
+from ringi.usecases.forge.watching import About, Watching
 from ringi.usecases.revision import ReviewedRevision
 from ringi.usecases.workspace import OpenWorkspace
 
@@ -42,7 +46,7 @@ def _carry_out(
         asked = there.plan.ask(plan_id, seen=document)
         if not isinstance(there.plan.outcome(plan_id), ApprovedPlan):  # else a standing approval covers it
             proof = ReviewAnswer(asked.digest, proof_of(host, said, head, offered.commit))
-            there.plan.approve(plan_id, approver(host, said), ALL_SPECS, proof)
+            there.plan.approve(plan_id, host.project.account(said.author.login), ALL_SPECS, proof)
     there.plan.execute(plan_id)
 
 
@@ -55,9 +59,44 @@ def approve_session(workspace: OpenWorkspace, host: CodeHost, session_id: str, s
     """The run that it becomes. Raises ReviewRefused, SessionRace."""
     digest = workspace.planning.request(session_id).digest
     answer = ReviewAnswer(digest, proof_of(host, said, ""))
-    workspace.planning.approve(session_id, approver(host, said), answer)
+    workspace.planning.approve(session_id, host.project.account(said.author.login), answer)
     return workspace.sessions.session(session_id).session.planner_session_id or ""
 
 
-def approver(host: CodeHost, said: Spoken) -> str:
-    return f"{said.author.login}@{host.project.host}"
+# Who said yes.
+
+
+def yeses(watching: Watching, run: Run, about: About, page: Page, what: str) -> Iterator[Spoken]:
+    """By people who may decide, each once for `what` would be approved.
+
+    Without those that have approved something, or of which it was said that they do not count.
+    """
+    said_yes = [
+        one
+        for one in newest_verdicts(page.reviews)
+        if one.review and one.review.verdict is ReviewVerdict.APPROVED
+    ]
+    said_yes += [one for one in page.comments if one.command and one.command.verb is Verb.APPROVE]
+    fresh = [one for one in said_yes if watching.is_new(yes_key(one, what))]
+    done = _answered(watching, run, about, page) if fresh else frozenset()
+    for said in fresh:
+        if said.ref in done or not watching.listener.is_person(said):
+            continue
+        if watching.listener.decides(said.author):
+            yield said
+        else:
+            words = Text("{who} cannot approve this: no write access, or the account that the run works with",
+                         who=watching.who(said))  # fmt: skip
+            watching.ignore(run.run_id, said, words)
+
+
+def yes_key(said: Spoken, what: str) -> str:
+    return f"yes {said.ref} {what}"
+
+
+def _answered(watching: Watching, run: Run, about: About, page: Page) -> frozenset[str]:
+    store = watching.workspace.sessions
+    subjects = [run.run_id, run.planning_session_id, *(step.plan_id for step in run.steps)]
+    proofs = [one.proof.review for name in subjects if name for one in store.approvals(name)]
+    used = {f"{one.how}:{one.id}" for one in proofs if one}
+    return watching.refused(about, page.all) | used

@@ -3,21 +3,17 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.domain.forge import ForgeKind, ForgeTerms, ItemKind
+from ringi.domain.forge import ForgeTerms
 from ringi.domain.run import Run, RunPhase
 from ringi.domain.run_plan import RunPlan
-from ringi.text import Text, lazy_pattern, visible
+from ringi.text import Text, visible
+from ringi.usecases.forge.markdown import calm
 from ringi.usecases.forge.progress import LONGEST, Say
+from ringi.views.forge import item_number
 from ringi.views.run import title_of
 
 _TITLE: Final = 200
 _NOTES: Final = "refs/notes/ringi"
-_FENCE: Final = lazy_pattern(r" {0,3}(`{3,}|~{3,})")
-_CALLS: Final = lazy_pattern(
-    r"(?P<code>(`+)(?:(?!\2).)+?\2)"
-    r"|(?P<call>(?<![\w`/])@\w[\w.-]*|(?<![\w`&/])[#!]\d+\b"
-    r"|https?://\S+?/(?:issues|work_items|pull|merge_requests)/\d+[^\s<>()]*)"
-)
 
 
 def change_title(run: Run, plan: RunPlan | None) -> str:
@@ -28,7 +24,7 @@ def change_title(run: Run, plan: RunPlan | None) -> str:
 
 def change_body(run: Run, plan: RunPlan | None, terms: ForgeTerms, report: str, say: Say) -> str:
     """The report may quote anybody; here it calls nobody, and refers to nothing but the item of the run."""
-    head = [f"Refs {_item(terms)}"] if terms.item else []
+    head = [f"Refs {item_number(terms.project, terms.item)}"] if terms.item else []
     end = "\n".join(_verifying(run, plan, terms, say))
     room = LONGEST - len(end) - 200
     shown = calm(report.strip())
@@ -50,13 +46,6 @@ def _state(run: Run) -> Text:
     )
 
 
-def _item(terms: ForgeTerms) -> str:
-    if not terms.item:
-        return ""
-    merge = terms.item.kind is ItemKind.CHANGE and terms.project.kind is ForgeKind.GITLAB
-    return f"{'!' if merge else '#'}{terms.item.number}"
-
-
 def _verifying(run: Run, plan: RunPlan | None, terms: ForgeTerms, say: Say) -> Iterator[str]:
     yield f"## {say(Text('How to verify'))}"
     yield ""
@@ -73,16 +62,3 @@ def _verifying(run: Run, plan: RunPlan | None, terms: ForgeTerms, say: Say) -> I
         words += [f"git fetch {terms.remote} +{_NOTES}:{_NOTES}", f"ringi verify {run.base_commit}..{head}"]
     ticks = "`" * max([3, *(len(word) + 1 for word in " ".join(words).split() if set(word) == {"`"})])
     yield from [f"{ticks}sh", *(visible(word, keep="") for word in words), ticks]
-
-
-def calm(text: str) -> str:
-    """Markdown in which names, numbers and addresses of issues are code: a forge would call and link them."""
-    lines, fence = list[str](), ""
-    for line in text.split("\n"):
-        mark = _FENCE.match(line)
-        if mark:
-            closes = bool(fence) and mark[1].startswith(fence) and line.strip() == mark[1]
-            fence = "" if closes else fence or mark[1]
-        shown = line if fence or mark else _CALLS.sub(lambda one: one["code"] or f"`{one['call']}`", line)
-        lines.append(f"\\{shown}" if not fence and shown.startswith("/") else shown)
-    return "\n".join(lines)

@@ -12,7 +12,17 @@ import msgspec
 
 from ringi.approvals.who import actor_at
 from ringi.domain.base import prepared
-from ringi.domain.forge import Account, Change, ChangeState, ForgeTerms, Item, ItemKind, Project, task_of
+from ringi.domain.forge import (
+    MARKED,
+    Account,
+    Change,
+    ChangeState,
+    ForgeTerms,
+    Item,
+    ItemKind,
+    Project,
+    task_of,
+)
 from ringi.domain.problems import Level
 from ringi.domain.request import Request, read_request
 from ringi.domain.session import FromRequest, SessionView
@@ -20,8 +30,8 @@ from ringi.errors import BranchRefused, ItemRefused, NoForge
 from ringi.planning.prompts import language_of
 from ringi.planning.run_parts import line
 from ringi.text import COMMIT_SHOWN, Text, in_language
+from ringi.usecases.forge.markdown import Seen, seen
 from ringi.usecases.forge.terms import terms_here
-from ringi.usecases.forge.words import Seen, seen
 from ringi.usecases.run_start import planner_of
 from ringi.views.forge import change_name, item_name
 from ringi.views.lines import Line, Style, prose
@@ -37,12 +47,11 @@ MOST_CHARACTERS: Final = 30_000
 _MOST_OF_ONE: Final = 12_000
 _MOST_OTHERS: Final = 20
 _MOST_OF_OTHERS: Final = 1_000
-_OWN: Final = "<!-- ringi:"
 _COMMAND: Final = "/ringi "
 _DAY: Final = len("2026-01-01")
 
 
-class Spoken(NamedTuple):
+class Quote(NamedTuple):
     """What one person said, and where."""
 
     who: Account
@@ -58,9 +67,9 @@ class Intake(NamedTuple):
     title: str
     """Empty if its author's words are not read."""
     author: Account
-    said: tuple[Spoken, ...]
+    said: tuple[Quote, ...]
     """What a model reads: the text itself, then the comments, the oldest first."""
-    others: tuple[Spoken, ...]
+    others: tuple[Quote, ...]
     """For the person only."""
     left_out: int = 0
     """Older comments than there is room for."""
@@ -98,7 +107,7 @@ def start_from_item(
         actor=actor_at(workspace.person),
         request=source,
         agent_brings=agent_brings or planner_of(workspace) is not None,
-        created_by=f"{intake.author.login}@{terms.project.host}",
+        created_by=terms.project.account(intake.author.login),
         forge=terms,
     )
     return Begun(view, terms.project, intake)
@@ -161,7 +170,7 @@ def read_item(host: "CodeHost", item: Item, *, read_all: bool = False) -> Intake
         todo = Text('Open it again there, or say here what you want: ringi run "…"')
         raise ItemRefused(item=name, why=Text("it is closed"), todo=todo)
     counts = _counting(host, read_all=read_all)
-    text, read = _Raw(author, "", body).spoken(_MOST_OF_ONE), counts(author)
+    text, read = _Raw(author, "", body).quote(_MOST_OF_ONE), counts(author)
     room = MOST_CHARACTERS - (len(text.words.text) if read else 0)
     said, others, left_out = _sorted(_comments(host, item), counts, room)
     if read:
@@ -201,11 +210,11 @@ class _Raw(NamedTuple):
     body: str
     place: str = ""
 
-    def spoken(self, most: int) -> Spoken:
+    def quote(self, most: int) -> Quote:
         found = seen(self.body[:most])
         if len(self.body) > most:
             found = found._replace(text=f"{found.text}\n[left out: {len(self.body) - most} characters]")
-        return Spoken(self.who, self.at, found, self.place)
+        return Quote(self.who, self.at, found, self.place)
 
 
 def _comments(host: "CodeHost", item: Item) -> list[_Raw]:
@@ -223,22 +232,22 @@ def _comments(host: "CodeHost", item: Item) -> list[_Raw]:
         for one in found
         if one.body.strip()
         and not one.body.lstrip().startswith(_COMMAND)
-        and not (one.who.id == me.id and _OWN in one.body)
+        and not (one.who.id == me.id and MARKED in one.body)
     ]
 
 
 def _sorted(
     comments: Sequence[_Raw], counts: Callable[[Account], bool], room: int
-) -> tuple[tuple[Spoken, ...], tuple[Spoken, ...], int]:
+) -> tuple[tuple[Quote, ...], tuple[Quote, ...], int]:
     """What a model reads, what only the person does, and how many are older than there is room for."""
-    said: list[Spoken] = []
-    others: list[Spoken] = []
+    said: list[Quote] = []
+    others: list[Quote] = []
     left_out = 0
     for at, one in enumerate(reversed(comments)):
         if not counts(one.who):
-            others += [one.spoken(_MOST_OF_OTHERS)] if len(others) < _MOST_OTHERS else []
+            others += [one.quote(_MOST_OF_OTHERS)] if len(others) < _MOST_OTHERS else []
             continue
-        spoken = one.spoken(_MOST_OF_ONE)
+        spoken = one.quote(_MOST_OF_ONE)
         room -= len(spoken.words.text)
         if room < 0:
             left_out = len(comments) - at
@@ -265,7 +274,7 @@ def request_text(project: Project, intake: Intake) -> str:
     return "\n\n".join([*parts, *_quoted(intake.said)])
 
 
-def _quoted(said: Iterable[Spoken]) -> Iterator[str]:
+def _quoted(said: Iterable[Quote]) -> Iterator[str]:
     for one in said:
         head = ", ".join(filter(None, (one.who.login, one.at[:_DAY], line(one.place, 200))))
         rows = (f"> {row}".rstrip() for row in one.words.text.split("\n"))

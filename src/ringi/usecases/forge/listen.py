@@ -5,12 +5,13 @@ speak in words of their own, but decides nothing.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from ringi.domain.forge import (
+    MARKED,
     Account,
     Change,
     Comment,
@@ -20,16 +21,16 @@ from ringi.domain.forge import (
     Remark,
     ReviewHow,
     ReviewProof,
-    ReviewVerdict,
     approved_in,
+    mark_line,
 )
 from ringi.domain.run import Run
 from ringi.ports.forge import CodeHost
 from ringi.text import lazy_pattern
 from ringi.usecases.feedback import LONGEST
-from ringi.usecases.forge.words import seen
+from ringi.usecases.forge.markdown import seen
+from ringi.usecases.forge.reviews import decisions
 
-MARKED: Final = "<!-- ringi:"
 _REJECT: Final = lazy_pattern(r"/ringi\s+reject\b(.*)", re.IGNORECASE | re.DOTALL)
 _OTHER: Final = lazy_pattern(r"/ringi\b", re.IGNORECASE)
 
@@ -131,6 +132,15 @@ class Listener:
         last = said.body.rstrip().rpartition("\n")[2]
         return last.startswith(MARKED) and said.author.id == self.me.id
 
+    def began(self, spoken: Iterable[Spoken], mark: str) -> str:
+        """When our comment with this mark was made, by the clock of the forge; empty if there is none.
+
+        Older words were in the request.
+        """
+        end = mark_line(mark)
+        ours = (one for one in spoken if one.body.rstrip().endswith(end) and self.is_ours(one))
+        return next((one.at for one in ours), "")
+
     def is_person(self, said: Spoken) -> bool:
         """Who is not the machine that asks."""
         return not said.author.bot and not self.is_ours(said)
@@ -149,13 +159,10 @@ class Listener:
         return author.id != self.me.id and self.counts(author)
 
 
-def newest_verdicts(reviews: Sequence[Spoken]) -> Iterator[Spoken]:
-    """The last decision of each person; a comment decides nothing, a dismissed review ends one."""
-    last: dict[int, Spoken] = {}
-    for said in reviews:
-        if said.review and said.review.verdict is not ReviewVerdict.COMMENTED:
-            last[said.author.id] = said
-    yield from last.values()
+def newest_verdicts(reviews: Sequence[Spoken]) -> Sequence[Spoken]:
+    """See `decisions`."""
+    last = {one.id for one in decisions(said.review for said in reviews if said.review)}
+    return [said for said in reviews if said.id in last]
 
 
 def proof_of(host: CodeHost, said: Spoken, commit: str, step_commit: str = "") -> ReviewProof:

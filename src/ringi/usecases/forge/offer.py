@@ -51,9 +51,8 @@ from ringi.ports.forge import CodeHost
 from ringi.runner import machine
 from ringi.runner.bench import RunEvent
 from ringi.text import COMMIT_SHOWN, Text, in_language
-from ringi.usecases.forge import progress
 from ringi.usecases.forge.body import change_body, change_title
-from ringi.usecases.revision import waiting_revision
+from ringi.usecases.forge.tell import tell_run
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.views.forge import change_name, item_name
 from ringi.workspace.run_branch import BranchOf
@@ -124,12 +123,6 @@ class _OnForge:
     def set_status(self, state: StatusState, words: Text) -> None:
         self.host.commits.set_status(self.offer.head, CommitStatus(state, self.say(words), self.offer.url))
 
-    def tell(self) -> None:
-        """In the comment on the item, and by its label."""
-        mark = progress.mark_of(self.run.planning_session_id, self.run.run_id)
-        shown = progress.of_run(self.run, self.plan, waiting_revision(self.workspace, self.run))
-        progress.write(self.host, self.terms, mark, shown)
-
     def save(self, reason: str, *, stop: Stop | None = None, **offer: object) -> None:
         stored = self.workspace.sessions.stored_run(self.run.run_id)
         changed = replace(stored.run, offer=replace(self.offer, **offer), stop=stop or stored.run.stop)
@@ -149,7 +142,7 @@ def _bring(there: _OnForge) -> None:
         _settle(there)
     elif is_offered(run):
         _show(there)
-    there.tell()
+    tell_run(there.workspace, there.run)
     if run.phase in OVER:
         there.save(f"{there.terms.project.host}: {_end(run)}", told=_end(run), left="")
 
@@ -219,7 +212,7 @@ def _leave(there: _OnForge, error: RingiError) -> None:
     there.save(f"left: {error.code}", stop=stop, left=why)
     if isinstance(error, ChangeOver) or not isinstance(error, ForgeFailed | NoForgeToken | NoExtra):
         with suppress(RingiError):
-            there.tell()
+            tell_run(there.workspace, there.run)
 
 
 # The commits.

@@ -23,7 +23,7 @@ from ringi.planning.operations import pending, state_of
 from ringi.planning.prompts import language_of
 from ringi.runner.report import criteria, status_of
 from ringi.text import COMMIT_SHOWN, Text, in_language, stored
-from ringi.usecases.forge.words import as_block, in_line, literal
+from ringi.usecases.forge.markdown import as_block, in_line, literal
 from ringi.views.forge import change_name
 from ringi.views.lines import Line
 from ringi.views.revision import proposed_lines
@@ -31,10 +31,8 @@ from ringi.views.run import step_facts
 from ringi.views.session import review_lines
 
 if TYPE_CHECKING:
-    from ringi.domain.forge import ForgeTerms
     from ringi.domain.run_plan import RunPlan
     from ringi.ports import StoredSession
-    from ringi.ports.forge import CodeHost
     from ringi.usecases.revision import ReviewedRevision
 
 Say = Callable[[Text], str]
@@ -53,16 +51,6 @@ class Progress(NamedTuple):
 def mark_of(session_id: str, run_id: str) -> str:
     """What the comment is found again by: a session and its run share it."""
     return f"session {session_id} progress" if session_id else f"run {run_id} progress"
-
-
-def write(host: "CodeHost", terms: "ForgeTerms", mark: str, progress: Progress) -> None:
-    """The comment and the label, as far as the terms have them. Raises ForgeFailed."""
-    if not terms.item:
-        return
-    if terms.comments:
-        host.items.write(terms.item, mark, progress.body)
-    if terms.label:
-        host.items.label(terms.item, terms.label, on=progress.person_needed)
 
 
 # Of a session.
@@ -109,23 +97,16 @@ def asked(stored: "StoredSession", say: Say) -> Progress:
 
 def _question(number: int, asked: Question) -> str:
     why = [f"_{in_line(asked.context)}_"] if asked.context else []
-    return _item(f"{number}.", asked.question, why, asked.options or ())
+    rows = [f"  - **{at}** {in_line(one)}" for at, one in enumerate(asked.options or (), 1)]
+    return "\n".join([f"**{number}.** {literal(asked.question)}", *why, "", *rows]).rstrip()
 
 
 def _decision(number: int, asked: DecisionPoint, say: Say) -> str:
-    rows = [_option(at, one.name, one.description, recommended=bool(one.recommendation), say=say) for at, one
-            in enumerate(asked.options, 1)]  # fmt: skip
+    rows = []
+    for at, one in enumerate(asked.options, 1):
+        more = f" ({say(Text('recommended'))})" if one.recommendation else ""
+        rows.append(f"  - **{at}** {in_line(one.name)}{more}: {in_line(one.description)}")
     return "\n".join([f"**d{number}.** {in_line(asked.topic)}", "", *rows])
-
-
-def _item(label: str, words: str, more: Iterable[str], options: Iterable[str]) -> str:
-    rows = [f"  - **{at}** {in_line(one)}" for at, one in enumerate(options, 1)]
-    return "\n".join([f"**{label}** {literal(words)}", *more, "", *rows]).rstrip()
-
-
-def _option(at: int, name: str, description: str, *, recommended: bool, say: Say) -> str:
-    more = f" ({say(Text('recommended'))})" if recommended else ""
-    return f"  - **{at}** {in_line(name)}{more}: {in_line(description)}"
 
 
 def planned(stored: "StoredSession", due: ApprovalPending, digest: str, say: Say) -> Progress:

@@ -4,7 +4,7 @@ It counts if a person who may write there said it, of exactly what is offered, a
 not the account that runs use, not whoever opened the change, not on an older commit, not edited since.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -26,9 +26,6 @@ from ringi.errors import ForgeMissing, ReviewRefused
 from ringi.ports.forge import CheckedReview, CodeHost, WantedReview
 from ringi.text import COMMIT_SHOWN, Text
 
-_DECIDES: Final = frozenset(
-    [ReviewVerdict.APPROVED, ReviewVerdict.CHANGES_REQUESTED, ReviewVerdict.DISMISSED]
-)
 # Forges tell whole seconds.
 _SECOND: Final = timedelta(seconds=1)
 
@@ -167,15 +164,17 @@ def _unlike_offer(host: CodeHost, change: Change, wanted: WantedReview) -> Text 
 
 def objection(host: CodeHost, number: int, head: str) -> Text | None:
     """Somebody who may write there asks for changes in the same commit."""
-    last: dict[int, ForgeReview] = {}
-    for one in host.changes.reviews(number):
-        if one.verdict in _DECIDES:
-            last[one.author.id] = one
-    for one in last.values():
+    for one in decisions(host.changes.reviews(number)):
         asks = one.verdict is ReviewVerdict.CHANGES_REQUESTED and one.commit == head
         if asks and not one.author.bot and not no_access(host, one.author):
             return Text("{login} asks for changes in it", login=one.author.login)
     return None
+
+
+def decisions(reviews: Iterable[ForgeReview]) -> Collection[ForgeReview]:
+    """The last one of each person; a comment decides nothing, a dismissed review ends one."""
+    decided = (one for one in reviews if one.verdict is not ReviewVerdict.COMMENTED)
+    return {one.author.id: one for one in decided}.values()
 
 
 def require(why: Text | None) -> None:

@@ -19,7 +19,9 @@ def take_words(watching: Watching, run: Run, terms: ForgeTerms, page: Page) -> N
     """What is new is recorded, each once; whoever works on the run hears it next."""
     known = {one.ref for one in watching.workspace.sessions.feedback(run.run_id)}
     fresh = [one for one in page.all if one.ref not in known and watching.is_new(f"{run.run_id} {one.ref}")]
-    since = _since(watching.listener, run, terms, page) if fresh else ""
+    asked = [one for one in page.comments if one.item == terms.item] if fresh else []
+    mark = mark_of(run.planning_session_id, run.run_id)
+    since = watching.listener.began(asked, mark) or run.created_at
     lines: Lines | None = None
     for said in fresh:
         if not _is_word(watching.listener, said) or (said.item == terms.item and said.at < since):
@@ -74,10 +76,3 @@ def _feedback(watching: Watching, run: Run, said: Spoken) -> Feedback:
         ref=said.ref,
         text=text,
     )
-
-
-def _since(listener: Listener, run: Run, terms: ForgeTerms, page: Page) -> str:
-    """When the progress comment was made, by the clock of the forge: older words were in the request."""
-    end = f"<!-- ringi:{mark_of(run.planning_session_id, run.run_id)} -->"
-    ours = (one for one in page.comments if one.item == terms.item and listener.is_ours(one))
-    return next((one.at for one in ours if one.body.rstrip().endswith(end)), run.created_at)

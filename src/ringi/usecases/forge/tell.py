@@ -1,15 +1,17 @@
-"""What a session waits for, and that a run goes on, said on the issue that they came from."""
+"""How far a session or a run is, said on the issue or change that it came from."""
 
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ringi.domain.forge import ForgeTerms, mark_line
 from ringi.domain.run import Run, RunPhase
 from ringi.domain.session import ApprovalPending
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
 from ringi.planning.operations import pending, state_of
 from ringi.runner.bench import RunEvent
-from ringi.usecases.forge.progress import mark_of, of_run, of_session, write
+from ringi.usecases.forge.progress import Progress, mark_of, of_run, of_session
+from ringi.usecases.revision import waiting_revision
 
 if TYPE_CHECKING:
     from ringi.usecases.workspace import OpenWorkspace
@@ -24,14 +26,33 @@ def tell_session(workspace: "OpenWorkspace", session_id: str, *, only_known: boo
     terms = stored.facts.forge
     if terms is None or not terms.item or not (terms.comments or terms.label):
         return
-    host, mark = workspace.forge(terms.project), mark_of(stored.session.session_id, "")
-    if only_known and not any(f"ringi:{mark} " in one.body for one in host.items.comments(terms.item)):
-        return
+    mark = mark_of(stored.session.session_id, "")
+    if only_known:
+        written = workspace.forge(terms.project).items.comments(terms.item)
+        if not any(mark_line(mark) in one.body for one in written):
+            return
     may_approve = workspace.settings.forge.reviews and not workspace.services.signatures.required()
     in_review = isinstance(pending(state_of(stored)), ApprovalPending)
     digest = workspace.planning.request(session_id).digest if in_review and may_approve else ""
-    progress = of_session(stored, digest)
-    write(host, terms, mark, progress._replace(body=workspace.services.mask(progress.body)))
+    _write(workspace, terms, mark, of_session(stored, digest))
+
+
+def tell_run(workspace: "OpenWorkspace", run: Run) -> None:
+    """The same for a run: a session and its run share the comment."""
+    if run.forge is not None:
+        shown = of_run(run, workspace.sessions.run_plan(run.run_id), waiting_revision(workspace, run))
+        _write(workspace, run.forge, mark_of(run.planning_session_id, run.run_id), shown)
+
+
+def _write(workspace: "OpenWorkspace", terms: ForgeTerms, mark: str, progress: Progress) -> None:
+    """As far as the terms have a comment and a label."""
+    if not terms.item:
+        return
+    items = workspace.forge(terms.project).items
+    if terms.comments:
+        items.write(terms.item, mark, workspace.services.mask(progress.body))
+    if terms.label:
+        items.label(terms.item, terms.label, on=progress.person_needed)
 
 
 def telling_work(
@@ -48,15 +69,7 @@ def telling_work(
         if not told and event.step_id and event.run.phase is RunPhase.EXECUTING:
             told = True
             with suppress(ForgeFailed, NoExtra, NoForge, NoForgeToken):
-                _tell_work(workspace, event.run)
+                tell_run(workspace, event.run)
         on_event(event)
 
     return hear
-
-
-def _tell_work(workspace: "OpenWorkspace", run: Run) -> None:
-    if run.forge is None or not run.forge.item:
-        return
-    progress = of_run(run, workspace.sessions.run_plan(run.run_id))
-    mark = mark_of(run.planning_session_id, run.run_id)
-    write(workspace.forge(run.forge.project), run.forge, mark, progress)

@@ -3,20 +3,19 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.domain.forge import ChangeState, ReviewVerdict
+from ringi.domain.forge import ChangeState, ReviewVerdict, mark_line
 from ringi.domain.plan import PlanStatus
 from ringi.domain.run import OVER, Run, RunPhase, StepStatus, StopCode
 from ringi.errors import Busy, ForgeFailed, ReviewRefused, RingiError
 from ringi.planning.prompts import language_of
 from ringi.text import COMMIT_SHOWN, Text, in_language, stored
 from ringi.usecases.forge.answers import heard
-from ringi.usecases.forge.approve_review import approve_offer, approve_revision
+from ringi.usecases.forge.approve_review import approve_offer, approve_revision, yes_key, yeses
 from ringi.usecases.forge.listen import Page, Spoken, Verb, newest_verdicts
 from ringi.usecases.forge.offer import is_due
 from ringi.usecases.forge.send_back import send_back
 from ringi.usecases.forge.take_words import take_words
 from ringi.usecases.forge.watching import About, NewsKind, Standing, Watching
-from ringi.usecases.forge.yeses import yes_key, yeses
 from ringi.usecases.revision import waiting_revision
 from ringi.usecases.run import RunOptions
 
@@ -230,7 +229,7 @@ class RunWatch:
         ours = "\n".join(one.body for one in page.remarks if watching.listener.is_ours(one))
         for said in page.remarks:
             mark = f"run {run.run_id} reply {said.ref}"
-            if said.remark is None or said.ref not in told or f"<!-- ringi:{mark} -->" in ours:
+            if said.remark is None or said.ref not in told or mark_line(mark) in ours:
                 continue
             if watching.is_new(mark):
                 say = in_language(language_of(run.instruction))

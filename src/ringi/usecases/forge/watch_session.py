@@ -17,7 +17,8 @@ from ringi.text import Text
 from ringi.usecases.forge.answers import Given, answers, heard, open_ids
 from ringi.usecases.forge.approve_review import approve_session
 from ringi.usecases.forge.listen import Command, Spoken, Verb
-from ringi.usecases.forge.progress import DIGEST_SHOWN, mark_of, of_session, write
+from ringi.usecases.forge.progress import DIGEST_SHOWN, mark_of
+from ringi.usecases.forge.tell import tell_session
 from ringi.usecases.forge.watching import About, NewsKind, Watching
 from ringi.usecases.run_start import planner_of
 
@@ -40,7 +41,7 @@ class SessionWatch:
         spoken = self._watching.listener.comments(terms.item)
         view = self._taken(about, spoken)
         if self._tool.get(session_id) != before or self._watching.is_new(f"progress {session_id}"):
-            self._show(about)
+            tell_session(self._workspace, session_id)
         return view.pending.run_id if isinstance(view.pending, ApprovedSession) else ""
 
     def _taken(self, about: About, spoken: Sequence[Spoken]) -> SessionView:
@@ -156,18 +157,8 @@ class SessionWatch:
         return True
 
     def _since(self, about: About, spoken: Sequence[Spoken]) -> str:
-        """When the progress comment was made, by the clock of the forge: older words were in the request."""
-        end = f"<!-- ringi:{mark_of(about.id, '')} -->"
-        ours = (one for one in spoken if self._watching.listener.is_ours(one))
-        found = next((one.at for one in ours if one.body.rstrip().endswith(end)), "")
-        return found or self._tool.get(about.id).session.created_at
-
-    def _show(self, about: About) -> None:
-        """What is asked now, in the one comment; and the label, if somebody is needed."""
-        stored = self._tool.get(about.id)
-        waits = isinstance(self._tool.view(about.id).pending, ApprovalPending)
-        digest = self._tool.request(about.id).digest if waits and self._watching.hands.reviews else ""
-        write(self._watching.host, about.terms, mark_of(about.id, ""), of_session(stored, digest))
+        began = self._watching.listener.began(spoken, mark_of(about.id, ""))
+        return began or self._tool.get(about.id).session.created_at
 
 
 def _in_a_row(found: Sequence[Given], asked: Sequence[str]) -> Sequence[Given]:

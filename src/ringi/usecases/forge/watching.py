@@ -5,14 +5,14 @@ from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import NamedTuple
 
-from ringi.domain.forge import ForgeTerms
+from ringi.domain.forge import ForgeTerms, mark_line
 from ringi.domain.process import Feedback
 from ringi.domain.run import Run
 from ringi.domain.session import Language
 from ringi.runner.feedback import unheard
 from ringi.text import Text, in_language
 from ringi.usecases.forge.listen import Listener, Spoken
-from ringi.usecases.forge.words import literal
+from ringi.usecases.forge.markdown import literal
 from ringi.usecases.run import RunOptions
 from ringi.usecases.workspace import OpenWorkspace
 
@@ -82,8 +82,6 @@ class Hands(NamedTuple):
     is_untold: Callable[[str], bool]
     """Whether nobody was told of it, by this or an earlier watcher; from now on somebody was."""
     read_all: bool = False
-    reviews: bool = True
-    """Whether a yes there can count."""
 
 
 class Watching:
@@ -115,7 +113,7 @@ class Watching:
         self._passed.discard(key)
 
     def who(self, said: Spoken) -> str:
-        return f"{said.author.login}@{self.host.project.host}"
+        return self.host.project.account(said.author.login)
 
     def unheard(self, run: Run) -> list[Feedback]:
         """What people said that no step was told."""
@@ -138,4 +136,4 @@ class Watching:
     def refused(self, about: About, spoken: Sequence[Spoken]) -> frozenset[str]:
         """Refs of those of which that was said before."""
         ours = "\n".join(one.body for one in spoken if self.listener.is_ours(one))
-        return frozenset(one.ref for one in spoken if f"<!-- ringi:{about.refusal(one)} -->" in ours)
+        return frozenset(one.ref for one in spoken if mark_line(about.refusal(one)) in ours)

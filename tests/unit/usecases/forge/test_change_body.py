@@ -5,7 +5,8 @@ import pytest
 from ringi.domain.forge import ForgeKind, ForgeTerms, Item, ItemKind, Offer, Project
 from ringi.domain.run import Run, RunPhase
 from ringi.text import in_language
-from ringi.usecases.forge.body import calm, change_body, change_title
+from ringi.usecases.forge.body import change_body, change_title
+from ringi.usecases.forge.markdown import calm
 
 pytestmark = pytest.mark.req("PP-25")
 RUN = Run(

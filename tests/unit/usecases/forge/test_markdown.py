@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.usecases.forge.words import as_block, in_line, literal, seen
+from ringi.usecases.forge.markdown import as_block, in_line, literal, seen
 
 pytestmark = pytest.mark.req("PP-20")
 

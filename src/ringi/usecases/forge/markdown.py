@@ -1,4 +1,4 @@
-"""Words that come from a forge, and words that go to one.
+"""Markdown that comes from a forge, and Markdown that goes to one.
 
 What goes there is written so that it shows exactly these words: a model's text calls nobody, closes nothing,
 and hides nothing from whoever approves it.
@@ -19,6 +19,11 @@ _BEGINS: Final = lazy_pattern(r"^(?:([-+=/:])|(\d+)([.)]))")
 _TICKS: Final = lazy_pattern(r"`{3,}")
 _FENCE: Final = lazy_pattern(r" {0,3}(`{3,}|~{3,})")
 _HIDING: Final = lazy_pattern(r"`+|<!--")
+_CALLS: Final = lazy_pattern(
+    r"(?P<code>(`+)(?:(?!\2).)+?\2)"
+    r"|(?P<call>(?<![\w`/])@\w[\w.-]*|(?<![\w`&/])[#!]\d+\b"
+    r"|https?://\S+?/(?:issues|work_items|pull|merge_requests)/\d+[^\s<>()]*)"
+)
 _CLOSES: Final = "-->"
 _HANGING: Final = lazy_pattern(r"\s*(?:[-→>] |[A-Za-z0-9-]+  )?\s*")
 
@@ -55,6 +60,26 @@ def as_block(lines: Iterable[str]) -> str:
     rows = [row for line in lines for one in _lines(line) for row in _folded(one)]
     ticks = max([3, *(len(found) + 1 for row in rows for found in _TICKS.findall(row))])
     return "\n".join(["`" * ticks + "text", *rows, "`" * ticks])
+
+
+def calm(text: str) -> str:
+    """Markdown in which names, numbers and addresses of issues are code: a forge would call and link them."""
+    lines = list[str]()
+    for line, code in with_code(text):
+        shown = line if code else _CALLS.sub(lambda one: one["code"] or f"`{one['call']}`", line)
+        lines.append(f"\\{shown}" if not code and shown.startswith("/") else shown)
+    return "\n".join(lines)
+
+
+def with_code(text: str) -> Iterator[tuple[str, bool]]:
+    """Each line, and whether it is in a block of code; its fences are, too."""
+    fence = ""
+    for line in text.split("\n"):
+        marks = _FENCE.match(line)
+        yield line, bool(fence or marks)
+        if marks:
+            closes = bool(fence) and marks[1].startswith(fence) and line.strip() == marks[1]
+            fence = "" if closes else fence or marks[1]
 
 
 def _lines(words: str) -> Iterator[str]:
