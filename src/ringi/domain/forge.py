@@ -262,7 +262,7 @@ def mark_line(mark: str) -> str:
 
 
 def approving(what: str) -> str:
-    """The words that approve what has this digest, or this commit; whole, so that nobody finds another."""
+    """The words that approve what has this digest, or this commit."""
     return f"/ringi approve {what}"
 
 

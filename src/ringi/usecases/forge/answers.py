@@ -30,7 +30,7 @@ _OTHER: Final = lazy_pattern(r"/ringi\b", re.IGNORECASE)
 _HEARD: Final = lazy_pattern(r"comment (\S+) by \S+")
 
 
-class Given(NamedTuple):
+class Answer(NamedTuple):
     """What somebody answered."""
 
     to: str
@@ -66,13 +66,13 @@ def answers(
     since: str,
     used: Collection[str],
     counts: Callable[[str], bool],
-) -> Sequence[Given]:
+) -> Sequence[Answer]:
     """The newest answer to each of what is asked, in the order in which it is asked.
 
     `since`: when the session's comment was made, by the clock of the forge. `counts`: whether somebody may
     write to the project; asked only about those who answer something.
     """
-    found: dict[str, Given] = {}
+    found: dict[str, Answer] = {}
     for comment in comments:
         if comment.id in used or comment.author.bot or comment.created_at < since:
             continue
@@ -82,7 +82,7 @@ def answers(
     return [found[id_] for id_ in asked if id_ in found]
 
 
-def _read(comment: Comment) -> Iterator[Given]:
+def _read(comment: Comment) -> Iterator[Answer]:
     to, act, lines = "", "", list[str]()
     numbered: bool | None = None
     for line in _own_lines(comment.body):
@@ -107,17 +107,17 @@ def _id(written: str) -> str:
     return f"d-{number}" if written[0] in "dD" else f"q-{number}"
 
 
-def _given(comment: Comment, to: str, act: str, lines: Sequence[str]) -> Iterator[Given]:
+def _given(comment: Comment, to: str, act: str, lines: Sequence[str]) -> Iterator[Answer]:
     text = "\n".join(line.rstrip() for line in lines).strip()
     if not to or (not text and act != "skip"):
         return
     if act == "skip":
-        yield Given(to, "", "", comment)
+        yield Answer(to, "", "", comment)
     elif to.startswith("d-"):
         option, _, reason = text.partition("\n")
-        yield Given(to, option.strip(), reason.strip(), comment)
+        yield Answer(to, option.strip(), reason.strip(), comment)
     else:
-        yield Given(to, text, "", comment)
+        yield Answer(to, text, "", comment)
 
 
 def _own_lines(body: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ How questions are answered there is in `answers`.
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ringi.domain.forge import approving
 from ringi.domain.run import OVER, STOPPED, Run, RunPhase, StepState, StepStatus, StopCode
 from ringi.domain.session import (
     ApprovalPending,
@@ -129,7 +130,7 @@ def planned(stored: "StoredSession", due: ApprovalPending, digest: str, say: Say
 
 
 def _commands(digest: str) -> str:
-    return f"```text\n/ringi approve {digest[:DIGEST_SHOWN]}\n/ringi reject …\n```"
+    return f"```text\n{approving(digest[:DIGEST_SHOWN])}\n/ringi reject …\n```"
 
 
 def _resumed(stored: "StoredSession", say: Say) -> str:

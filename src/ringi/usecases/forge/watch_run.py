@@ -78,7 +78,7 @@ class RunWatch:
         if run.phase in OVER:
             return run
         if stop is None:  # approved and not begun, or whoever worked on it is gone
-            return self._gone_on(run)
+            return self._go_on(run)
         if stop.reason_code is StopCode.REVISION_WAITS:
             return self._revision(run, page)
         if stop.reason_code is StopCode.APPROVAL_NEEDED and run.stopped_in is not RunPhase.PLANNING:
@@ -87,14 +87,14 @@ class RunWatch:
         # It may stop again before anybody has heard them.
         key = f"tried {run.run_id} {' '.join(one.feedback_id for one in said)}"
         if said and stop.reason_code in _WITH_WORDS and self._watching.is_new(key):
-            return self._gone_on(run, retry=run.phase is RunPhase.FAILED)
+            return self._go_on(run, retry=run.phase is RunPhase.FAILED)
         return run
 
     # ------------------------------------------------------------------ its result waits for a review
 
     def _reviewed(self, run: Run, page: Page) -> Run:
         if self._is_decided_here(run):
-            return self._gone_on(run)
+            return self._go_on(run)
         if not self._stands(run, page):
             return self._workspace.sessions.run(run.run_id)
         if requests := [*self._requests(run, page)]:
@@ -103,10 +103,10 @@ class RunWatch:
             names = ", ".join(step.step_id for step in steps)
             words = Text("{steps} sent back by {who}", steps=names, who=by)
             self._watching.say(run.run_id, _K.SENT_BACK, words, requests[-1])
-            return self._gone_on(run)
+            return self._go_on(run)
         for said in self._approvals(run, page):
             if self._approve(run, said):
-                return self._gone_on(run)
+                return self._go_on(run)
         if page.change and page.change.state is ChangeState.MERGED:
             words = Text("{url} was merged, and nobody has approved it: see ringi status {run}",
                          url=page.change.url, run=run.run_id)  # fmt: skip
@@ -146,7 +146,7 @@ class RunWatch:
         return True
 
     def _requests(self, run: Run, page: Page) -> Iterator[Spoken]:
-        """Demands for a change that nobody has worked on yet."""
+        """Requested changes that nobody has worked on yet."""
         unheard = {one.ref for one in self._watching.unheard(run)}
         for said in newest_verdicts(page.reviews):
             asked = said.review and said.review.verdict is ReviewVerdict.CHANGES_REQUESTED
@@ -193,24 +193,24 @@ class RunWatch:
         watching = self._watching
         found = waiting_revision(self._workspace, run, watching.hands.revision_timeout)
         if found is None or found.is_expired:  # somebody has answered, or it is dropped
-            return self._gone_on(run)
+            return self._go_on(run)
         for said in yeses(watching, run, _about(run), page, found.digest):
             if said.command and found.digest.startswith(said.command.words):
                 approve_revision(watching.host, found, said)
                 words = Text("the revision of the plan approved by {who}", who=watching.who(said))
                 watching.say(run.run_id, _K.APPROVED, words, said)
-                return self._gone_on(run)
+                return self._go_on(run)
         for said in self._requests(run, page):
             if said.command:
                 found.decline("")  # what should be different is feedback already
                 words = Text("the revision of the plan declined by {who}", who=watching.who(said))
                 watching.say(run.run_id, _K.SENT_BACK, words, said)
-                return self._gone_on(run)
+                return self._go_on(run)
         return run
 
     # ------------------------------------------------------------------ what follows
 
-    def _gone_on(self, run: Run, *, retry: bool = False) -> Run:
+    def _go_on(self, run: Run, *, retry: bool = False) -> Run:
         run = self._watching.hands.go_on(run.run_id, RunOptions(retry=retry))
         words = Text("completed") if run.phase is RunPhase.COMPLETED else Text("paused")
         if run.stop:

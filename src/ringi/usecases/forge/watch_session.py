@@ -14,7 +14,7 @@ from ringi.domain.session import (
 )
 from ringi.errors import BadAnswer, NotAsked, ReviewRefused, SessionFailed
 from ringi.text import Text
-from ringi.usecases.forge.answers import Given, answers, heard, open_ids
+from ringi.usecases.forge.answers import Answer, answers, heard, open_ids
 from ringi.usecases.forge.approve_review import approve_session
 from ringi.usecases.forge.listen import Command, Spoken, Verb
 from ringi.usecases.forge.progress import DIGEST_SHOWN, mark_of
@@ -97,7 +97,7 @@ class SessionWatch:
             watching.say(about.id, _K.ANSWERED, words, by)
         return view
 
-    def _give(self, session_id: str, given: Given) -> SessionView:
+    def _give(self, session_id: str, given: Answer) -> SessionView:
         tool, source = self._tool, given.source
         if given.to.startswith("d-"):
             return tool.decide(session_id, given.text, given.reason, decision_id=given.to, source=source)
@@ -161,7 +161,7 @@ class SessionWatch:
         return began or self._tool.get(about.id).session.created_at
 
 
-def _in_a_row(found: Sequence[Given], asked: Sequence[str]) -> Sequence[Given]:
+def _in_a_row(found: Sequence[Answer], asked: Sequence[str]) -> Sequence[Answer]:
     """From the first that is asked on; a comment that also answers what comes later waits as a whole."""
     pairs = zip(found, asked, strict=False)
     first = [one for one, _ in takewhile(lambda pair: pair[0].to == pair[1], pairs)]

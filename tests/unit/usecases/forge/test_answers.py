@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from ringi.domain.forge import Account, Comment
-from ringi.usecases.forge.answers import Given, answers
+from ringi.usecases.forge.answers import Answer, answers
 
 pytestmark = pytest.mark.req("PP-10")
 ASKED = ("q-1", "q-2", "q-3")
@@ -78,4 +78,4 @@ def test_access_is_looked_up_only_for_those_who_answer():
 
 
 def test_the_log_names_the_comment_and_who_wrote_it():
-    assert Given("q-1", "a", "", comment("1. a", 7)).source == "comment 7 by alice"
+    assert Answer("q-1", "a", "", comment("1. a", 7)).source == "comment 7 by alice"
