@@ -242,6 +242,16 @@ def test_checks_run_behind_the_same_walls(desk: Desk) -> None:
     assert desk.json("show")["state"]["checks"][0]["output"].rstrip() == str(desk.root)
 
 
+def test_the_agent_has_the_persons_token_of_a_forge_and_checks_of_its_work_have_not(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "ghp_0123456789")
+    agent = 'test "${#GITHUB_TOKEN}" = 14 && echo y > y'
+    done = desk.process("with", "--check", 'echo "${#GITHUB_TOKEN}"', "--", "sh", "-c", agent)
+    assert done.returncode == 0
+    assert desk.json("show")["state"]["checks"][0]["output"].rstrip() == "0"
+
+
 def test_a_copy_that_was_emptied_is_no_change(desk: Desk) -> None:
     before = desk.files()
     done = desk.process("with", "--", "sh", "-c", 'rm -rf "$PWD"/* "$PWD"/.[a-z]*')

@@ -31,6 +31,7 @@ from ringi.errors import (
 )
 from ringi.llm.backend import Call, Reply, RetryLater, Turn
 from ringi.process.capture import Ran, at_most, last, run
+from ringi.process.environment import without_forge_tokens
 from ringi.text import Text, why_failed, without_codes
 
 PREFIX: Final = "command:"
@@ -194,7 +195,7 @@ class CommandBackend:
     def _passed(self, scratch: "_Scratch") -> dict[str, str]:
         kept = {
             name: value
-            for name, value in self._environment.items()
+            for name, value in without_forge_tokens(self._environment).items()
             if name not in PRIVATE_VARIABLES and name not in _ELSEWHERE and not name.startswith("RINGI_")
         }
         ours = {"PWD": str(scratch.work), "TMPDIR": str(scratch.temporary), "TERM": "dumb", "NO_COLOR": "1"}

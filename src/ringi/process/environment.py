@@ -15,6 +15,18 @@ GIT_PLACES: Final = frozenset(
         "COMMON_DIR", "NAMESPACE", "PREFIX", "CEILING_DIRECTORIES",
     )
 )  # fmt: skip
+GITHUB_TOKENS: Final = ("GH_TOKEN", "GITHUB_TOKEN")
+"""Where Ringi looks for its token, the first one first."""
+GITLAB_TOKENS: Final = ("GITLAB_TOKEN", "CI_JOB_TOKEN")
+_FORGE_TOKENS: Final = frozenset(
+    {
+        *GITHUB_TOKENS, "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN",
+        "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+        *GITLAB_TOKENS, "GITLAB_PRIVATE_TOKEN", "GITLAB_ACCESS_TOKEN", "GL_TOKEN",
+    }
+)  # fmt: skip
+_JOB_TOKENS: Final = "CI_JOB_JWT"  # and with a version behind it
+_SHORTEST_TOKEN: Final = 8
 # Someone who can put a program into PATH must not decide which signatures count or what a sandbox is.
 SYSTEM_PATH: Final = os.pathsep.join(
     ["/usr/bin", "/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"]
@@ -42,3 +54,17 @@ def harmless(environment: Mapping[str, str], more: Iterable[str] = ()) -> dict[s
     """What a command gets of it: the variables above, and those named."""
     named = _HARMLESS.union(more) - GIT_PLACES
     return {name: value for name, value in environment.items() if name in named or name.startswith("LC_")}
+
+
+def without_forge_tokens(environment: Mapping[str, str]) -> dict[str, str]:
+    """For what nobody has approved: with such a token it could push and merge without passing here.
+
+    Variables that repeat one go too: GitLab puts that of a job into addresses and passwords.
+    """
+    named = {name for name in environment if name in _FORGE_TOKENS or name.startswith(_JOB_TOKENS)}
+    values = [value for name in named if len(value := environment[name].strip()) >= _SHORTEST_TOKEN]
+    return {
+        name: value
+        for name, value in environment.items()
+        if name not in named and not any(token in value for token in values)
+    }

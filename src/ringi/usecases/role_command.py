@@ -32,7 +32,6 @@ _STUB: Final = b"""#!/bin/sh
 echo "gh is not available in a run: what it does cannot be approved or undone. Leave it to the person." >&2
 exit 1
 """
-_TOKENS: Final = ("GH_TOKEN", "GH_ENTERPRISE_TOKEN")
 _LOGIN: Final = State("{config}/gh", "GH_CONFIG_DIR")
 _KEPT_ERRORS: Final = 65_536
 _LATEST: Final = 8_192
@@ -124,8 +123,6 @@ def without_gh(workspace: Surrounding, copy: WorkCopy, environment: Mapping[str,
     stub = _stub(copy)
     path = environment.get("PATH", os.defpath)
     inside = {**environment, "PATH": f"{stub.parent}{os.pathsep}{path}"}
-    for name in _TOKENS:
-        inside.pop(name, None)
     root = workspace.places.root
     covered = {found: stub for found in _found(inside) if not found.is_relative_to(root)}
     if login := _login(inside):

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from ringi.domain.forge import Account, ForgeKind, Item, ItemKind, Project
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
+from ringi.process.environment import GITHUB_TOKENS, GITLAB_TOKENS
 from ringi.process.network import origin
 from ringi.text import Text, lazy_pattern
 from ringi.usecases.settings import ForgeSettings
@@ -34,8 +35,8 @@ _PUBLIC: Final = {
 _SERVERS: Final = {ForgeKind.GITHUB: "GITHUB_SERVER_URL", ForgeKind.GITLAB: "CI_SERVER_URL"}
 """What a job says about where it runs."""
 _TOKENS: Final = {
-    ForgeKind.GITHUB: ("GH_TOKEN", "GITHUB_TOKEN"),
-    ForgeKind.GITLAB: ("GITLAB_TOKEN", "CI_JOB_TOKEN"),
+    ForgeKind.GITHUB: GITHUB_TOKENS,
+    ForgeKind.GITLAB: GITLAB_TOKENS,
 }
 _JOB_TOKEN: Final = "CI_JOB_TOKEN"  # noqa: S105  # the name of a variable
 _SSH_HOSTS: Final = {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}

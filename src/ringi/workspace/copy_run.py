@@ -19,7 +19,7 @@ from ringi.domain.plan import CheckPhase, CheckResult
 from ringi.errors import CopyFailed, Interrupted, NoSandbox, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
 from ringi.process.capture import Limit, Ran, last, run, shell
-from ringi.process.environment import GIT_PLACES, WITH_VARIABLE
+from ringi.process.environment import GIT_PLACES, WITH_VARIABLE, without_forge_tokens
 from ringi.process.terminal import Ended, Listener, run_in_terminal
 from ringi.text import Text, why_failed
 from ringi.workspace.commands import Invocation, WorkspaceCommands
@@ -99,9 +99,13 @@ class CopyRun:
         env: Mapping[str, str] | None = None,
         on_output: Callable[[bytes], None] = lambda _: None,
     ) -> Ran:
-        """A shell command, or the words of one. `env` replaces `environment`."""
+        """A shell command, or the words of one. `env` replaces `environment`.
+
+        It has no token of a forge. Only the agent that a person starts in their terminal has theirs.
+        """
         argv = shell(command) if isinstance(command, str) else tuple(command)
-        inside = self._enclosing(Invocation(argv, self.environment if env is None else env))
+        passed = without_forge_tokens(self.environment if env is None else env)
+        inside = self._enclosing(Invocation(argv, passed))
         self.settled = False
         try:
             with _in_words(self.copy.folder):

@@ -353,6 +353,8 @@ def test_it_does_not_know_that_it_is_below_an_agent_or_where_ringi_keeps_things(
         "GIT_DIR": "/repo/.git",
         "OLDPWD": "/repo",
         "FORCE_COLOR": "1",
+        "GITHUB_TOKEN": "ghp_0123456789",
+        "CI_JOB_TOKEN": "glcbt-0123456789",
     }
     kept = {
         "ANTHROPIC_API_KEY": "its own",
