@@ -29,7 +29,8 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   ├── ForgeRejected     the token is missing something, or is not valid any more
 │   │   ├── ForgeMissing      there is no such thing, or the token may not see it
 │   │   ├── ForgeConflict     it is not possible as things are there now
-│   │   │   └── ChangeOver    a pull or merge request is closed or merged
+│   │   │   ├── ChangeOver    a pull or merge request is closed or merged
+│   │   │   └── ChangeTaken   somebody else opened one from the branch of the run, or into another branch
 │   │   └── BadForgeAnswer    not what its interface promises
 │   ├── CloneUnreadable       a clone lacks something that a check must read
 │   ├── SigningFailed         no signature could be made
@@ -452,6 +453,12 @@ class ChangeOver(ForgeConflict):
     code = "change_over"
     message = "{change} on {host} is {state}; nothing is opened a second time"
     hint = "Decide about the run here: ringi review. Or end it: ringi cancel {run}"
+
+
+class ChangeTaken(ForgeConflict):
+    code = "change_taken"
+    message = "{change} on {host} is from the same branch and not the run's own: {why}"
+    hint = "Close it there, then: ringi continue. Or decide about the run here: ringi review"
 
 
 class BadForgeAnswer(ForgeFailed):

@@ -128,6 +128,54 @@ def test_a_change_that_is_over_is_not_opened_again(desk: ForgeDesk, how: str):
     assert len(desk.repo.changes) == 1
 
 
+@pytest.mark.parametrize("how", ["author", "base"])
+def test_a_change_of_somebody_else_from_the_branch_is_left_alone(desk: ForgeDesk, how: str):
+    """Opened between the push and ours: what it shows is not what was approved."""
+    desk.begin()
+    desk.forge.fault("POST", WRITES, status=401, times=0)
+    desk.go()
+    desk.forge.faults.clear()
+    desk.repo.git("branch", "other", "main")
+    login, base, why = ("alice", "main", "alice opened it")
+    if how == "base":
+        login, base, why = ("ringi", "other", "it goes into other, not into main")
+    theirs = desk.repo.open_change(login, BRANCH, base, "Theirs", "Words")
+    desk.go()
+    action = stopped(desk, StopCode.APPROVAL_NEEDED, why)
+    assert action.startswith("Close it there, then: ringi continue")
+    assert (theirs.title, theirs.body, theirs.base, theirs.draft) == ("Theirs", "Words", base, False)
+    assert (desk.run().offer.number, desk.change) == (0, theirs)
+    desk.repo.close(theirs)
+    run = desk.go()
+    assert run.offer.left == ""
+    assert desk.repo.changes[run.offer.number].base == "main"
+    desk.cancel()
+    desk.offered()
+    assert (theirs.title, theirs.comments) == ("Theirs", [])
+
+
+def test_a_change_of_somebody_else_is_not_closed_with_the_run(desk: ForgeDesk):
+    desk.begin()
+    desk.forge.fault("POST", WRITES, status=401, times=0)
+    desk.go()
+    desk.forge.faults.clear()
+    theirs = desk.repo.open_change("alice", BRANCH, "main", "Theirs")
+    desk.cancel()
+    assert desk.offered().offer.told == "cancelled"
+    assert (theirs.open, theirs.comments) == (True, [])
+
+
+def test_an_own_change_that_is_no_draft_stays_so(desk: ForgeDesk):
+    desk.begin()
+    desk.forge.fault("POST", WRITES, status=401, times=0)
+    desk.go()
+    desk.forge.faults.clear()
+    own = desk.repo.open_change("ringi", BRANCH, "main", "Earlier")
+    assert desk.go().offer.number == own.number
+    assert not own.draft
+    assert not own.title.startswith("Draft: ")
+
+
 def test_the_base_branch_is_gone(desk: ForgeDesk):
     desk.begin()
     desk.repo.git("update-ref", "refs/heads/other", "refs/heads/main")

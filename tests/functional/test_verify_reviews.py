@@ -47,7 +47,7 @@ class Team:
         return ReviewProof(
             project=self.project, item=Item(ItemKind.CHANGE, self.number), how=ReviewHow.REVIEW,
             id=str(given.id), login=given.author.login, commit=self.second, step_commit=step,
-            at="2026-01-02T03:04:05Z", url=f"{self.project.base_url}/acme/app",
+            base="main", at="2026-01-02T03:04:05Z", url=f"{self.project.base_url}/acme/app",
         )  # fmt: skip
 
     def note(self, **changes: object) -> None:

@@ -101,6 +101,37 @@ def test_an_approval_of_an_older_commit_does_nothing_and_it_is_said_once(desk: W
     assert state(desk.run()) == ["proposed", "proposed"]
 
 
+@each_forge
+def test_an_approval_of_a_change_into_another_branch_does_nothing_and_it_is_said_once(desk: WatchDesk):
+    """That branch has the commits already, so the reviewer sees no lines."""
+    change = offered(desk)
+    desk.repo.git("branch", "hide", change.head_commit)
+    desk.repo.commit("hide", {"README.md": "# Other\n"})
+    change.base = "hide"
+    desk.round()
+    [told] = desk.said()
+    assert told.startswith("stands: ")
+    assert told.endswith("goes into hide there: set it back to main, then approve it again")
+    desk.repo.review(change.number, "bob", "approve")
+    assert desk.round().standing == {desk.run_id: Standing.WAITS}
+    [refused] = desk.said()
+    assert refused.startswith("refused: bob@")
+    assert "goes into hide, not into main" in refused
+    assert state(desk.run()) == ["proposed", "proposed"]
+    # What bob said then stays without effect; alice sees the lines.
+    change.base = "main"
+    assert desk.round().standing == {desk.run_id: Standing.WAITS}
+    assert desk.said() == []
+    desk.repo.review(change.number, "alice", "approve")
+    assert desk.round().standing == {desk.run_id: Standing.OVER}
+    run = desk.run()
+    with desk.open() as workspace:
+        proofs = [
+            one.proof.review for step in run.steps for one in workspace.sessions.approvals(step.plan_id)
+        ]
+    assert [(one.login, one.base) for one in proofs if one] == [("alice", "main")] * 2
+
+
 @pytest.mark.parametrize(("kind", "digits"), [(ForgeKind.GITHUB, 12), (ForgeKind.GITLAB, 40)])
 def test_a_comment_that_names_the_commit_approves_like_a_review(desk: WatchDesk, digits: int):
     change = offered(desk)

@@ -111,6 +111,7 @@ def _of_step(store: Log, subject: ApprovalSubject, common: tuple[str, str, str])
         head=made.head,
         step_commit=offered,
         branch=run.work_branch,
+        base=run.base_branch,
     )
 
 

@@ -291,6 +291,8 @@ class ReviewProof(Document, frozen=True, kw_only=True):
     """The commit that was approved; empty for the plan of a run."""
     step_commit: str = ""
     """The commit of the step, which the approved one contains."""
+    base: str = ""
+    """The branch that the change was to be merged into: it decides which lines a reviewer is shown."""
     at: str
     url: str
 

@@ -22,6 +22,7 @@ from ringi.domain.forge import (
     Remark,
 )
 from ringi.errors import ForgeConflict, ForgeFailed, ForgeMissing, ForgeRejected
+from ringi.forges.adopt import adopted
 from ringi.forges.connection import Token
 from ringi.forges.github_shapes import (
     OPEN,
@@ -257,21 +258,20 @@ class _Changes:
                 made = self._client.change("POST", path, {**told, "draft": wanted.draft}, Pull, what)
             except ForgeConflict as conflict:
                 # Somebody opened it meanwhile, or the project has no drafts.
-                if found := self._opened(wanted.branch):
+                if found := self._opened(wanted):
                     return found
                 if not wanted.draft or "draft" not in str(conflict.details.get("why", "")).lower():
                     raise
                 made = self._client.change("POST", path, told, Pull, what)
             return change_of(made)
 
-        found = self._client.once(lambda: self._opened(wanted.branch), make)
-        if found.title == wanted.title and same(found.body, body) and found.base_branch == wanted.base:
+        found = self._client.once(lambda: self._opened(wanted), make)
+        if found.title == wanted.title and same(found.body, body):
             return found
-        return self._edited(found.number, {"title": wanted.title, "body": body, "base": wanted.base})
+        return self._edited(found.number, {"title": wanted.title, "body": body})
 
-    def _opened(self, branch: str) -> Change | None:
-        found = self.from_branch(branch)
-        return found if found and found.state is ChangeState.OPEN else None
+    def _opened(self, wanted: NewChange) -> Change | None:
+        return adopted(self.from_branch(wanted.branch), wanted, self._project, self._people.me)
 
     def edit(
         self,

@@ -28,6 +28,7 @@ from ringi.domain.forge import (
     page_of,
 )
 from ringi.errors import ForgeConflict, ForgeMissing, ForgeRejected
+from ringi.forges.adopt import adopted
 from ringi.forges.connection import Token
 from ringi.forges.gitlab_shapes import (
     ACTIVE,
@@ -270,19 +271,17 @@ class _Changes:
             try:
                 return self._change(self._client.change("POST", path, told, MergeRequest, what))
             except ForgeConflict:
-                if found := self._opened(wanted.branch):  # somebody opened it meanwhile
+                if found := self._opened(wanted):  # somebody opened it meanwhile
                     return found
                 raise
 
-        found = self._client.once(lambda: self._opened(wanted.branch), make)
-        if found.title == title and same(found.body, body) and found.base_branch == wanted.base:
+        found = self._client.once(lambda: self._opened(wanted), make)
+        if found.title == title and same(found.body, body):
             return found
-        edited = {"title": _titled(title, draft=found.draft), "description": body}
-        return self._edited(found.number, {**edited, "target_branch": wanted.base})
+        return self._edited(found.number, {"title": _titled(title, draft=found.draft), "description": body})
 
-    def _opened(self, branch: str) -> Change | None:
-        found = self.from_branch(branch)
-        return found if found and found.state is ChangeState.OPEN else None
+    def _opened(self, wanted: NewChange) -> Change | None:
+        return adopted(self.from_branch(wanted.branch), wanted, self._project, self._people.me)
 
     def edit(
         self,

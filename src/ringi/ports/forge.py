@@ -66,7 +66,10 @@ class Changes(Protocol):
         """The open one from this branch of the project, or the newest."""
 
     def open(self, wanted: NewChange) -> Change:
-        """The open one from this branch if there is one, edited if it says something else."""
+        """The open one from this branch if there is one, edited if it says something else.
+
+        Raises ChangeTaken, with nothing edited, if that is by another account or has another base.
+        """
 
     def edit(
         self,
@@ -134,6 +137,8 @@ class WantedReview(NamedTuple):
     """The commit that is offered; empty if a plan of a run is approved, and not its commits."""
     step_commit: str = ""
     branch: str = ""
+    base: str = ""
+    """What the change has to be merged into: it decides which lines a reviewer is shown."""
     typed: bool = False
     """The risk is high: the words have to be there, a button is not enough."""
 

@@ -97,7 +97,7 @@ FIELDS: dict[type[Document], str] = {
     forge.ForgeTerms: "project remote remote_url item opens_change comments label",
     forge.OfferedStep: "step_id plan_id plan_version commit",
     forge.Offer: "head steps pushed pushing number url left told",
-    forge.ReviewProof: "project item how id login commit step_commit at url",
+    forge.ReviewProof: "project item how id login commit step_commit base at url",
     approval.ApprovalRequest: "schema_version id plan_id subject_kind plan_version selection digest"
     " requested_at expires_at kind requester",
     approval.Approval: "schema_version id plan_id subject_kind request_id approver timestamp expires_at"

@@ -28,6 +28,7 @@ from ringi.errors import (
     BranchOvertaken,
     BranchRefused,
     ChangeOver,
+    ChangeTaken,
     CloneUnreadable,
     ForgeFailed,
     InvalidSpecs,
@@ -204,13 +205,17 @@ def _leave(there: _OnForge, error: RingiError) -> None:
     """Says what is left to do; whoever is asked there is told, too, if that works."""
     why, stop = there.workspace.services.mask(str(Text(error.message, **error.details))), there.run.stop
     if stop and is_offered(there.run):
-        decided = isinstance(error, ChangeOver | NotOffered | OfferMoved)  # trying again does not help
+        decided = isinstance(
+            error, ChangeOver | ChangeTaken | NotOffered | OfferMoved
+        )  # trying again does not help
         hint = str(Text(error.hint, **error.details)) if error.hint and decided else ""
         code = StopCode.BRANCH_MOVED if isinstance(error, OfferMoved) else StopCode.APPROVAL_NEEDED
         again = f"ringi continue {there.run.run_id}"
         stop = replace(stop, reason_code=code, message=why, next_action=hint or again)
     there.save(f"left: {error.code}", stop=stop, left=why)
-    if isinstance(error, ChangeOver) or not isinstance(error, ForgeFailed | NoForgeToken | NoExtra):
+    if isinstance(error, ChangeOver | ChangeTaken) or not isinstance(
+        error, ForgeFailed | NoForgeToken | NoExtra
+    ):
         with suppress(RingiError):
             tell_run(there.workspace, there.run)
 
@@ -292,9 +297,14 @@ def _moved(there: _OnForge, now: str) -> OfferMoved:
 
 
 def _known(there: _OnForge) -> Change | None:
-    """Ours by its number, or by the branch if nobody could note the number."""
-    number, changes = there.offer.number, there.host.changes
-    return changes.change(number) if number else changes.from_branch(there.run.work_branch)
+    """Ours by its number, or by branches and author if nobody could note the number."""
+    run, host = there.run, there.host
+    if there.offer.number:
+        return host.changes.change(there.offer.number)
+    found = host.changes.from_branch(run.work_branch)
+    if found is None or found.base_branch != run.base_branch or found.author.id != host.people.me().id:
+        return None
+    return found
 
 
 def _require_open(there: _OnForge) -> None:

@@ -73,6 +73,7 @@ class ForgeReviews:
         if wanted.head and change is not None:
             require(_unlike_offer(host, change, wanted))
             require(objection(host, change.number, wanted.head))
+            review = replace(review, base=change.base_branch)
         held = list(self._held(wanted.terms.project))
         weak = any(one is None or _same(one, found.author) for one in held)
         confirmed = replace(review, login=found.author.login, at=found.at, url=found.url)
@@ -123,6 +124,15 @@ def not_its_own(change: Change, author: Account) -> Text | None:
     return None
 
 
+def another_base(change: Change, base: str) -> Text | None:
+    """What the other branch has already, the page of the change does not show."""
+    if change.base_branch != base:
+        return Text(
+            "the change goes into {found}, not into {base}", found=change.base_branch, base=base or "?"
+        )
+    return None
+
+
 def no_access(host: CodeHost, author: Account) -> Text | None:
     if not host.people.access(author.login).writes:
         return Text("{login} may not write to {project}", login=author.login, project=host.project.path)
@@ -157,6 +167,8 @@ def _unlike_offer(host: CodeHost, change: Change, wanted: WantedReview) -> Text 
     place = change.head_project.casefold(), change.head_branch
     if place != (host.project.path.casefold(), wanted.branch):
         return Text("the change is from another branch: {branch}", branch=change.head_branch)
+    if why := another_base(change, wanted.base):
+        return why
     if wanted.step_commit != wanted.head and wanted.step_commit not in host.changes.commits(change.number):
         return Text("the change does not have commit {id}", id=wanted.step_commit[:COMMIT_SHOWN])
     return None

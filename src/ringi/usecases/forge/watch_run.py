@@ -143,6 +143,10 @@ class RunWatch:
                          branch=change.head_branch, commit=there)  # fmt: skip
             self._once(run, f"moved {change.head_commit}", words)
             return False
+        if change.base_branch != run.base_branch:  # who approves it like that is told why it does not count
+            words = Text("{url} goes into {found} there: set it back to {base}, then approve it again",
+                         url=change.url, found=change.base_branch, base=run.base_branch)  # fmt: skip
+            self._once(run, f"base {change.base_branch}", words)
         return True
 
     def _requests(self, run: Run, page: Page) -> Iterator[Spoken]:

@@ -19,6 +19,7 @@ from ringi.ports.forge import CodeHost, ConfirmedReview, FileOnForge
 from ringi.text import COMMIT_SHOWN, Text
 from ringi.usecases.forge.reviews import (
     NO_SUCH_REVIEW,
+    another_base,
     no_access,
     not_its_own,
     objection,
@@ -98,6 +99,7 @@ class ForgeWitness:
         change = host.changes.change(number)
         if change.state is ChangeState.CLOSED:
             raise ReviewRefused(why=Text("the change was closed"))
+        require(another_base(change, review.base))
         require(not_its_own(change, found.author))
         require(no_access(host, found.author))
         require(objection(host, number, review.commit))

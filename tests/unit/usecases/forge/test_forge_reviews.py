@@ -83,6 +83,7 @@ class Offered(NamedTuple):
             login=given.author.login,
             commit=self.head,
             step_commit=self.step,
+            base="main",
             at=given.at,
             url=given.url,
         )
@@ -303,6 +304,17 @@ def from_another_branch(desk: Offered) -> ReviewProof:
     return desk.proof()
 
 
+def into_another_branch(desk: Offered) -> ReviewProof:
+    """That branch may have the commits already: then the page shows nothing."""
+    desk.forge.edits(CHANGE.number, base_branch="hide")
+    return desk.proof()
+
+
+def into_another_branch_as_claimed(desk: Offered) -> ReviewProof:
+    desk.forge.edits(CHANGE.number, base_branch="hide")
+    return desk.proof(base="hide")
+
+
 def no_ancestor(desk: Offered) -> ReviewProof:
     desk.forge.listed[CHANGE.number] = ["e" * 40, desk.head]
     return desk.proof()
@@ -411,6 +423,8 @@ ATTACKS: list[tuple[Callable[[Offered], ReviewProof], str]] = [
     (closed, "closed"),
     (from_a_fork, "another branch"),
     (from_another_branch, "another branch"),
+    (into_another_branch, "goes into hide, not into main"),
+    (into_another_branch_as_claimed, "goes into hide, not into main"),
     (no_ancestor, "does not have commit"),
     (for_another_step, "another commit"),
     (on_another_change, "another page"),

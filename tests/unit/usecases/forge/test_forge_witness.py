@@ -76,8 +76,8 @@ def truth() -> Truth:
     forge.opens(NUMBER, "aiflow/x", [ONE, TWO])
     found = forge.reviews_it(NUMBER, TWO, at=SEEN)
     review = ReviewProof(
-        project=PROJECT, item=THERE, how=ReviewHow.REVIEW, id=found.id, login="alice", commit=TWO, at=SEEN,
-        url=found.url,
+        project=PROJECT, item=THERE, how=ReviewHow.REVIEW, id=found.id, login="alice", commit=TWO,
+        base="main", at=SEEN, url=found.url,
     )  # fmt: skip
     return Truth(forge, review)
 
@@ -132,6 +132,8 @@ LIES = {
     "another step": {"step_commit": TWO},
     "a step that is not there": {"step_commit": LATER},
     "the base as a step": {"step_commit": BASE},
+    "another base": {"base": "hide"},
+    "no base": {"base": ""},
     "a comment": {"how": ReviewHow.COMMENT},
     "an option as a commit": {"commit": "--upload-pack=x"},
 }
@@ -195,7 +197,11 @@ def test_what_happened_on_the_forge_since():
     one = truth()
     one.forge.edits(NUMBER, state=ChangeState.MERGED)
     assert level(note(one.first(), *FIRST), one.witness) is Level.REVIEWED
-    for changes in ({"state": ChangeState.CLOSED}, {"author": forges.ALICE}):
+    for changes in (
+        {"state": ChangeState.CLOSED},
+        {"author": forges.ALICE},
+        {"base_branch": "hide"},
+    ):
         one = truth()
         one.forge.edits(NUMBER, **changes)
         assert level(note(one.first(), *FIRST), one.witness) is Level.NONE
