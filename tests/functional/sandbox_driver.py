@@ -150,6 +150,7 @@ class World:
             self._folder("gnupg-moved") / "private", self._folder(".config/ringi") / "mcp-token",
             places.states / "another" / "note", other / "other-copy.txt", self._folder(".screen") / "note",
             self._folder("screens") / "note", self.base / "runtime" / "note", self.home / ".Xauthority",
+            self.home / ".git-credentials", self._folder(".config/git") / "credentials",
         ]  # fmt: skip
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)

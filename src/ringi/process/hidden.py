@@ -47,7 +47,7 @@ def hidden(environment: Mapping[str, str], own: Iterable[Path] = (), kept: Itera
     found = [*RUNTIME, *own, *_folders(environment, home)]
     named = [(name, path) for name, path in _named(environment) if not path.is_dir()]
     files = [*(path for _, path in named), *_bound_sockets()]
-    files += [home / ".Xauthority"]
+    files += [home / ".Xauthority", *_stored_logins(environment, home)]
     kept = [Path(os.path.realpath(path)) for path in kept]
     real = dict.fromkeys(Path(os.path.realpath(path)) for path in [*found, *files] if path.is_absolute())
     there = [path for path in real if not any(path.is_relative_to(one) for one in kept)]
@@ -70,6 +70,12 @@ def _folders(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
         with contextlib.suppress(OSError):
             own.mkdir(mode=0o700)
         yield own
+
+
+def _stored_logins(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
+    """Where `git credential-store` keeps them: with one an agent could push in the person's name."""
+    yield home / ".git-credentials"
+    yield Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "git" / "credentials"
 
 
 def _named(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
