@@ -434,7 +434,10 @@ class ForgeBusy(ForgeFailed):
 class ForgeRejected(ForgeFailed):
     code = "forge_rejected"
     message = "{host} refused the token: {why}"
-    hint = "Give one that may do this: docs/forges.md says which permissions it needs."
+    hint = (
+        "Give one that may do this. On GitHub it reads and writes contents, issues, pull requests and commit "
+        "statuses; on GitLab it has the scope api and the role Developer."
+    )
 
 
 class ForgeMissing(ForgeFailed):
@@ -580,7 +583,10 @@ class NoForge(Usage):
 class NoForgeToken(Usage):
     code = "no_forge_token"
     message = "There is no token for {host}"
-    hint = "Set {variable}, or log in with git's credential helper; docs/forges.md says what it needs."
+    hint = (
+        "Set {variable}, or log in with git's credential helper. On GitHub it reads and writes contents, "
+        "issues, pull requests and commit statuses; on GitLab it has the scope api and the role Developer."
+    )
 
 
 class ItemRefused(Usage):

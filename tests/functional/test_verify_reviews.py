@@ -52,16 +52,17 @@ class Team:
 
     def note(self, **changes: object) -> None:
         for before, step in ((self.office.base, self.first), (self.first, self.second)):
-            self.office.approve(before, step, review=replace(self.proof(self.given, step), **changes))
+            proof = replace(self.proof(self.given, step), **changes)
+            self.office.approve(before, step, review=proof, step=step[:7])
 
-    def squashed(self, name: str = "clone", more: str = "") -> Clone:
+    def squashed(self, name: str = "clone", more: str = "", agent: str = AGENT) -> Clone:
         """A clone in which the change is one commit on main, as a forge merges it."""
         clone = self.office.cloned(name)
         clone.git("checkout", "-q", "main")
         clone.git("merge", "-q", "--squash", "origin/work")
         if more:
             clone.edit("new.txt", "new\n", f"new\n{more}")
-        clone.commit(f"Spell the numbers{AGENT}")
+        clone.commit(f"Spell the numbers{agent}")
         clone.git("remote", "set-url", "origin", self.repo.git_url)
         return clone
 
@@ -101,6 +102,24 @@ def test_the_merged_change_is_covered_and_one_byte_more_is_not(team: Team) -> No
     assert strict.returncode == 6
     more = team.squashed("more", "!")
     assert team.levels(more, "--reviews") == {"reviewed", "none"}
+
+
+@pytest.mark.parametrize("change", ["", "dismissed", "no access"])
+def test_a_squash_that_names_no_agent_is_still_the_runs(team: Team, change: str) -> None:
+    team.note()
+    if change == "dismissed":
+        team.repo.dismiss(team.number, team.given)
+    elif change == "no access":
+        team.repo.members["alice"] = "read"
+    clone, more = team.squashed(agent=""), team.squashed("more", "!", agent="")
+    assert team.levels(clone) == {"typed"}
+    assert team.levels(more) == {"typed", "none"}
+    asked, longer = team.ask(clone, "--reviews"), team.ask(more, "--reviews")
+    assert (asked.returncode, longer.returncode) == (6 if change else 0, 6)
+    assert team.levels(clone, "--reviews") == {"none" if change else "reviewed"}
+    files = {file["path"]: file for file in json.loads(longer.stdout)["files"]}
+    assert files["new.txt"]["level"] == "none"
+    assert "run run-1 changed this file from the same bytes to others" in " ".join(files["new.txt"]["why"])
 
 
 def test_a_review_that_was_taken_back_counts_no_more(team: Team) -> None:

@@ -149,11 +149,18 @@ def test_neither_bots_nor_the_own_account_nor_strangers_approve(desk: WatchDesk)
     desk.repo.review(change.number, "robot[bot]", "approve")
     desk.repo.review(change.number, "stranger", "approve")
     assert desk.round().standing == {desk.run_id: Standing.WAITS}
-    assert {line.partition("@")[0] for line in desk.said()} == {
+    said = desk.said()
+    assert {line.partition("@")[0] for line in said} == {
         "ignored: ringi",
         "ignored: reader",
         "ignored: stranger",
     }
+    # Once for each, with its own reason.
+    assert len(said) == 4
+    assert all(("works with" in line) is ("ringi@" in line) for line in said)
+    assert all(("may not write" in line) is ("ringi@" not in line) for line in said)
+    desk.round()
+    assert desk.said() == []
     assert state(desk.run()) == ["proposed", "proposed"]
 
 
@@ -198,3 +205,33 @@ def test_a_request_by_somebody_without_write_access_sends_nothing_back(desk: Wat
     desk.repo.comment(change, "reader", "/ringi reject Say more")
     desk.round()
     assert [len(step.attempts) for step in desk.run().steps] == [1, 1]
+
+
+@github
+def test_an_approving_review_that_also_rejects_approves_nothing(desk: WatchDesk):
+    change = offered(desk)
+    desk.repo.review(change.number, "bob", "approve", "Fine, but:\n/ringi reject Say more")
+    assert desk.round().standing == {desk.run_id: Standing.WAITS}
+    [said] = desk.said()
+    assert said.startswith("refused: bob@")
+    assert "/ringi reject, too" in said
+    assert sum("reject, too" in body for body in desk.comments(change)) == 1
+    assert state(desk.run()) == ["proposed", "proposed"]
+    desk.round()
+    assert desk.said() == []
+
+
+@each_forge
+def test_a_comment_that_approves_and_rejects_approves_nothing_and_it_is_said_once(desk: WatchDesk):
+    change = offered(desk)
+    desk.repo.comment(change, "bob", f"/ringi approve {head(desk.run())}\n/ringi reject Say more")
+    assert desk.round().standing == {desk.run_id: Standing.WAITS}
+    [said] = desk.said()
+    assert said.startswith("ignored: not understood: /ringi approve ")
+    assert state(desk.run()) == ["proposed", "proposed"]
+    [progress] = desk.comments()
+    assert progress.count("not understood: ") == 1
+    assert progress.rstrip().endswith(" progress -->")
+    desk.round()
+    assert desk.said() == []
+    assert desk.comments() == [progress]

@@ -152,3 +152,78 @@ def test_a_comment_with_its_digits_approves_the_plan_and_the_run_begins(desk: Wa
     assert desk.said() == []
     with desk.open() as workspace:
         assert workspace.sessions.feedback(run_id) == ()
+
+
+@github
+def test_the_account_of_the_run_answers_no_questions(desk: WatchDesk):
+    session_id = begun(desk)
+    desk.repo.comment(desk.issue, "ringi", "1. Yes\n2. Yes")
+    desk.round()
+    [said] = desk.said()
+    assert said.startswith("ignored: ringi@")
+    assert "is the account that the run works with" in said
+    with desk.open() as workspace:
+        assert all(one.answer is None for one in workspace.planning.get(session_id).session.questions)
+    desk.round()
+    assert desk.said() == []
+
+
+@each_forge
+def test_who_says_yes_and_no_to_a_plan_has_not_approved_it(desk: WatchDesk):
+    session_id = answered(desk)
+    desk.said()
+    with desk.open() as workspace:
+        digest = workspace.planning.request(session_id).digest
+    desk.repo.comment(desk.issue, "bob", f"/ringi approve {digest[:16]}\n/ringi reject Measure it first")
+    assert desk.round().standing == {session_id: Standing.WAITS}
+    [said] = desk.said()
+    assert said.startswith("ignored: not understood: /ringi approve ")
+    assert isinstance(view(desk, session_id).pending, ApprovalPending)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (ForgeKind.GITHUB, "/ringi approve {digest:.8}"),
+        (ForgeKind.GITLAB, "/ringi approve {digest} please"),
+        (ForgeKind.GITHUB, "Fine.\n/ringi approve {digest}"),
+        (ForgeKind.GITLAB, "`/ringi approve {digest}`"),
+        (ForgeKind.GITHUB, "```\n/ringi approve {digest}\n```"),
+        (ForgeKind.GITLAB, "    /ringi approve {digest}"),
+        (ForgeKind.GITHUB, "/ringi aprove {digest}"),
+    ],
+)
+def test_an_approval_that_is_none_is_said_once_here_and_in_the_comment(desk: WatchDesk, words: str):
+    session_id = answered(desk)
+    desk.said()
+    with desk.open() as workspace:
+        digest = workspace.planning.request(session_id).digest
+    desk.repo.comment(desk.issue, "stranger", words.format(digest=digest))
+    desk.repo.comment(desk.issue, "bob", words.format(digest=digest))
+    for expected in (1, 0, 0):
+        assert desk.round().standing == {session_id: Standing.WAITS}
+        assert sum("not understood: " in line and "(by @bob)" in line for line in desk.said()) == expected
+        # The comment says it as long as nothing else is understood.
+        [progress] = desk.comments()
+        assert progress.count("not understood: ") == 1
+        assert "(by `@bob`)" in progress
+    desk.repo.comment(desk.issue, "bob", "/ringi reject Measure it first")
+    desk.round()
+    assert "not understood: " not in desk.comments()[0]
+
+
+@each_forge
+def test_an_answer_to_what_is_not_asked_is_said_once(desk: WatchDesk):
+    session_id = begun(desk)
+    desk.repo.comment(desk.issue, "stranger", "7. yes")
+    desk.repo.comment(desk.issue, "bob", "7. yes")
+    for expected in (1, 0):
+        assert desk.round().standing == {session_id: Standing.WAITS}
+        said = desk.said()
+        assert len(said) == expected
+        assert all(line.startswith("ignored: not understood: 7. yes (by @bob)") for line in said)
+        assert all(line.endswith("begins with 1.") for line in said)
+        [progress] = desk.comments()
+        assert progress.count("begins with 1.") == 1
+    with desk.open() as workspace:
+        assert all(one.answer is None for one in workspace.planning.get(session_id).session.questions)

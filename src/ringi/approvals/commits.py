@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 from ringi.approvals.chain import Link, Merge
 from ringi.approvals.envelope import Grounds
-from ringi.domain.provenance import FileAt, fingerprint
+from ringi.approvals.notes import Made
+from ringi.domain.provenance import FileAt, Step, fingerprint
 from ringi.domain.provenance_verdict import Evidence, Level
 from ringi.errors import SignatureRefused, SignatureUnchecked
 from ringi.ports import Signer
@@ -29,6 +30,8 @@ class PathHistory(NamedTuple):
     """The states that came about in the range."""
     assisted: list[tuple[FileAt, FileAt, str]]
     """What agents had a part in, with the commit: no link by itself."""
+    runs: Mapping[str, Made]
+    """Of those the commits that do not say so themselves, with what a note says."""
 
     @property
     def states(self) -> set[FileAt]:
@@ -79,7 +82,7 @@ def related(parents: Mapping[str, Sequence[str]]) -> set[str]:
 
 def by_path(paths: Collection[str], commits: Iterable[tuple[PastCommit, Evidence]]) -> dict[str, PathHistory]:
     """`commits` come oldest first."""
-    found = {path: PathHistory([], [], set(), []) for path in paths}
+    found = {path: PathHistory([], [], set(), [], {}) for path in paths}
     for commit, evidence in commits:
         befores: dict[str, list[FileAt]] = {}
         for step in commit.changes:
@@ -87,6 +90,43 @@ def by_path(paths: Collection[str], commits: Iterable[tuple[PastCommit, Evidence
         after = {step.path: step.after for step in commit.changes}
         for path in befores.keys() & found.keys():
             _add(found[path], befores[path], after[path], evidence, len(commit.parents))
+    return found
+
+
+def taken_for_runs(known: PathHistory, made: Sequence[Made], base: Iterable[Step]) -> PathHistory:
+    """A squash may lose the line that names the agent, so silence proves nothing where a run was at work.
+
+    A commit is taken for a run's if it has the bytes that the run made of those before, or if no other commit
+    made them so: neither one before the range, as `base` tells, nor one of it. More notes only add doubts.
+    """
+    others = {(step.before, step.after) for step in base}
+    others |= {(link.before, link.after) for link in known.links}
+    others |= {(before, after) for before, after, _ in known.assisted}
+    runs: dict[str, Made] = {}
+    for link in known.links:
+        begun = [one for one in made if one.before == link.before]
+        if link.level is not Level.UNASSISTED or not begun:
+            continue
+        if link.after in _results(link.before, made):
+            runs[link.evidence.commit] = begun[0]._replace(after=link.after)
+        elif lost := [one for one in begun if (one.before, one.after) not in others]:
+            runs[link.evidence.commit] = lost[0]
+    taken = [link for link in known.links if link.evidence.commit in runs]
+    return known._replace(
+        links=[link for link in known.links if link.evidence.commit not in runs],
+        assisted=[*known.assisted, *((link.before, link.after, link.evidence.commit) for link in taken)],
+        runs=runs,
+    )
+
+
+def _results(before: FileAt, made: Sequence[Made]) -> set[FileAt]:
+    """Of one step or of several."""
+    found, waiting = set[FileAt](), [before]
+    while waiting:
+        state = waiting.pop()
+        fresh = {one.after for one in made if one.before == state} - found
+        found |= fresh
+        waiting += fresh
     return found
 
 

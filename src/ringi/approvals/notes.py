@@ -4,10 +4,11 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
-from ringi.domain.provenance import Opened, Step, opened, steps_of
+from ringi.domain.approval import SignedAct
+from ringi.domain.provenance import FileAt, Opened, Step, opened, steps_of
 from ringi.errors import BadDocument, NewerVersion
 from ringi.ports.provenance import History
 from ringi.text import Text
@@ -16,6 +17,14 @@ _PAYLOAD: Final = re.compile(rb'"payload":"([A-Za-z0-9+/=]*)"')
 # More intermediate states are rare, and reading all notes at once takes less than as many rounds.
 _ROUNDS: Final = 3
 _NAME: Final = re.compile(rb'"name":("(?:[^"\\]|\\.)*")')
+
+
+class Made(NamedTuple):
+    """What a run did to a path, says a note; whether it proves an approval is another question."""
+
+    before: FileAt
+    after: FileAt
+    run: str
 
 
 class Notes:
@@ -64,6 +73,13 @@ class Notes:
             self.read_all = True
             for blob, data in self._history.all_notes():
                 self._take(blob, data)
+
+    def made(self, path: str) -> Iterator[Made]:
+        """By the steps of runs, as far as it was read."""
+        for step, places in self.steps.get(path, {}).items():
+            for said in (self.approvals[place].statement.predicate for place in places):
+                if said.step and said.act is SignedAct.APPROVE:
+                    yield Made(step.before, step.after, said.step.run_id)
 
     def _take(self, blob: str, data: bytes) -> None:
         if data not in self._taken:

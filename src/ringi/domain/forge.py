@@ -4,6 +4,7 @@ A *change* is a pull request on GitHub and a merge request on GitLab.
 """
 
 import re
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -19,6 +20,12 @@ STATUS: Final = "ringi/verify"
 MARKED: Final = "<!-- ringi:"
 """How the last line of a text of ours begins."""
 _APPROVES: Final = re.compile(r"/ringi[ \t]+approve[ \t]+([0-9a-f]{12,64})[ \t]*", re.IGNORECASE)
+_REJECTS: Final = re.compile(r"/ringi\s+reject\b", re.IGNORECASE)
+_LINES: Final = re.compile(r"\r\n?|\n")
+_FENCE: Final = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_IN_LINE: Final = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
+_LISTED: Final = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
+_CODE_INDENT: Final = 4
 
 
 class ForgeKind(StrEnum):
@@ -267,10 +274,52 @@ def approving(what: str) -> str:
 
 
 def approved_in(body: str) -> str:
-    """The hex digits, 12 at least, that a comment approves in its first line; empty if there are none."""
-    first = next(filter(None, map(str.strip, body.splitlines())), "")
-    found = _APPROVES.fullmatch(first)
-    return found[1].lower() if found else ""
+    """The hex digits, 12 at least, that a comment approves in its first line; empty if there are none.
+
+    Who says yes and no in one breath has approved nothing.
+    """
+    found = None if begins_with_code(body) else _APPROVES.fullmatch(_first(body).strip())
+    return found[1].lower() if found and not rejects(body) else ""
+
+
+def rejects(body: str) -> bool:
+    """Whether it says `/ringi reject` anywhere outside of quotations and code."""
+    return any(_REJECTS.search(_IN_LINE.sub("", line)) for line in own_lines(body))
+
+
+def begins_with_code(body: str) -> bool:
+    return _is_indented(_first(body))
+
+
+def own_lines(body: str) -> Iterator[str]:
+    """Without quotations and code: somebody may quote what others said, or what can be said."""
+    fence, after_blank, in_list = "", True, False
+    for line in _LINES.split(body):
+        mark = _FENCE.match(line)
+        if fence:
+            closes = mark is not None and mark[1].startswith(fence) and line.strip() == mark[1]
+            fence = "" if closes else fence
+        elif mark:
+            fence, after_blank = mark[1], True
+        elif line.lstrip().startswith(">"):
+            after_blank = True
+        elif not line.strip():
+            after_blank = True
+            yield line
+        elif not (_is_indented(line) and after_blank and not in_list):
+            in_list = _LISTED.match(line) is not None or (in_list and line[0].isspace())
+            after_blank = False
+            yield line
+
+
+def _first(body: str) -> str:
+    return next(filter(str.strip, body.splitlines()), "")
+
+
+def _is_indented(line: str) -> bool:
+    """As code is; it does not interrupt a paragraph or an item of a list."""
+    wide = line.expandtabs(_CODE_INDENT)
+    return len(wide) - len(wide.lstrip()) >= _CODE_INDENT
 
 
 class ReviewHow(StrEnum):

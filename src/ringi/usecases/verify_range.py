@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeVar
 from msgspec import UNSET
 
 from ringi.approvals.chain import Link, level_of, merged, strongest, uses_twice
-from ringi.approvals.commits import PathHistory, by_path, proof_of, related
+from ringi.approvals.commits import PathHistory, by_path, proof_of, related, taken_for_runs
 from ringi.approvals.envelope import Grounds, Judged, judged, refusal
 from ringi.approvals.notes import Notes
 from ringi.approvals.replay import Diff, Replay, in_own_words, part_of
@@ -25,6 +25,7 @@ from ringi.domain.provenance_verdict import (
     Problem,
     RangeVerdict,
     Side,
+    at_least,
     suffices,
 )
 from ringi.errors import NoSuchCommit
@@ -126,6 +127,7 @@ class _Examined:
             if open_ := [path for path in self._net if self._level(path) is not Level.SIGNED]:
                 self._read_commits(open_)
                 self._find(open_)
+                self._doubt([path for path in open_ if at_least(Level.UNASSISTED, self._level(path))])
             if open_ := self._improvable():
                 self._notes.follow_all()
                 self._find(open_)
@@ -192,10 +194,22 @@ class _Examined:
         self._commits = by_path(wanted, zip(touching, proven, strict=True))
         self._notes.follow(state.blob for one in self._commits.values() for state in one.states)
 
+    def _doubt(self, paths: Sequence[str]) -> None:
+        """Notes hang on what runs made, which may be in neither tree. All are read, none is judged."""
+        silent = [path for path in paths if self._commits[path].links]
+        if silent:
+            self._notes.follow_all()
+        made = {path: found for path in silent if (found := list(self._notes.made(path)))}
+        past = _past(self._history, self._asked.trusted or self._asked.base, made)
+        for path, found in made.items():
+            self._commits[path] = taken_for_runs(self._commits[path], found, past.get(path, ()))
+        if taken := [path for path in made if self._commits[path].runs]:
+            self._find(taken)
+
     # What was approved for other bytes.
 
     def _replay(self, paths: Sequence[str]) -> None:
-        diffs = {path: found for path in paths if (found := list(self._diffs(path)))}
+        diffs = {path: found for path in paths if (found := list(_diffs(self._counting(path))))}
         ends = {path: list(_ends(self._net[path], self._commits.get(path))) for path in diffs}
         blobs = {before.blob for path in diffs for before, _ in ends[path]}
         blobs |= {diff.step.before.blob for found in diffs.values() for diff in found}
@@ -215,13 +229,6 @@ class _Examined:
                     continue
                 if not suffices(self._level(path), Mode.STRICT):
                     self._chains[path] = chain
-
-    def _diffs(self, path: str) -> Iterator[Diff]:
-        """Oldest first."""
-        for step, given in sorted(self._counting(path), key=lambda pair: pair[1].evidence.at):
-            diff = given.statement.predicate.diff
-            if diff and (part := part_of(diff, path)):
-                yield Diff(step, part, given.evidence)
 
     # What is told.
 
@@ -271,7 +278,11 @@ class _Examined:
     def _reasons(self, path: str) -> Iterator[Text]:
         if self._cut_off:
             return
-        found = [*map(_weak, self._chains[path] or ()), *self._gaps(path)]
+        found = [
+            *map(_weak, self._chains[path] or ()),
+            *self._gaps(path),
+            *_by_agents(self._commits.get(path)),
+        ]
         yield from list(dict.fromkeys(one for one in found if one))[:_MOST_REASONS] or [
             Text("nobody approved it")
         ]
@@ -289,13 +300,22 @@ class _Examined:
                 yield Text("the approval of {name} does not count: {why}", name=given.evidence.by, why=why)
             elif (step, given) not in counting and step.after == change.after:
                 yield Text("the approval of {name} was taken back later", name=given.evidence.by)
-            elif (step, given) in counting and given.evidence not in used:
+            elif (step, given) not in counting or given.evidence in used:
+                continue
+            elif step != change:
                 other.append((given.evidence, step))
+            elif why := _weak(Link(step.before, step.after, given.evidence)):
+                yield why
         if other:
             yield _unlike(change, *max(other, key=lambda pair: pair[0].at))
-        if commit := self._commits.get(path):
-            for _, _, oid in reversed(commit.assisted[-_MOST_REASONS:]):
-                yield Text("commit {id} changed it with an agent", id=oid[:COMMIT_SHOWN])
+
+
+def _diffs(counting: Iterable[tuple[Step, Judged]]) -> Iterator[Diff]:
+    """Oldest first."""
+    for step, given in sorted(counting, key=lambda pair: pair[1].evidence.at):
+        diff = given.statement.predicate.diff
+        if diff and (part := part_of(diff, step.path)):
+            yield Diff(step, part, given.evidence)
 
 
 def _checked(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
@@ -316,10 +336,27 @@ def _file(change: Step, chain: tuple[Link, ...] | None, why: Mapping[str, tuple[
     )
 
 
+def _by_agents(commits: PathHistory | None) -> Iterator[Text]:
+    """The newest first."""
+    for _, after, oid in reversed(commits.assisted[-_MOST_REASONS:] if commits else ()):
+        made, short = commits.runs.get(oid) if commits else None, oid[:COMMIT_SHOWN]
+        if made is None:
+            yield Text("commit {id} changed it with an agent", id=short)
+        elif made.after == after:
+            yield Text("commit {id} names no agent, but run {run} made these bytes", id=short, run=made.run)
+        else:
+            yield Text(
+                "commit {id} names no agent, but run {run} changed this file from the same bytes to others: "
+                "approve these, or sign the commit if it is your own work (git commit --amend -S)",
+                id=short,
+                run=made.run,
+            )
+
+
 def _unlike(change: Step, evidence: Evidence, step: Step) -> Text:
     if step.after == change.after:
         return Text(
-            "{name} approved these bytes as a change of {approved}, and here they replace {found}",
+            "{name} approved these bytes in place of {approved}, and here they replace {found}",
             name=evidence.by,
             approved=_short(step.before),
             found=_short(change.before),
@@ -333,7 +370,7 @@ def _unlike(change: Step, evidence: Evidence, step: Step) -> Text:
 
 
 def _short(at: FileAt) -> str | Text:
-    return at.blob[:_SHOWN] or Text("none")
+    return at.blob[:_SHOWN] or Text("no file")
 
 
 def _weak(link: Link) -> Text | None:

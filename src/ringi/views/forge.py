@@ -9,6 +9,7 @@ from ringi.text import Text
 from ringi.views.lines import EMPTY, Line, Style, line, prose
 
 _CHANGE: Final = {ForgeKind.GITHUB: Text("pull request"), ForgeKind.GITLAB: Text("merge request")}
+NOT_PUSHED: Final = Text("it has commit {id}, which the run did not push")
 _SIGN: Final = {ForgeKind.GITHUB: "#", ForgeKind.GITLAB: "!"}
 
 
@@ -60,5 +61,8 @@ def _on_item(terms: ForgeTerms, item: Text) -> Iterator[Text]:
     if terms.comments:
         yield Text("writes one comment on {item} and keeps it up to date", item=item)
     if terms.label:
-        words = "sets the label “{label}” on {item} while a person is needed, and removes it afterwards"
-        yield Text(words, label=terms.label, item=item)
+        yield Text(
+            "sets the label “{label}” on {item} while a person is needed, and removes it afterwards",
+            label=terms.label,
+            item=item,
+        )

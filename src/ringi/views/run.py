@@ -9,6 +9,7 @@ from ringi.domain.instruction import Instruction
 from ringi.domain.process import Process
 from ringi.domain.run import OVER, Evidence, Finding, Run, RunPhase, StepState, StepStatus
 from ringi.domain.run_plan import RunPlan
+from ringi.errors import ChangeOver, OfferMoved
 from ringi.runner import machine
 from ringi.runner.report import (
     CriterionResult,
@@ -21,7 +22,8 @@ from ringi.runner.report import (
     status_of,
     unseen,
 )
-from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text, stored
+from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text, recalled
+from ringi.views.forge import NOT_PUSHED
 from ringi.views.lines import Line, Span, Style, line, prose, step
 from ringi.views.words import age, moment, reused
 
@@ -44,6 +46,10 @@ _PHASE_STYLES: Final = {
     RunPhase.FAILED: Style.BAD,
 }
 _LINES_SHOWN: Final = 3
+_ON_FORGE: Final = (
+    *(OfferMoved.message, OfferMoved.hint, ChangeOver.message, ChangeOver.hint),
+    NOT_PUSHED.template,
+)
 _DETAIL_SHOWN: Final = 12
 
 
@@ -93,7 +99,7 @@ def _offered(run_id: str, offer: Offer, *, over: bool) -> Iterator[Line]:
 
 def left_lines(run_id: str, offer: Offer) -> Iterator[Line]:
     """What the forge does not know yet."""
-    yield prose(stored(offer.left), Style.WARNING, indent=2, mark="! ")
+    yield prose(stop_words(offer.left), Style.WARNING, indent=2, mark="! ")
     yield step(f"ringi continue {run_id}", indent=2)
 
 
@@ -185,16 +191,23 @@ def spent_line(run: Run) -> Line | None:
     return line(words, Style.FAINT, indent=2)
 
 
+def stop_words(words: str) -> Text:
+    """Why a run has stopped, or what to do about it, as the ledger has it."""
+    return recalled(words, _ON_FORGE)
+
+
 def stop_lines(run: Run) -> Iterator[Line]:
     """Why it stopped, and how it goes on."""
     if run.stop is None:
         yield from map(step, _next_steps(run))
+        if _is_to_merge_there(run) and run.offer:
+            yield prose(Text("Mark it as ready and merge it there: {url}", url=run.offer.url), indent=2)
         return
     stop = run.stop
     where = (
-        Text("{step}: {why}", step=stop.step_id, why=stored(stop.message))
+        Text("{step}: {why}", step=stop.step_id, why=stop_words(stop.message))
         if stop.step_id
-        else stored(stop.message)
+        else stop_words(stop.message)
     )
     bad = run.phase is RunPhase.FAILED
     yield prose(where, Style.BAD if bad else Style.WARNING, indent=2)
@@ -203,7 +216,7 @@ def stop_lines(run: Run) -> Iterator[Line]:
         yield step(stop.next_action)
     else:
         # A path in it is copied: it is not folded.
-        yield line(Text("→ {action}", action=stored(stop.next_action)), indent=2)
+        yield line(Text("→ {action}", action=stop_words(stop.next_action)), indent=2)
         if "ringi " not in stop.next_action:
             yield step(f"ringi continue {run.run_id}")
 
@@ -213,12 +226,16 @@ def _next_steps(run: Run) -> Iterator[str]:
         return
     if run.phase is RunPhase.COMPLETED:
         yield f"ringi report {run.run_id}"
-        if run.work_branch and not run.in_place:
+        if run.work_branch and not run.in_place and not _is_to_merge_there(run):
             yield f"git merge {run.work_branch}"
     elif run.phase not in OVER:
         yield f"ringi continue {run.run_id}"
     elif any(one.commit for one in run.steps):
         yield f"ringi undo {run.run_id}"
+
+
+def _is_to_merge_there(run: Run) -> bool:
+    return run.phase is RunPhase.COMPLETED and not run.undone and bool(run.offer and run.offer.url)
 
 
 def _last(detail: str) -> list[str]:

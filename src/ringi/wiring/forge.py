@@ -94,6 +94,8 @@ class KnownForges:
         host, path, by_ssh = _parts(address)
         if not host:
             raise NoForge(why=Text("{address} is no address of a forge", address=_without_login(address)))
+        if {".", ".."} & set(unquote(path).split("/")):
+            raise NoForge(why=Text("{address} leads to no project", address=_without_login(address)))
         known = self._known(host, path, by_ssh=by_ssh)
         below = urlsplit(known.base_url).path.strip("/")
         path = path.removeprefix(f"{below}/") if below else path

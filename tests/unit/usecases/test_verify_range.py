@@ -1,6 +1,8 @@
 """Which approvals in notes cover what differs: with a history in memory and made-up keys."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
@@ -10,8 +12,9 @@ from ringi.domain.approval import ProofKind, SignedAct, Statement
 from ringi.domain.grant import GrantScope, GrantSubject
 from ringi.domain.plan import SpecKind
 from ringi.domain.provenance import GrantProof, InToto, Step
-from ringi.domain.provenance_verdict import Level, Mode
+from ringi.domain.provenance_verdict import Level, Mode, at_least
 from ringi.domain.risk import Risk
+from ringi.domain.subject import StepOf
 from ringi.patching.render import Changed, Side, render_patch
 from ringi.ports.provenance import PastCommit
 from ringi.usecases.verify_range import Asked, Findings, Signing, verify_range
@@ -58,6 +61,7 @@ def diff(path: str, before: bytes | None, after: bytes) -> str:
     return render_patch([Changed(path, old, Side(after, "100644"))]).decode()
 
 
+Moves = list[tuple[bytes | None, bytes | None]]
 ONE_TWO = change("f", b"one\n", b"two\n")
 
 
@@ -347,6 +351,118 @@ def test_a_merge_by_a_person_does_not_cover_an_agents_branch() -> None:
     assert level(history) is Level.NONE
     history.approve(statement(ONE_TWO))
     assert level(history) is Level.SIGNED
+
+
+# Commits that name no agent where a run was at work.
+
+RUN = StepOf("r1", "s1")
+
+
+@pytest.mark.parametrize("before", [b"one\n", None], ids=["changed", "made"])
+def test_a_squash_without_the_line_is_the_runs_all_the_same(before: bytes | None) -> None:
+    history, there = one_file(before), change("f", before, b"two\n")
+    history.past = [past("c1", "Squashed", there)]
+    history.approve(statement(there, step=RUN, proof=ProofKind.TYPED), "")
+    assert level(history) is Level.TYPED
+    assert "commit c1 names no agent, but run r1 made these bytes" in why(history, Mode.AGENTS)
+    history.approve(statement(there, step=RUN))
+    assert examined(history, Mode.AGENTS).document.covered
+
+
+@pytest.mark.parametrize("key", [ALICE, MALLORY, ""])
+@pytest.mark.parametrize("before", [b"one\n", None], ids=["changed", "made"])
+def test_one_byte_more_in_a_squash_is_red(key: str, before: bytes | None) -> None:
+    """In two steps, whose notes hang on blobs that are in neither tree."""
+    history = one_file(before, b"two!\n")
+    history.past = [past("c1", "Squashed", change("f", before, b"two!\n"))]
+    history.approve(statement(change("f", before, b"x\n"), step=RUN), key)
+    history.approve(statement(change("f", b"x\n", b"two\n"), step=RUN), key)
+    assert not examined(history, Mode.AGENTS).document.covered
+    assert "run r1 changed this file from the same bytes to others: approve these" in why(
+        history, Mode.AGENTS
+    )
+    assert level(history) is Level.NONE
+
+
+def test_what_a_person_signs_stays_their_own() -> None:
+    history, commit = one_file(), past("c1", "Mine", ONE_TWO)
+    history.past = [commit._replace(signature=PastKeys().sign(ALICE, commit.payload.decode()).signature)]
+    history.approve(statement(change("f", b"one\n", b"x\n"), step=RUN))
+    assert level(history) is Level.OWN
+
+
+def test_a_person_goes_on_from_what_a_run_made() -> None:
+    history = one_file(b"x\n")
+    history.past = [past("c1", "Mine", change("f", b"x\n", b"two\n"))]
+    history.approve(statement(change("f", b"one\n", b"x\n"), step=RUN))
+    assert level(history) is Level.UNASSISTED
+
+
+@pytest.mark.parametrize("where", ["base", "range"])
+def test_a_person_changed_the_same_bytes_beside_a_run(where: str) -> None:
+    """What the run made is there, so this is something else."""
+    history, made = one_file(), change("f", b"one\n", b"x\n")
+    history.approve(statement(made, step=RUN))
+    history.past = [past("c1", "Mine", ONE_TWO)]
+    assert level(history) is Level.NONE
+    if where == "base":
+        history.before = [made]
+    else:
+        history.past.append(past("c0", "Squashed", made))
+    assert level(history) is Level.UNASSISTED
+
+
+def test_an_approval_that_is_no_runs_says_nothing_about_a_commit() -> None:
+    history = one_file()
+    history.past = [past("c1", "Mine", ONE_TWO)]
+    history.approve(statement(change("f", b"one\n", b"x\n")))
+    history.approve(statement(change("f", b"one\n", b"y\n"), step=RUN, act=SignedAct.UNDO))
+    history.approve(statement(change("g", b"one\n", b"x\n"), step=RUN))
+    assert examined(history, Mode.AGENTS).document.covered
+
+
+_STATES = st.sampled_from([None, b"one\n", b"x\n", b"y\n", b"two\n"])
+_MOVES = st.lists(st.tuples(_STATES, _STATES).filter(lambda pair: pair[0] != pair[1]), max_size=5)
+
+
+@given(
+    commits=_MOVES,
+    notes=_MOVES,
+    more=_MOVES,
+    base=_MOVES,
+    key=st.sampled_from([MALLORY, ""]),
+    run=st.booleans(),
+)
+def test_notes_that_prove_nothing_never_raise_a_level(
+    commits: Moves, notes: Moves, more: Moves, base: Moves, key: str, run: bool
+) -> None:
+    history = one_file()
+    history.past = [past(f"c{number}", "x", change("f", *pair)) for number, pair in enumerate(commits)]
+    history.before = [change("f", *pair) for pair in base]
+    for pair in notes:
+        history.approve(statement(change("f", *pair), step=RUN))
+    first = level(history)
+    for pair in more:
+        history.approve(statement(change("f", *pair), step=RUN if run else None), key)
+    assert at_least(first, level(history))
+
+
+def test_a_typed_approval_of_exactly_this_is_called_typed() -> None:
+    """The commit is the stronger link, and the approval is not of other bytes."""
+    history = one_file(None)
+    there = change("f", None, b"two\n")
+    history.past = [past("c1", "Mine", there)]
+    history.approve(statement(there, proof=ProofKind.TYPED), "")
+    told = why(history)
+    assert "alice typed the approval" in told
+    assert "replace" not in told
+
+
+def test_bytes_that_were_approved_as_a_new_file() -> None:
+    history = one_file()
+    history.approve(statement(change("f", None, b"two\n")))
+    there = stored(b"one\n").blob[:7]
+    assert f"in place of no file, and here they replace {there}" in why(history)
 
 
 # Replayed.

@@ -3,8 +3,11 @@
 import click
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import require_long
 from ringi.cli.plan_names import RUN
+from ringi.cli.planning.entry import cancelled
 from ringi.cli.runs import GOING_ON, document, lock_of, reading, show
+from ringi.domain.session import is_session
 from ringi.text import Text
 from ringi.usecases.forge.offer import offer_run
 from ringi.usecases.run import cancel_run
@@ -20,6 +23,9 @@ def cancel(app: App, run: str | None) -> None:
 
     Without RUN, the newest that is not over. What was committed stays on its branch: ringi undo RUN.
     """
+    if run is not None and is_session(run):
+        require_long(run)
+        raise click.exceptions.Exit(cancelled(app, run))
     with reading(app) as reader:
         run_id = reader.find(run, GOING_ON)
         lock = lock_of(app.places.state, run_id, _WAIT_SEC)

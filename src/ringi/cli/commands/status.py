@@ -14,7 +14,7 @@ from ringi.cli.planning.driver import Driver, show_sessions
 from ringi.cli.runs import document, lock_of, reading, show, watch
 from ringi.cli.ui import cut
 from ringi.domain.run import OVER
-from ringi.domain.session import OPEN_SESSIONS, ApprovalPending, SessionView
+from ringi.domain.session import OPEN_SESSIONS, ApprovalPending, SessionView, is_session
 from ringi.errors import Ambiguous, NotFound, RingiError
 from ringi.text import Text
 from ringi.views.run import run_facts, title_of
@@ -39,6 +39,8 @@ def status(app: App, run: str | None, name: str | None) -> None:
     """
     if run is not None and name is not None:
         raise click.UsageError(_("One thing at a time: {options}").format(options="RUN, --session"))
+    if run is not None and is_session(run):
+        run, name = None, run
     if run is not None:
         _show_run(app, run)
         return

@@ -8,7 +8,8 @@ from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.commands.run_driver import ending_alike, exit_code
 from ringi.cli.plan_names import RUN
 from ringi.cli.ui import json_line
-from ringi.domain.session import is_session
+from ringi.domain.forge import page_of
+from ringi.domain.session import is_session, short
 from ringi.errors import Busy, Interrupted
 from ringi.process.counting import watched
 from ringi.runner.bench import RunEvent
@@ -105,10 +106,19 @@ class _Command:
         for name, one in standing.items():
             if one is Standing.WAITS:
                 ui.line(Text("{name} waits for somebody", name=name))
-                ui.next_step(f"ringi status {name}")
+                self._tell_next(name)
         if Standing.WAITS in standing.values():
             return EXIT_PERSON_NEEDED
         return Busy.exit_code if Standing.AT_WORK in standing.values() else self._code()
+
+    def _tell_next(self, name: str) -> None:
+        if not is_session(name):
+            self._ui.next_step(f"ringi status {name}")
+            return
+        terms = self._app.workspace.planning.get(name).facts.forge
+        if terms and terms.item:
+            self._ui.line(Text("{url}", url=page_of(terms.project, terms.item)), indent=2)
+        self._ui.next_step(f"ringi plan --resume {short(name)}")
 
     def _code(self) -> int:
         """Of the run that was named: how it ended."""

@@ -25,7 +25,7 @@ from ringi.cli.planning.forge import tell_forge
 from ringi.cli.planning.similar import offered
 from ringi.cli.planning.typed import TypedLines
 from ringi.cli.ui import shown_lines
-from ringi.domain.forge import ForgeTerms
+from ringi.domain.forge import ForgeTerms, page_of
 from ringi.domain.session import (
     AgentPending,
     ApprovalPending,
@@ -167,6 +167,13 @@ def planned(
 def _told(driver: Driver, code: int) -> int:
     """Without a terminal, people answer where the request came from."""
     tell_forge(driver.app, driver.session_id)
+    terms = driver.tool.get(driver.session_id).facts.forge
+    if code == EXIT_PERSON_NEEDED and terms and terms.item and terms.comments:
+        page = page_of(terms.project, terms.item)
+        driver.ui.prose(
+            Text("It can be answered there, too: {url}. What is said there is read by:", url=page)
+        )
+        driver.ui.next_step("ringi watch")
     return code
 
 
@@ -189,6 +196,14 @@ def _go_on(
     if seated and not order.anything:
         return _talk(driver, view, then)
     return _saved(driver, lambda: _told(driver, carry_out(driver, view, order)))
+
+
+def cancelled(app: App, name: str) -> int:
+    """A session that is over for good."""
+    driver = Driver(app, app.workspace.planning.find(name))
+    view = driver.tool.cancel(driver.session_id)
+    tell_forge(app, driver.session_id, only_known=True)
+    return answered(driver, view)
 
 
 def _saved(driver: Driver, act: Callable[[], int]) -> int:

@@ -17,10 +17,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ringi.domain.events import LoggedEvent
-from ringi.domain.forge import Comment
+from ringi.domain.forge import Comment, own_lines
 from ringi.domain.session import PlanningSession
 from ringi.text import lazy_pattern
-from ringi.usecases.forge.markdown import with_code
 
 _COMMAND: Final = lazy_pattern(
     r"/ringi\s+(?P<act>answer|skip)\s+(?P<to>d?\d{1,3})\b[.:)]?(?P<rest>.*)", re.IGNORECASE
@@ -76,16 +75,17 @@ def answers(
     for comment in comments:
         if comment.id in used or comment.author.bot or comment.created_at < since:
             continue
-        given = [one for one in _read(comment) if one.to in asked]
+        given = [one for one in read(comment) if one.to in asked]
         if given and counts(comment.author.login):
             found |= {one.to: one for one in given}
     return [found[id_] for id_ in asked if id_ in found]
 
 
-def _read(comment: Comment) -> Iterator[Answer]:
+def read(comment: Comment) -> Iterator[Answer]:
+    """Whatever it answers, asked or not."""
     to, act, lines = "", "", list[str]()
     numbered: bool | None = None
-    for line in _own_lines(comment.body):
+    for line in own_lines(comment.body):
         words = line.strip()
         command = _COMMAND.fullmatch(words)
         begins = command or (_NUMBERED.match(words) if numbered is not False else None)
@@ -118,10 +118,3 @@ def _given(comment: Comment, to: str, act: str, lines: Sequence[str]) -> Iterato
         yield Answer(to, option.strip(), reason.strip(), comment)
     else:
         yield Answer(to, text, "", comment)
-
-
-def _own_lines(body: str) -> Iterator[str]:
-    """Without quotations and code: somebody may quote the questions, or an answer of others."""
-    for line, code in with_code(body.replace("\r\n", "\n")):
-        if not code and not line.lstrip().startswith(">"):
-            yield line

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 
 from ringi.domain.approval import ApprovedPlan, ReviewAnswer
-from ringi.domain.forge import OfferedStep, ReviewVerdict
+from ringi.domain.forge import OfferedStep, ReviewVerdict, rejects
 from ringi.domain.plan import ALL_SPECS, PlanStatus
 from ringi.domain.run import Run, StepStatus
 from ringi.errors import PlanChanged
 from ringi.ports.forge import CodeHost
 from ringi.text import Text
 from ringi.usecases.forge.listen import Page, Spoken, Verb, newest_verdicts, proof_of
+from ringi.usecases.forge.reviews import SAYS_NO
 from ringi.usecases.forge.watching import About, Watching
 from ringi.usecases.revision import ReviewedRevision
 from ringi.usecases.workspace import OpenWorkspace
@@ -82,12 +83,18 @@ def yeses(watching: Watching, run: Run, about: About, page: Page, what: str) -> 
     for said in fresh:
         if said.ref in done or not watching.listener.is_person(said):
             continue
-        if watching.listener.decides(said.author):
-            yield said
-        else:
-            words = Text("{who} cannot approve this: no write access, or the account that the run works with",
+        if watching.listener.is_own(said.author):
+            words = Text("{who} is the account that the run works with, and cannot approve this",
                          who=watching.who(said))  # fmt: skip
             watching.ignore(run.run_id, said, words)
+        elif not watching.listener.counts(said.author):
+            words = Text("{who} may not write to this project, and cannot approve this",
+                         who=watching.who(said))  # fmt: skip
+            watching.ignore(run.run_id, said, words)
+        elif rejects(said.body):
+            watching.refuse(about, said, SAYS_NO)
+        else:
+            yield said
 
 
 def yes_key(said: Spoken, what: str) -> str:

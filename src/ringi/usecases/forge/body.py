@@ -22,8 +22,13 @@ def change_title(run: Run, plan: RunPlan | None) -> str:
     return line if len(line) <= _TITLE else f"{line[: _TITLE - 1]}…"
 
 
-def change_body(run: Run, plan: RunPlan | None, terms: ForgeTerms, report: str, say: Say) -> str:
-    """The report may quote anybody; here it calls nobody, and refers to nothing but the item of the run."""
+def change_body(
+    run: Run, plan: RunPlan | None, terms: ForgeTerms, report: str, say: Say, *, counts: bool = True
+) -> str:
+    """`counts`: a review there does.
+
+    The report may quote anybody; here it calls nobody, and refers to nothing but the item of the run.
+    """
     head = [f"Refs {item_number(terms.project, terms.item)}"] if terms.item else []
     end = "\n".join(_verifying(run, plan, terms, say))
     room = LONGEST - len(end) - 200
@@ -33,16 +38,26 @@ def change_body(run: Run, plan: RunPlan | None, terms: ForgeTerms, report: str, 
             "The rest of the report is where the run is: {command}", command=f"`ringi report {run.run_id}`"
         )
         shown = f"{shown[:room].rpartition(chr(10))[0]}\n\n{say(cut)}"
-    return "\n\n".join([*head, say(_state(run)), shown, end]) + "\n"
+    return "\n\n".join([*head, say(_state(run, counts=counts)), shown, end]) + "\n"
 
 
-def _state(run: Run) -> Text:
+def _state(run: Run, *, counts: bool) -> Text:
     if run.phase is RunPhase.COMPLETED:
-        return Text("Every commit here was approved, and the notes of this repository prove it.")
+        return Text(
+            "Every commit here was approved, and the notes of this repository prove it. It is still a draft: "
+            "mark it as ready and merge it."
+        )
+    if not counts:
+        return Text(
+            "Nobody has approved these commits yet, and a review here approves nothing: a person approves "
+            "them where the run is, with {command}. Requested changes go back to the run. The report below "
+            "is as it will be once they are approved.",
+            command="`ringi review`",
+        )
     return Text(
         "Nobody has approved these commits yet. An approving review of the newest one by a person who may "
-        "write to this project approves all of them; requested changes go back to the run. The report is as "
-        "it will be once they are approved."
+        "write to this project approves all of them; requested changes go back to the run. The report below "
+        "is as it will be once they are approved."
     )
 
 

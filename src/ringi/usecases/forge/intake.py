@@ -25,7 +25,8 @@ from ringi.domain.forge import (
 )
 from ringi.domain.problems import Level
 from ringi.domain.request import Request, read_request
-from ringi.domain.session import FromRequest, SessionView
+from ringi.domain.run import OVER
+from ringi.domain.session import FromRequest, SessionView, short
 from ringi.errors import BranchRefused, ItemRefused, NoForge
 from ringi.planning.prompts import language_of
 from ringi.planning.run_parts import line
@@ -97,6 +98,7 @@ def start_from_item(
     host = workspace.forge(terms.project)
     intake = read_item(host, item, read_all=workspace.settings.forge.read_all)
     terms = msgspec.structs.replace(terms, item=intake.item)
+    _require_first(workspace, terms.project, intake.item)
     if intake.item.kind is ItemKind.CHANGE:
         _require_checked_out(workspace, terms, host.changes.change(item.number))
     workspace = workspace.for_task(task_of(terms))
@@ -127,6 +129,27 @@ def _require_same(here: Project, there: Project, item: Item) -> None:
         why = Text("it is in {there}, and the remote leads to {here}", there=places[0], here=places[1])
         todo = Text("Run it in a clone of {there}, or choose the remote: forge.remote", there=places[0])
         raise ItemRefused(item=item_name(there, item), why=why, todo=todo)
+
+
+def _require_first(workspace: "OpenWorkspace", project: Project, item: Item) -> None:
+    """Two would share the label, and each would write a comment of its own."""
+    planning, found = workspace.planning, ("", "")
+    for ref in planning.list(open_only=True):
+        if _is_about(planning.get(ref.session_id).facts.forge, project, item):
+            found = short(ref.session_id), f"ringi plan --resume {short(ref.session_id)}"
+    for run in planning.runs():
+        if run.phase not in OVER and not run.replaced_by and _is_about(run.forge, project, item):
+            found = run.run_id, f"ringi continue {run.run_id}"
+    name, command = found
+    if name:
+        why = Text("{name} is open about it", name=name)
+        todo = Text("Go on with it: {command}, or ringi watch. Or end it first: ringi cancel {name}",
+                    command=command, name=name)  # fmt: skip
+        raise ItemRefused(item=item_name(project, item), why=why, todo=todo)
+
+
+def _is_about(terms: ForgeTerms | None, project: Project, item: Item) -> bool:
+    return terms is not None and terms.project == project and terms.item == item
 
 
 def _require_checked_out(workspace: "OpenWorkspace", terms: ForgeTerms, change: Change) -> None:

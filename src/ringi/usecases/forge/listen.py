@@ -1,7 +1,7 @@
 """What people said on a forge since somebody last looked, and whose words count there.
 
 A bot's words never do, nor do our own comments, which have a mark. Whoever holds the account of the token may
-speak in words of their own, but decides nothing.
+speak in words of their own, but decides and answers nothing.
 """
 
 import re
@@ -22,6 +22,7 @@ from ringi.domain.forge import (
     ReviewHow,
     ReviewProof,
     approved_in,
+    begins_with_code,
     mark_line,
 )
 from ringi.domain.run import Run
@@ -50,9 +51,9 @@ class Command(NamedTuple):
 
 def command_in(body: str) -> Command | None:
     """A comment is a command if it begins with one; None if it is words."""
-    text = body.strip()
-    if digits := approved_in(text):
+    if digits := approved_in(body):
         return Command(Verb.APPROVE, digits)
+    text = "" if begins_with_code(body) else body.strip()
     if found := _REJECT.match(text):
         return Command(Verb.REJECT, found[1].strip())
     return Command(Verb.OTHER) if _OTHER.match(text) else None
@@ -154,9 +155,9 @@ class Listener:
             self._counted[login] = self.host.people.access(login).writes
         return self._counted[login]
 
-    def decides(self, author: Account) -> bool:
-        """Whether their yes may be one; the proof is checked where it is used."""
-        return author.id != self.me.id and self.counts(author)
+    def is_own(self, author: Account) -> bool:
+        """Whether it is the account of the token, which decides and answers nothing."""
+        return author.id == self.me.id or author.login.casefold() == self.me.login.casefold()
 
 
 def newest_verdicts(reviews: Sequence[Spoken]) -> Sequence[Spoken]:

@@ -54,8 +54,9 @@ from ringi.runner.bench import RunEvent
 from ringi.text import COMMIT_SHOWN, Text, in_language
 from ringi.usecases.forge.body import change_body, change_title
 from ringi.usecases.forge.tell import tell_run
+from ringi.usecases.forge.terms import reviews_count
 from ringi.usecases.workspace import OpenWorkspace
-from ringi.views.forge import change_name, item_name
+from ringi.views.forge import NOT_PUSHED, change_name, item_name
 from ringi.workspace.run_branch import BranchOf
 
 _LEFT: Final = (
@@ -65,6 +66,7 @@ _LEFT: Final = (
 _UNDONE: Final = "undone"
 _HARMFUL: Final = frozenset([Category.CREDENTIALS, Category.CI])
 """What others could read, and what the forge would run with its own secrets."""
+_HERE: Final = Text("the result waits for an approval here: a review on the forge does not count")
 _OVER: Final = {ChangeState.CLOSED: Text("closed"), ChangeState.MERGED: Text("merged")}
 OnEvent = Callable[[RunEvent], None]
 
@@ -156,9 +158,16 @@ def _show(there: _OnForge) -> None:
     _require_open(there)
     _push(there)
     _open(there)
-    there.set_status(StatusState.PENDING, Text("waits for an approving review"))
-    message = str(Text("the result waits for a review"))
-    stop = there.run.stop and replace(there.run.stop, message=message, next_action="ringi watch")
+    waits, message, action = (
+        (Text("waits for an approving review"), Text("the result waits for a review"), "ringi watch")
+        if reviews_count(there.workspace)
+        else (Text("waits for an approval where the run is"), _HERE, "ringi review")
+    )
+    there.set_status(StatusState.PENDING, waits)
+    code = StopCode.APPROVAL_NEEDED  # it may have been moved, and put back
+    stop = there.run.stop and replace(
+        there.run.stop, reason_code=code, message=str(message), next_action=action
+    )
     there.save("offered", stop=stop, left="")
 
 
@@ -286,7 +295,7 @@ def _moved(there: _OnForge, now: str) -> OfferMoved:
     if not now:
         why = Text("it was deleted")
     elif there.offer.pushed or there.offer.pushing:
-        why = Text("it has commit {id}, which the run did not push", id=now[:COMMIT_SHOWN])
+        why = Text(NOT_PUSHED.template, id=now[:COMMIT_SHOWN])
     else:
         why = Text("there is one already that the run did not push")
     host, run = there.terms.project.host, there.run
@@ -322,7 +331,8 @@ def _open(there: _OnForge) -> None:
     """A title that somebody has changed there stays."""
     run, mask = there.run, there.workspace.services.mask
     report = mask(there.parts.report(_once_approved(run, there.offer)))
-    body = change_body(run, there.plan, there.terms, report, there.say)
+    counts = reviews_count(there.workspace)
+    body = change_body(run, there.plan, there.terms, report, there.say, counts=counts)
     if there.offer.number:
         there.host.changes.edit(there.offer.number, body=body)
         return
@@ -341,7 +351,8 @@ def _once_approved(run: Run, offer: Offer) -> Run:
         else step
         for step in run.steps
     )
-    return replace(run, steps=steps, stop=None)
+    done = all(step.status is StepStatus.DONE for step in steps)
+    return replace(run, steps=steps, stop=None, phase=RunPhase.COMPLETED if done else run.phase)
 
 
 def is_offered(run: Run) -> bool:

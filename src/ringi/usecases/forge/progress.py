@@ -23,12 +23,12 @@ from ringi.domain.session import (
 from ringi.planning.operations import pending, state_of
 from ringi.planning.prompts import language_of
 from ringi.runner.report import criteria, status_of
-from ringi.text import COMMIT_SHOWN, Text, in_language, stored
+from ringi.text import COMMIT_SHOWN, Text, in_language
 from ringi.usecases.forge.markdown import as_block, in_line, literal
 from ringi.views.forge import change_name
 from ringi.views.lines import Line
 from ringi.views.revision import proposed_lines
-from ringi.views.run import step_facts
+from ringi.views.run import step_facts, stop_words
 from ringi.views.session import review_lines
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ DIGEST_SHOWN: Final = 16
 """Digits of what is approved that a person types; 12 are enough."""
 LONGEST: Final = 60_000
 """Characters of a comment; GitHub takes a few more."""
+_DECIDED_HERE: Final = Text("A comment here decides nothing: a person decides it where the run is.")
 _MARKS: Final = {StepStatus.DONE: "[x]"}
 
 
@@ -89,7 +90,7 @@ def asked(stored: "StoredSession", say: Say) -> Progress:
     how = Text(
         "Answer in a comment that begins with the number, one line for each; options by number or in words. "
         "A decision's reason goes below its line. {skip} leaves a question open. Only answers of people "
-        "who may write to this project count.",
+        "who may write to this project count, and none of the account that writes this.",
         skip="`/ringi skip 1`",
     )
     parts += [say(how), f"```text\n{example}\n```", _resumed(stored, say)]
@@ -121,16 +122,18 @@ def planned(stored: "StoredSession", due: ApprovalPending, digest: str, say: Say
         parts.append(whole)
     if digest and len(whole) <= LONGEST:
         words = Text(
-            "To approve exactly this, a person who may write to this project comments the first line; to "
+            "To approve exactly this, a person who may write to this project comments the first of these; to "
             "send it back, the second, with what should be different."
         )
-        parts += [say(words), _commands(digest)]
+        parts += [say(words), *_commands(digest)]
     parts.append(_resumed(stored, say))
     return _progress(Text("A plan waits for approval"), parts, say, person_needed=True)
 
 
-def _commands(digest: str) -> str:
-    return f"```text\n{approving(digest[:DIGEST_SHOWN])}\n/ringi reject …\n```"
+def _commands(digest: str) -> Iterator[str]:
+    """Each to be copied by itself: both in one comment approve nothing."""
+    yield f"```text\n{approving(digest[:DIGEST_SHOWN])}\n```"
+    yield "```text\n/ringi reject …\n```"
 
 
 def _resumed(stored: "StoredSession", say: Say) -> str:
@@ -141,20 +144,26 @@ def _resumed(stored: "StoredSession", say: Say) -> str:
 # Of a run.
 
 
-def of_run(run: Run, plan: "RunPlan | None", revision: "ReviewedRevision | None" = None) -> Progress:
-    """`revision`: the one of how a step is made that waits for a person."""
+def of_run(
+    run: Run,
+    plan: "RunPlan | None",
+    revision: "ReviewedRevision | None" = None,
+    *,
+    counts: bool = True,
+) -> Progress:
+    """`revision`: the one of how a step is made that waits for a person. `counts`: a yes there does."""
     say = in_language(language_of(run.instruction))
     if run.phase is RunPhase.COMPLETED:
         return done(run, plan, say)
     if run.phase is RunPhase.CANCELLED:
         return cancelled(run, plan, say)
     if revision is not None:
-        return revised(run, plan, revision, say)
+        return revised(run, plan, revision, say, counts=counts)
     if run.phase in STOPPED:
         waits = run.stop is not None and run.stop.reason_code is StopCode.APPROVAL_NEEDED
-        return (
-            offered(run, plan, say) if waits and run.offer and run.offer.number else stopped(run, plan, say)
-        )
+        if waits and run.offer and run.offer.number and not run.offer.left:
+            return offered(run, plan, say, counts=counts)
+        return stopped(run, plan, say)
     return working(run, plan, say)
 
 
@@ -167,11 +176,11 @@ def stopped(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
     """It cannot go on without a person; the output of what failed stays on the machine of the run."""
     parts = []
     if run.stop:
-        why = in_line(say(stored(run.stop.message)))
+        why = in_line(say(stop_words(run.stop.message)))
         parts.append(f"**{run.stop.step_id}:** {why}" if run.stop.step_id else why)
         action = run.stop.next_action
         known = f"`{action}`" if action.startswith("ringi ") and "`" not in action else in_line(
-            say(stored(action)))  # fmt: skip
+            say(stop_words(action)))  # fmt: skip
         parts.append(f"→ {known}")
     return _progress(
         Text("A person is needed"), [*parts, *_steps(run, plan, say), *_where(run, say)], say,
@@ -179,19 +188,21 @@ def stopped(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
     )  # fmt: skip
 
 
-def revised(run: Run, plan: "RunPlan | None", found: "ReviewedRevision", say: Say) -> Progress:
+def revised(
+    run: Run, plan: "RunPlan | None", found: "ReviewedRevision", say: Say, *, counts: bool = True
+) -> Progress:
     """Nobody works on the step until somebody decides, or the time for that is up."""
     parts = [as_block(plain(proposed_lines(found.process, found.record, found.lines), say))]
     words = Text(
-        "To approve exactly this, a person who may write to this project comments the first line; to decline "
-        "it, the second, with what should be different. Without an answer in time it is dropped."
+        "To approve exactly this, a person who may write to this project comments the first of these; to "
+        "decline it, the second, with what should be different. Without an answer in time it is dropped."
     )
-    parts += [say(words), _commands(found.digest)]
+    parts += [say(words), *_commands(found.digest)] if counts else [say(_DECIDED_HERE)]
     parts += [*_steps(run, plan, say), *_where(run, say)]
     return _progress(Text("A revision of the plan waits for approval"), parts, say, person_needed=True)
 
 
-def offered(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
+def offered(run: Run, plan: "RunPlan | None", say: Say, *, counts: bool = True) -> Progress:
     """Its steps are in a pull or merge request and wait for a review."""
     change = change_name(run.forge.project) if run.forge else Text("pull request")
     words = Text(
@@ -199,12 +210,23 @@ def offered(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
         "approves it; requested changes are worked in.",
         change=change,
     )
+    if not counts:
+        words = Text(
+            "The result is in a {change}. A review there approves nothing here: a person approves it where "
+            "the run is, with {command}; requested changes are worked in.",
+            change=change,
+            command="`ringi review`",
+        )
     parts = [say(words), *_where(run, say), *_steps(run, plan, say)]
     return _progress(Text("Ready for review"), parts, say, person_needed=True)
 
 
 def done(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
     parts = [*_where(run, say), *_steps(run, plan, say)]
+    if run.offer and run.offer.number and not run.undone:
+        change = change_name(run.forge.project) if run.forge else Text("pull request")
+        words = Text("It is approved. Mark the {change} as ready and merge it there.", change=change)
+        parts.insert(0, say(words))
     if plan is not None:
         results = criteria(run, plan)
         met = sum(one.met for one in results)

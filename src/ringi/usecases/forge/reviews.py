@@ -21,6 +21,7 @@ from ringi.domain.forge import (
     ReviewProof,
     ReviewVerdict,
     approved_in,
+    rejects,
 )
 from ringi.errors import ForgeMissing, ReviewRefused
 from ringi.ports.forge import CheckedReview, CodeHost, WantedReview
@@ -81,6 +82,7 @@ class ForgeReviews:
 
 
 NO_SUCH_REVIEW: Final = Text("there is no such review or comment")
+SAYS_NO: Final = Text("it says /ringi reject, too, so it approves nothing: say one of the two")
 
 
 def said_there(host: CodeHost, review: ReviewProof) -> Yes:
@@ -92,6 +94,8 @@ def said_there(host: CodeHost, review: ReviewProof) -> Yes:
         if comment.created_at != comment.updated_at:
             raise ReviewRefused(why=Text("the comment was edited after it was written"))
         named = approved_in(comment.body)
+        if rejects(comment.body):
+            raise ReviewRefused(why=SAYS_NO)
         if not named:
             raise ReviewRefused(why=Text("the comment does not say: /ringi approve DIGITS (12 or more)"))
         found = Yes(comment.author, "", named, comment.created_at, comment.url)
@@ -112,6 +116,8 @@ def _given(host: CodeHost, review: ReviewProof) -> Yes:
         raise ReviewRefused(why=Text("the review was dismissed"))
     if given.verdict is not ReviewVerdict.APPROVED:
         raise ReviewRefused(why=Text("the review does not approve"))
+    if rejects(given.body):
+        raise ReviewRefused(why=SAYS_NO)
     if not review.commit or given.commit != review.commit:
         shown = given.commit[:COMMIT_SHOWN] or "?"
         raise ReviewRefused(why=Text("the review is of commit {id}, not of what is offered", id=shown))

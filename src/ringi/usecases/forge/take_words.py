@@ -1,5 +1,6 @@
 """What people say about a run on a forge becomes feedback, and remarks become comments on lines (PP-20)."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from ringi.domain.forge import ForgeTerms, ReviewVerdict
@@ -9,10 +10,24 @@ from ringi.text import Text
 from ringi.usecases.forge.listen import Listener, Page, Spoken, Verb
 from ringi.usecases.forge.progress import mark_of
 from ringi.usecases.forge.send_back import Lines
+from ringi.usecases.forge.unclear import misread
 from ringi.usecases.forge.watching import NewsKind, Watching
 
 _SHOWN: Final = 120
 _REQUESTED: Final = Text("changes requested")
+
+
+def unclear_words(
+    watching: Watching, run: Run, terms: ForgeTerms, page: Page
+) -> Iterator[tuple[Spoken, Text]]:
+    """Comments of people who may write that tried to decide something."""
+    listener = watching.listener
+    found = [(said, words) for said in page.comments if (words := misread(said)) and listener.is_person(said)]
+    asked = [one for one in page.comments if one.item == terms.item] if found else []
+    since = listener.began(asked, mark_of(run.planning_session_id, run.run_id)) or run.created_at
+    for said, words in found:
+        if (said.item != terms.item or said.at >= since) and listener.counts(said.author):
+            yield said, words
 
 
 def take_words(watching: Watching, run: Run, terms: ForgeTerms, page: Page) -> None:

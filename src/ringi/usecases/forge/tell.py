@@ -1,6 +1,6 @@
 """How far a session or a run is, said on the issue or change that it came from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -11,14 +11,19 @@ from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
 from ringi.planning.operations import pending, state_of
 from ringi.runner.bench import RunEvent
 from ringi.usecases.forge.progress import Progress, mark_of, of_run, of_session
+from ringi.usecases.forge.terms import reviews_count
 from ringi.usecases.revision import waiting_revision
 
 if TYPE_CHECKING:
     from ringi.usecases.workspace import OpenWorkspace
 
 
-def tell_session(workspace: "OpenWorkspace", session_id: str, *, only_known: bool = False) -> None:
+def tell_session(
+    workspace: "OpenWorkspace", session_id: str, *, only_known: bool = False, more: Sequence[str] = ()
+) -> None:
     """Writes or edits the comment, and sets the label. `only_known`: if there is a comment already.
+
+    `more` goes below it.
 
     Raises NoForge, NoForgeToken, ForgeFailed.
     """
@@ -31,16 +36,17 @@ def tell_session(workspace: "OpenWorkspace", session_id: str, *, only_known: boo
         written = workspace.forge(terms.project).items.comments(terms.item)
         if not any(mark_line(mark) in one.body for one in written):
             return
-    may_approve = workspace.settings.forge.reviews and not workspace.services.signatures.required()
     in_review = isinstance(pending(state_of(stored)), ApprovalPending)
-    digest = workspace.planning.request(session_id).digest if in_review and may_approve else ""
-    _write(workspace, terms, mark, of_session(stored, digest))
+    digest = workspace.planning.request(session_id).digest if in_review and reviews_count(workspace) else ""
+    found = of_session(stored, digest)
+    _write(workspace, terms, mark, found._replace(body="\n\n".join([found.body, *more])))
 
 
 def tell_run(workspace: "OpenWorkspace", run: Run) -> None:
     """The same for a run: a session and its run share the comment."""
     if run.forge is not None:
-        shown = of_run(run, workspace.sessions.run_plan(run.run_id), waiting_revision(workspace, run))
+        plan, revision = workspace.sessions.run_plan(run.run_id), waiting_revision(workspace, run)
+        shown = of_run(run, plan, revision, counts=reviews_count(workspace))
         _write(workspace, run.forge, mark_of(run.planning_session_id, run.run_id), shown)
 
 

@@ -29,6 +29,11 @@ def terms_here(
     )
 
 
+def reviews_count(workspace: "OpenWorkspace") -> bool:
+    """Whether a yes on the forge can approve anything here."""
+    return workspace.settings.forge.reviews and not workspace.services.signatures.required()
+
+
 def require_approved_so(workspace: "OpenWorkspace", run_id: str, review: Review | None) -> None:
     """Nobody pushes what the approved plan does not name. Raises NotOnForge."""
     forge = workspace.sessions.run(run_id).forge

@@ -8,16 +8,19 @@ from ringi.domain.plan import PlanStatus
 from ringi.domain.run import OVER, Run, RunPhase, StepStatus, StopCode
 from ringi.errors import Busy, ForgeFailed, ReviewRefused, RingiError
 from ringi.planning.prompts import language_of
-from ringi.text import COMMIT_SHOWN, Text, in_language, stored
+from ringi.text import COMMIT_SHOWN, Text, in_language
 from ringi.usecases.forge.answers import heard
 from ringi.usecases.forge.approve_review import approve_offer, approve_revision, yes_key, yeses
 from ringi.usecases.forge.listen import Page, Spoken, Verb, newest_verdicts
-from ringi.usecases.forge.offer import is_due
+from ringi.usecases.forge.offer import is_due, is_offered
+from ringi.usecases.forge.progress import mark_of
 from ringi.usecases.forge.send_back import send_back
-from ringi.usecases.forge.take_words import take_words
+from ringi.usecases.forge.take_words import take_words, unclear_words
+from ringi.usecases.forge.unclear import add_to_progress, tell
 from ringi.usecases.forge.watching import About, NewsKind, Standing, Watching
 from ringi.usecases.revision import waiting_revision
 from ringi.usecases.run import RunOptions
+from ringi.views.run import stop_words
 
 _K = NewsKind
 _WITH_WORDS: Final = frozenset(
@@ -51,6 +54,7 @@ class RunWatch:
         except Busy:
             return Standing.AT_WORK
         self._reply(run, page)
+        _say_unclear(watching, run, page)
         return Standing.OVER if run.phase in OVER else Standing.WAITS
 
     def _unused(self, run: Run, page: Page) -> Page:
@@ -69,7 +73,7 @@ class RunWatch:
         with self._watching.hands.lock(run.run_id):
             run = self._watching.hands.offer(run.run_id)
         if is_due(run) and run.offer and run.offer.left:
-            self._once(run, f"left {run.offer.left}", Text("{why}", why=stored(run.offer.left)))
+            self._once(run, f"left {run.offer.left}", Text("{why}", why=stop_words(run.offer.left)))
         return Standing.WAITS if is_due(run) else Standing.OVER
 
     def _decide(self, run_id: str, page: Page) -> Run:
@@ -81,7 +85,8 @@ class RunWatch:
             return self._go_on(run)
         if stop.reason_code is StopCode.REVISION_WAITS:
             return self._revision(run, page)
-        if stop.reason_code is StopCode.APPROVAL_NEEDED and run.stopped_in is not RunPhase.PLANNING:
+        waits = stop.reason_code is StopCode.APPROVAL_NEEDED and run.stopped_in is not RunPhase.PLANNING
+        if waits or is_offered(run):
             return self._reviewed(run, page)
         said = self._watching.unheard(run)
         # It may stop again before anybody has heard them.
@@ -130,19 +135,24 @@ class RunWatch:
         if change is not None and change.state is ChangeState.CLOSED:
             words = Text("{url} was closed: reopen it there, or end the run with: ringi cancel {run}",
                          url=change.url, run=run.run_id)  # fmt: skip
+            _left_there(self._watching, run, f"closed {change.number}")
             self._once(run, f"closed {change.number}", words)
             return False
-        if offer is None or change is None or offer.pushed != offer.head or offer.left:
-            run = self._watching.hands.offer(run.run_id)
-            if run.offer and run.offer.left:
-                self._once(run, f"left {run.offer.left}", Text("{why}", why=stored(run.offer.left)))
-            return False
-        if change.head_commit != offer.head:
+        pushed = offer is not None and offer.pushed == offer.head
+        if offer and change and pushed and change.head_commit != offer.head:
             there = change.head_commit[:COMMIT_SHOWN] or "?"
             words = Text("{branch} is at {commit} there, which this run did not push: nothing is approved",
                          branch=change.head_branch, commit=there)  # fmt: skip
-            self._once(run, f"moved {change.head_commit}", words)
+            if _left_there(self._watching, run, f"moved {change.head_commit}"):
+                self._once(run, f"moved {change.head_commit}", words)
             return False
+        if change is None or not pushed or (offer and offer.left):
+            run = self._watching.hands.offer(run.run_id)
+            if run.offer and run.offer.left:
+                self._once(run, f"left {run.offer.left}", Text("{why}", why=stop_words(run.offer.left)))
+                return False
+            if change is None or run.offer is None or change.head_commit != run.offer.head:
+                return False
         if change.base_branch != run.base_branch:  # who approves it like that is told why it does not count
             words = Text("{url} goes into {found} there: set it back to {base}, then approve it again",
                          url=change.url, found=change.base_branch, base=run.base_branch)  # fmt: skip
@@ -219,7 +229,7 @@ class RunWatch:
         words = Text("completed") if run.phase is RunPhase.COMPLETED else Text("paused")
         if run.stop:
             code = str(run.stop.reason_code)
-            words = Text("{why} ({code})", why=stored(run.stop.message), code=code)
+            words = Text("{why} ({code})", why=stop_words(run.stop.message), code=code)
         self._watching.say(run.run_id, _K.WORKED, words, url=run.offer.url if run.offer else "")
         return run
 
@@ -256,3 +266,19 @@ class RunWatch:
 def _about(run: Run) -> About:
     assert run.forge is not None  # noqa: S101  # only such runs are watched
     return About(run.run_id, run.forge, language_of(run.instruction))
+
+
+def _say_unclear(watching: Watching, run: Run, page: Page) -> None:
+    """What was meant to decide something and does not, in the comment that the run has."""
+    about = _about(run)
+    lines = tell(watching, about, unclear_words(watching, run, about.terms, page))
+    add_to_progress(watching, about, mark_of(run.planning_session_id, run.run_id), lines)
+
+
+def _left_there(watching: Watching, run: Run, key: str) -> str:
+    """Why nothing can be decided there, which the run and its comment say from now on."""
+    left = run.offer.left if run.offer else ""
+    if not left or watching.is_new(f"{run.run_id} {key}"):
+        offer = watching.hands.offer(run.run_id).offer
+        left = offer.left if offer else ""
+    return left

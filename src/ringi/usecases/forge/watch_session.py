@@ -14,11 +14,12 @@ from ringi.domain.session import (
 )
 from ringi.errors import BadAnswer, NotAsked, ReviewRefused, SessionFailed
 from ringi.text import Text
-from ringi.usecases.forge.answers import Answer, answers, heard, open_ids
+from ringi.usecases.forge.answers import Answer, answers, heard, open_ids, read
 from ringi.usecases.forge.approve_review import approve_session
 from ringi.usecases.forge.listen import Command, Spoken, Verb
 from ringi.usecases.forge.progress import DIGEST_SHOWN, mark_of
 from ringi.usecases.forge.tell import tell_session
+from ringi.usecases.forge.unclear import misread, notes, tell
 from ringi.usecases.forge.watching import About, NewsKind, Watching
 from ringi.usecases.run_start import planner_of
 
@@ -40,8 +41,11 @@ class SessionWatch:
         about = About(session_id, terms, before.facts.language)
         spoken = self._watching.listener.comments(terms.item)
         view = self._taken(about, spoken)
-        if self._tool.get(session_id) != before or self._watching.is_new(f"progress {session_id}"):
-            tell_session(self._workspace, session_id)
+        unclear = [*self._unclear(about, view, spoken)]
+        fresh = tell(self._watching, about, unclear)
+        changed = self._tool.get(session_id) != before
+        if changed or fresh or self._watching.is_new(f"progress {session_id}"):
+            tell_session(self._workspace, session_id, more=notes(about, unclear))
         return view.pending.run_id if isinstance(view.pending, ApprovedSession) else ""
 
     def _taken(self, about: About, spoken: Sequence[Spoken]) -> SessionView:
@@ -78,15 +82,16 @@ class SessionWatch:
         """None if what is asked now has no answer there yet."""
         watching, refused = self._watching, self._watching.refused(about, spoken)
         said = {one.id: one for one in spoken if one.comment and one.ref not in refused}
+        asked = open_ids(self._tool.get(about.id).session)
         found = answers(
-            [one.comment for one in said.values() if one.comment and watching.listener.is_person(one)],
-            open_ids(self._tool.get(about.id).session),
+            [one.comment for one in said.values() if one.comment and self._may_answer(about, one, asked)],
+            asked,
             since=self._since(about, spoken),
             used=heard(self._workspace.sessions.events(about.id)),
             counts=watching.listener.writes,
         )
         view: SessionView | None = None
-        for given in _in_a_row(found, open_ids(self._tool.get(about.id).session)):
+        for given in _in_a_row(found, asked):
             by = said[given.comment.id]
             try:
                 view = self._give(about.id, given)
@@ -96,6 +101,37 @@ class SessionWatch:
             words = Text("{who} answered {question}", who=watching.who(by), question=given.to)
             watching.say(about.id, _K.ANSWERED, words, by)
         return view
+
+    def _may_answer(self, about: About, said: Spoken, asked: Sequence[str]) -> bool:
+        """Not the account that asks: whoever plans could use it."""
+        watching = self._watching
+        if not watching.listener.is_person(said) or said.comment is None:
+            return False
+        if not watching.listener.is_own(said.author):
+            return True
+        if any(one.to in asked for one in read(said.comment)):
+            words = Text("{who} is the account that the run works with, and answers no questions",
+                         who=watching.who(said))  # fmt: skip
+            watching.ignore(about.id, said, words)
+        return False
+
+    def _unclear(
+        self, about: About, view: SessionView, spoken: Sequence[Spoken]
+    ) -> Iterator[tuple[Spoken, Text]]:
+        """What somebody who may write tried to say since something was understood."""
+        watching, used = self._watching, heard(self._workspace.sessions.events(about.id))
+        if isinstance(view.pending, ApprovedSession):
+            return
+        since = max([self._since(about, spoken), *(one.at for one in spoken if one.id in used)])
+        asks = isinstance(view.pending, QuestionPending | DecisionPending)
+        asked = open_ids(self._tool.get(about.id).session) if asks else ()
+        refused = watching.refused(about, spoken)
+        for said in spoken:
+            if said.at < since or said.id in used or said.ref in refused:
+                continue
+            words = misread(said, asked) if watching.listener.is_person(said) else None
+            if words and watching.listener.counts(said.author):
+                yield said, words
 
     def _give(self, session_id: str, given: Answer) -> SessionView:
         tool, source = self._tool, given.source

@@ -124,7 +124,8 @@ class Watching:
         self._tell(News(about, kind, words, by, url))
 
     def ignore(self, about: str, said: Spoken, words: Text) -> None:
-        if self.hands.is_untold(f"{about} ignored {said.ref}"):
+        """Once, also if a session and then its run see it."""
+        if self.hands.is_untold(f"ignored {self.host.project.base_url}/{self.host.project.path} {said.ref}"):
             self.say(about, NewsKind.IGNORED, words, said)
 
     def refuse(self, about: About, said: Spoken, why: Text) -> None:

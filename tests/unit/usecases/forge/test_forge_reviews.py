@@ -402,6 +402,17 @@ def a_comment_by_a_bot(desk: Offered) -> ReviewProof:
     return desk.commented()
 
 
+def a_comment_that_also_rejects(desk: Offered) -> ReviewProof:
+    desk.forge.comments_on(CHANGE, f"{approving(desk.head)}\n/ringi reject it")
+    return desk.commented()
+
+
+def a_review_that_also_rejects(desk: Offered) -> ReviewProof:
+    desk.forge.given[CHANGE.number].clear()
+    desk.forge.reviews_it(CHANGE.number, desk.head, body="Fine.\n/ringi reject it")
+    return desk.proof()
+
+
 ATTACKS: list[tuple[Callable[[Offered], ReviewProof], str]] = [
     (by_bot, "not a person"),
     (by_a_deleted_account, "not a person"),
@@ -443,6 +454,8 @@ ATTACKS: list[tuple[Callable[[Offered], ReviewProof], str]] = [
     (a_comment_on_the_issue, "another page"),
     (a_comment_by_the_author, "opened the change"),
     (a_comment_by_a_bot, "not a person"),
+    (a_comment_that_also_rejects, "/ringi reject, too"),
+    (a_review_that_also_rejects, "/ringi reject, too"),
 ]
 
 
@@ -655,6 +668,19 @@ def test_a_forged_record_is_seen(desk: Offered):
         ("> /ringi approve 0123456789ab", ""),
         ("`/ringi approve 0123456789ab`", ""),
         ("/ringi approve 0123456789ag", ""),
+        ("    /ringi approve 0123456789ab", ""),
+        ("\t/ringi approve 0123456789ab", ""),
+        ("\n \t/ringi approve 0123456789ab", ""),
+        ("/ringi approve 0123456789ab\n/ringi reject …", ""),
+        ("/ringi approve 0123456789ab\r\n\r\nNo: /RINGI  reject it", ""),
+        ("/ringi approve 0123456789ab\n```a```\n/ringi reject it", ""),
+        ("/ringi approve 0123456789ab\n````\n```\n````\n/ringi reject it", ""),
+        ("/ringi approve 0123456789ab\n    /ringi reject it", ""),
+        ("/ringi approve 0123456789ab\n- so\n\n    /ringi reject it", ""),
+        ("/ringi approve 0123456789ab\n> /ringi reject it", "0123456789ab"),
+        ("/ringi approve 0123456789ab\n```\n/ringi reject it\n```", "0123456789ab"),
+        ("/ringi approve 0123456789ab\n\n    /ringi reject it", "0123456789ab"),
+        ("/ringi approve 0123456789ab\nno need to `/ringi reject` it", "0123456789ab"),
         ("", ""),
     ],
 )

@@ -106,7 +106,7 @@ def test_a_plan_is_shown_whole_with_what_it_does_on_the_forge_and_how_to_approve
         "sets the label “coding agent help needed” on issue #12",
     ):
         assert words in " ".join(found.body.split())
-    assert "```text\n/ringi approve 0123456789abcdef\n/ringi reject …\n```" in found.body
+    assert "```text\n/ringi approve 0123456789abcdef\n```\n\n```text\n/ringi reject …\n```" in found.body
     assert found.person_needed
 
 

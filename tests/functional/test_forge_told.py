@@ -1,0 +1,160 @@
+"""What people are told about sessions and runs on a forge: the right command, and nothing that is not so."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ringi.domain.forge import ForgeKind
+from ringi.domain.run import RunPhase, StopCode
+from ringi.domain.session import short
+from ringi.text import in_language, recalled
+from ringi.usecases.forge.watching import Standing
+from ringi.views.run import stop_words
+from tests.functional.desk import Desk
+from tests.functional.issue_desk import IssueDesk, issue_desk
+from tests.functional.run_desk import FIX, a_plan, a_step
+from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, watch_desk
+from tests.support.forge_server import ChangeThing
+
+pytestmark = pytest.mark.req("PP-20")
+
+
+@pytest.fixture
+def desk(kind: ForgeKind, monkeypatch: pytest.MonkeyPatch) -> Iterator[WatchDesk]:
+    with watch_desk(kind, monkeypatch, implementer=FIX) as made:
+        yield made
+
+
+@pytest.fixture
+def asked(isolated: Path, tmp_path: Path) -> Iterator[IssueDesk]:
+    with issue_desk(ForgeKind.GITHUB, tmp_path / "all") as found:
+        yield found
+
+
+def offered(desk: WatchDesk) -> ChangeThing:
+    desk.begin(a_plan(a_step(1)))
+    desk.round()
+    run = desk.run()
+    assert run.offer
+    desk.said()
+    return desk.repo.changes[run.offer.number]
+
+
+def test_a_session_is_named_with_commands_that_work(asked: IssueDesk):
+    issue = asked.repo.issue("alice", "Adding is wrong", "It subtracts.")
+    code, view = asked.ask("run", "--issue", str(issue.number), "--review", "forge")
+    page, session = f"{asked.repo.url}/issues/{issue.number}", view["sessionId"]
+    # Without a terminal: where the questions are, and who reads the answers.
+    assert code == 3
+    assert page in asked.told
+    assert "→ ringi watch" in asked.told
+    told = asked.run("watch", "--once", **asked.variables).stdout
+    assert f"→ ringi plan --resume {short(session)}" in told
+    assert page in told
+    assert f"ringi status {session}" not in told
+    assert session in asked.run("status", short(session)).stdout
+    # The same issue a second time.
+    code, _ = asked.ask("run", "--issue", str(issue.number))
+    assert code == 2
+    assert f"{short(session)} is open about it" in asked.told
+    assert f"ringi cancel {short(session)}" in asked.told
+    assert asked.progress(issue)
+    done = asked.run("cancel", short(session), **asked.variables)
+    assert done.returncode == 5, done.stderr
+    assert "### Cancelled" in asked.progress(issue).body
+    assert issue.labels == []
+    code, view = asked.ask("run", "--issue", str(issue.number))
+    assert code == 3
+    assert view["sessionId"] != session
+
+
+def test_an_address_that_goes_up_again_is_refused(asked: IssueDesk):
+    issue = asked.repo.issue("alice", "Adding is wrong", "It subtracts.")
+    page = f"{asked.repo.url}/issues/{issue.number}"
+    for end in ("/../2", "/%2e%2e/2"):
+        code, _ = asked.ask("run", "--issue", f"{page}{end}")
+        assert code == 2
+        assert "leads to no project" in asked.told
+
+
+@each_forge
+def test_a_change_that_was_closed_is_said_where_people_look(desk: WatchDesk):
+    change = offered(desk)
+    desk.repo.close(change)
+    desk.round()
+    [progress] = desk.comments()
+    assert "approving review" not in progress
+    assert "nothing is opened a second time" in progress
+    assert f"ringi cancel {desk.run_id}" in progress
+    status = Desk(desk.root).run("status", desk.run_id).stdout
+    assert "is closed; nothing is" in status
+    before = len(desk.said())
+    desk.round()
+    assert (before, desk.said()) == (1, [])
+    change.open = True
+    desk.repo.review(change.number, "bob", "approve")
+    assert desk.round().standing == {desk.run_id: Standing.OVER}
+
+
+@each_forge
+def test_a_branch_that_was_moved_is_said_where_people_look(desk: WatchDesk):
+    change = offered(desk)
+    head = desk.repo.tip(change.head)
+    desk.repo.commit(change.head, {"evil.py": "import os\n"})
+    desk.round()
+    run, [progress] = desk.run(), desk.comments()
+    assert run.stop
+    assert run.stop.reason_code is StopCode.BRANCH_MOVED
+    assert "approving review" not in progress
+    assert "is not as the run left it" in progress
+    # In Japanese, too, with what is to be done.
+    for words in (run.stop.message, run.stop.next_action):
+        assert in_language("ja")(stop_words(words)) != words
+    assert "ランが残した" in in_language("ja")(stop_words(run.stop.message))
+    assert "the run did not push" not in in_language("ja")(stop_words(run.stop.message))
+    desk.repo.git("update-ref", f"refs/heads/{change.head}", head)
+    desk.repo.pushed()
+    assert desk.round().standing == {desk.run_id: Standing.WAITS}
+    assert "### Ready for review" in desk.comments()[0]
+    desk.repo.review(change.number, "bob", "approve")
+    assert desk.round().standing == {desk.run_id: Standing.OVER}
+    assert desk.run().phase is RunPhase.COMPLETED
+
+
+def test_words_that_fit_no_sentence_of_ours_stay():
+    assert str(recalled("something else", ["{a} is {b}, he said"])) == "something else"
+    assert recalled("it is so, he said", ["{a} is {b}, he said"]).template == "{a} is {b}, he said"
+
+
+@gitlab
+def test_where_reviews_do_not_count_nobody_is_told_that_they_do(
+    desk: WatchDesk, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("RINGI_FORGE_REVIEWS", "off")
+    change = offered(desk)
+    run, [progress] = desk.run(), desk.comments()
+    assert run.stop
+    assert run.stop.next_action == "ringi review"
+    for text in (progress, change.body):
+        assert "approving review" not in text.lower()
+        assert "`ringi review`" in text
+    done = Desk(desk.root).run("run", "--issue", str(desk.issue.number), "--review", "forge")
+    assert "does not count here" in done.stderr
+    assert "→ ringi review" in done.stderr
+
+
+@github
+def test_the_text_agrees_with_itself_and_the_end_says_what_to_do(desk: WatchDesk):
+    change = offered(desk)
+    assert "needs you" not in change.body
+    assert "The report below is as it will be" in change.body
+    desk.repo.review(change.number, "bob", "approve")
+    desk.round()
+    assert desk.run().phase is RunPhase.COMPLETED
+    [progress] = desk.comments()
+    assert "Mark the pull request as ready and merge it there." in progress
+    assert "mark it as ready and merge it" in change.body
+    status = Desk(desk.root).run("status", desk.run_id).stdout
+    assert "git merge" not in status
+    assert "Mark it as ready and merge it there" in status

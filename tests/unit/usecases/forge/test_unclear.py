@@ -1,0 +1,58 @@
+"""Which comments tried to say something that nobody understands."""
+
+import pytest
+
+from ringi.domain.forge import Account, Comment, Item, ItemKind
+from ringi.usecases.forge.listen import Spoken
+from ringi.usecases.forge.unclear import misread
+
+pytestmark = pytest.mark.req("PP-10")
+DIGITS = "0123456789ab"
+
+
+def told(body: str, *asked: str) -> str:
+    author = Account("bob", 2)
+    comment = Comment("1", author, body, "", "", "")
+    found = misread(Spoken("comment:1", author, body, "", "", Item(ItemKind.ISSUE, 1), comment), asked)
+    return str(found) if found else ""
+
+
+@pytest.mark.parametrize(
+    ("body", "asked", "label"),
+    [
+        ("1. yes", ["d-1"], "d1."),
+        ("/ringi answer 1 yes", ["d-2"], "d2."),
+        ("/ringi answer yes", ["q-2"], "2."),
+        ("d1. 2", ["q-1"], ""),  # it waits
+        ("1. yes\n9. no", ["q-1"], ""),
+        ("1. yes", [], ""),
+        ("yes", ["q-1"], ""),
+    ],
+)
+def test_answers(body: str, asked: list[str], label: str):
+    found = told(body, *asked)
+    assert bool(found) == bool(label)
+    assert found.endswith(label)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_told"),
+    [
+        (f"/ringi approve {DIGITS}", False),
+        ("/ringi reject it", False),
+        (f"> /ringi approve {DIGITS}\n\nThanks", False),
+        (f"Look:\n```\n/ringi approve {DIGITS}\n```", False),
+        ("/ringi answer 1 yes", False),
+        ("/ringi approve 0123", True),
+        (f"/ringi approve {DIGITS} please", True),
+        (f"Fine.\n/ringi approve {DIGITS}", True),
+        ("No.\n/ringi reject it", True),
+        (f"`/ringi approve {DIGITS}`", True),
+        (f"```\n/ringi approve {DIGITS}\n```", True),
+        (f"    /ringi approve {DIGITS}", True),
+        (f"/ringi approve {DIGITS}\n/ringi reject it", True),
+        ("/ringi yes", True),
+    ],
+)
+def test_decisions(body: str, *, is_told: bool):
+    assert told(body).startswith("not understood: ") is is_told
