@@ -22,7 +22,9 @@ class PlanName(click.ParamType[str]):
     see = "ringi list"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        require_named(value, self.what, self.see)
+        # An option without a value means the newest one.
+        if value or getattr(param, "flag_value", None) != "":
+            require_named(value, self.what, self.see)
         return super().convert(value, param, ctx)
 
     def shell_complete(

@@ -9,8 +9,11 @@ from ringi.text import Text
 from ringi.views.lines import EMPTY, Line, Style, line, prose
 
 _CHANGE: Final = {ForgeKind.GITHUB: Text("pull request"), ForgeKind.GITLAB: Text("merge request")}
-NOT_PUSHED: Final = Text("it has commit {id}, which the run did not push")
 _SIGN: Final = {ForgeKind.GITHUB: "#", ForgeKind.GITLAB: "!"}
+
+
+def not_pushed(commit: str) -> Text:
+    return Text("it has commit {id}, which the run did not push", id=commit)
 
 
 def change_name(project: Project) -> Text:

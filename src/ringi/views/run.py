@@ -23,7 +23,7 @@ from ringi.runner.report import (
     unseen,
 )
 from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text, recalled
-from ringi.views.forge import NOT_PUSHED
+from ringi.views.forge import not_pushed
 from ringi.views.lines import Line, Span, Style, line, prose, step
 from ringi.views.words import age, moment, reused
 
@@ -48,7 +48,7 @@ _PHASE_STYLES: Final = {
 _LINES_SHOWN: Final = 3
 _ON_FORGE: Final = (
     *(OfferMoved.message, OfferMoved.hint, ChangeOver.message, ChangeOver.hint),
-    NOT_PUSHED.template,
+    not_pushed("").template,
 )
 _DETAIL_SHOWN: Final = 12
 

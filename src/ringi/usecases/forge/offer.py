@@ -56,7 +56,7 @@ from ringi.usecases.forge.body import change_body, change_title
 from ringi.usecases.forge.tell import tell_run
 from ringi.usecases.forge.terms import reviews_count
 from ringi.usecases.workspace import OpenWorkspace
-from ringi.views.forge import NOT_PUSHED, change_name, item_name
+from ringi.views.forge import change_name, item_name, not_pushed
 from ringi.workspace.run_branch import BranchOf
 
 _LEFT: Final = (
@@ -295,7 +295,7 @@ def _moved(there: _OnForge, now: str) -> OfferMoved:
     if not now:
         why = Text("it was deleted")
     elif there.offer.pushed or there.offer.pushing:
-        why = Text(NOT_PUSHED.template, id=now[:COMMIT_SHOWN])
+        why = not_pushed(now[:COMMIT_SHOWN])
     else:
         why = Text("there is one already that the run did not push")
     host, run = there.terms.project.host, there.run
