@@ -577,7 +577,7 @@ class AmbiguousName(Usage):
 class NoForge(Usage):
     code = "no_forge"
     message = "No forge is known for this: {why}"
-    hint = "Name the issue by its whole address, or set forge.kind and forge.base_url: ringi config --help"
+    hint = "{todo}"
 
 
 class NoForgeToken(Usage):

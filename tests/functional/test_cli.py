@@ -28,6 +28,8 @@ def test_every_command_has_help_in_both_languages(desk: Desk, command: str) -> N
     english, japanese = desk.run(command, "--help"), desk.run("--lang", "ja", command, "--help")
     assert english.returncode == japanese.returncode == 0
     assert f"Usage: ringi {command}" in english.stdout
+    takes_session = command in {"cancel", "run", "status", "watch"}
+    assert ("SESSION]" in english.stdout.partition("\n")[0]) == takes_session
     assert english.stdout != japanese.stdout
 
 

@@ -218,8 +218,10 @@ def test_a_remote_that_leads_elsewhere_now(github: ForgeDesk):
     other = github.forge.project("acme/other", members={"ringi": "write"})
     git(github.root, "remote", "set-url", "origin", other.git_url)
     github.go()
-    stopped(github, StopCode.APPROVAL_NEEDED, "was approved")
-    git(github.root, "remote", "set-url", "origin", github.repo.git_url)
+    then = stopped(github, StopCode.APPROVAL_NEEDED, "was approved")
+    back = f"git remote set-url origin {github.repo.git_url}"
+    assert back in then
+    git(github.root, *back.split()[1:])
     git(github.root, "config", f"url.{other.git_url}.pushInsteadOf", github.repo.git_url)
     github.go()
     assert (github.repo.tip(BRANCH) == "", other.tip(BRANCH)) == (False, "")

@@ -196,7 +196,9 @@ def test_without_a_token_or_an_answer_it_says_so(team: Team) -> None:
     nothing = clone.desk.run("verify", "HEAD", "--reviews", **bare)
     assert nothing.returncode == 2
     clone.git("remote", "remove", "origin")
-    assert team.ask(clone, "--reviews").returncode == 2
+    alone = clone.desk.run("verify", "HEAD", "--reviews", **bare)
+    assert alone.returncode == 2
+    assert alone.stderr.endswith(": git remote add origin URL\n")
 
 
 def test_it_belongs_to_a_range(team: Team) -> None:

@@ -68,7 +68,7 @@ FROM_REQUEST: Final = {
     "retry": Text("Make the current step of a run anew, also after it failed."),
     "feedback": Text("Say what should be different about a run; it is never an approval."),
     "watch": Text("Carry sessions and runs on with what is said about them on a forge."),
-    "cancel": Text("End a run for good, also while another process carries it out."),
+    "cancel": Text("End a run or a planning session for good, also while another process carries it out."),
     "status": Text("Show the open planning sessions and the runs, or one of them."),
     "report": Text("Show the report of a run: its criteria with steps, commits and evidence."),
 }

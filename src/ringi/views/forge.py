@@ -9,6 +9,10 @@ from ringi.text import Text
 from ringi.views.lines import EMPTY, Line, Style, line, prose
 
 _CHANGE: Final = {ForgeKind.GITHUB: Text("pull request"), ForgeKind.GITLAB: Text("merge request")}
+NAME_ISSUE: Final = Text(
+    "Name the issue by its number, such as 12, or by its whole address, such as {address}",
+    address="https://github.com/acme/app/issues/12",
+)
 _SIGN: Final = {ForgeKind.GITHUB: "#", ForgeKind.GITLAB: "!"}
 
 

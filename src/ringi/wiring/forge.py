@@ -9,7 +9,8 @@ asked, which keep logins by host.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -21,10 +22,11 @@ from ringi.process.environment import GITHUB_TOKENS, GITLAB_TOKENS
 from ringi.process.network import origin
 from ringi.text import Text, lazy_pattern
 from ringi.usecases.settings import ForgeSettings
+from ringi.views.forge import NAME_ISSUE
 from ringi.wiring.config import Loaded, Origin
+from ringi.workspace.places import user_file
 
 if TYPE_CHECKING:
-    from ringi.integrations.remotes import Remotes
     from ringi.ports.forge import CodeHost, ForgePlace, ReviewChecks
     from ringi.wiring.config_keys import Forge
 
@@ -47,6 +49,7 @@ _ITEM: Final = lazy_pattern(
     r"(?P<path>.+?)(?:/-)?/(?P<kind>issues|work_items|pull|merge_requests)/(?P<number>\d{1,9})(?:/.*)?"
 )
 _SHORT: Final = lazy_pattern(r"([#!]?)(\d{1,9})")
+_CHOSEN: Final = "forge: {remote: NAME}"
 _CHANGES: Final = frozenset(["pull", "merge_requests", "!"])
 
 
@@ -72,18 +75,21 @@ class KnownForges:
         self._loaded = loaded
         self._environment = environment
         self._root = root
+        self._file = str(user_file(environment) or "config.yaml")
         self._hosts: dict[Project, CodeHost] = {}
 
     def here(self, remote: str = "") -> ForgePlace:
+        from ringi.integrations.remotes import Remotes
         from ringi.ports.forge import ForgePlace
 
-        remotes = self._remotes()
+        remotes = Remotes(self._root, self._environment)
         name = remote or self._loaded.config.forge.remote or remotes.usual()
         address = remotes.address(name) if name else ""
         if not address:
-            named = Text("there is no remote {name}", name=name)
-            raise NoForge(why=named if name else Text("this repository has no remote"))
-        project, _ = self.at(address)
+            raise _no_remote(name, remotes.names(), self._file)
+        todo = Text("Add a remote that leads to GitHub or GitLab (git remote add NAME URL), and choose it in "
+                    "{file}, with: {line}", file=self._file, line=_CHOSEN)  # fmt: skip
+        project, _ = self._found(address, todo)
         return ForgePlace(project, name, _without_login(address))
 
     def at(self, address: str) -> tuple[Project, Item | None]:
@@ -91,11 +97,18 @@ class KnownForges:
         if short := _SHORT.fullmatch(address):
             kind = ItemKind.CHANGE if short[1] in _CHANGES else ItemKind.ISSUE
             return self.here().project, Item(kind, int(short[2]))
+        return self._found(address, NAME_ISSUE)
+
+    def _found(self, address: str, todo: Text) -> tuple[Project, Item | None]:
+        """`todo` is said if it can lead to no forge at all."""
         host, path, by_ssh = _parts(address)
         if not host:
-            raise NoForge(why=Text("{address} is no address of a forge", address=_without_login(address)))
+            why = Text("{address} is no address of a forge", address=_without_login(address))
+            raise NoForge(why=why, todo=todo)
+        why = Text("{address} leads to no project", address=_without_login(address))
+        nowhere = NoForge(why=why, todo=todo)
         if {".", ".."} & set(unquote(path).split("/")):
-            raise NoForge(why=Text("{address} leads to no project", address=_without_login(address)))
+            raise nowhere
         known = self._known(host, path, by_ssh=by_ssh)
         below = urlsplit(known.base_url).path.strip("/")
         path = path.removeprefix(f"{below}/") if below else path
@@ -106,7 +119,7 @@ class KnownForges:
         path = path.removesuffix(".git")
         deep = known.kind is ForgeKind.GITHUB and path.count("/") != 1
         if deep or not _PATH.fullmatch(path):
-            raise NoForge(why=Text("{address} leads to no project", address=_without_login(address)))
+            raise nowhere
         return Project(known.kind, known.base_url, path), item
 
     def host(self, project: Project | None = None) -> CodeHost:
@@ -114,11 +127,6 @@ class KnownForges:
         if project not in self._hosts:
             self._hosts[project] = self._made(project)
         return self._hosts[project]
-
-    def _remotes(self) -> Remotes:
-        from ringi.integrations.remotes import Remotes
-
-        return Remotes(self._root, self._environment)
 
     # Which forges there are.
 
@@ -129,7 +137,8 @@ class KnownForges:
             there = parts.hostname if by_ssh else _parts(base_url)[0]
             if host == there and (by_ssh or not below or path.startswith(f"{below}/")):
                 return _Known(kind or self._guessed(base_url), base_url)
-        raise NoForge(why=Text("{host} is not known as one", host=host))
+        todo = _kind_wanted(f"https://{host}", self._file)
+        raise NoForge(why=Text("{host} is not known as one", host=host), todo=todo)
 
     def _all(self) -> Iterator[tuple[str, ForgeKind | None]]:
         told = self._loaded.config.forge
@@ -150,7 +159,8 @@ class KnownForges:
         for kind in ForgeKind:
             if kind.value in host:
                 return kind
-        raise NoForge(why=Text("forge.kind does not say what {address} is", address=base_url))
+        why = Text("forge.kind does not say what {address} is", address=base_url)
+        raise NoForge(why=why, todo=_kind_wanted(base_url, self._file))
 
     # How to speak with one.
 
@@ -184,7 +194,8 @@ class KnownForges:
         for address in (project.base_url, api):
             parts = urlsplit(address)
             if parts.scheme != "https" and not is_here(parts.hostname or ""):
-                raise NoForge(why=Text("{address} is not https", address=address))
+                todo = Text("A token is sent over https only: set forge.base_url to an https:// address")
+                raise NoForge(why=Text("{address} is not https", address=address), todo=todo)
         token, job = known or self._token(project)
         own, others = hiding([token]), scrub_of(self._environment)
         client = ForgeClient(
@@ -239,6 +250,30 @@ def reviews_of(forges: KnownForges, told: Forge) -> ReviewChecks | None:
     from ringi.usecases.forge.reviews import ForgeReviews
 
     return ForgeReviews(forges.host, forges.others) if told.reviews == "on" else None
+
+
+def _no_remote(name: str, names: Sequence[str], file: str) -> NoForge:
+    if name:
+        todo = Text("forge.remote chooses one of those that git remote -v lists; this adds one: {command}",
+                    command=shlex.join(["git", "remote", "add", name, "URL"]))  # fmt: skip
+        return NoForge(why=Text("there is no remote {name}", name=name), todo=todo)
+    if names:
+        why = Text("there are several remotes, and none is called origin: {names}", names=", ".join(names))
+        todo = Text("Choose one in {file}, with: {line}", file=file, line=_CHOSEN)
+        return NoForge(why=why, todo=todo)
+    todo = Text("Name the project on GitHub or GitLab that this is a clone of: {command}",
+                command="git remote add origin URL")  # fmt: skip
+    return NoForge(why=Text("this repository has no remote"), todo=todo)
+
+
+def _kind_wanted(base_url: str, file: str) -> Text:
+    kind = next((kind for kind in ForgeKind if kind.value in base_url), ForgeKind.GITLAB)
+    return Text(
+        "If it is a server of GitHub or GitLab, say which one (kind: github or gitlab) in {file}, with: "
+        "{line}",
+        file=file,
+        line=f'forge: {{kind: {kind}, base_url: "{base_url}"}}',
+    )
 
 
 def _parts(address: str) -> tuple[str, str, bool]:

@@ -1,5 +1,6 @@
 """How a run reaches its forge by git, and what it says there. Imported when one does."""
 
+import shlex
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
@@ -47,7 +48,9 @@ class RunPublishing:
         if (place.project, place.remote_url) != (terms.project, terms.remote_url):
             why = Text("the remote {name} leads to {now}, and {approved} was approved",
                        name=terms.remote, now=place.remote_url, approved=terms.remote_url)  # fmt: skip
-            raise NoForge(why=why)
+            todo = Text("Set it back: {command}, or plan it anew", command=shlex.join(
+                ["git", "remote", "set-url", terms.remote, terms.remote_url]))  # fmt: skip
+            raise NoForge(why=why, todo=todo)
         own = self._branch(run).root / ".git" / "objects"
         return BranchExchange(
             self._places.root,

@@ -10,6 +10,7 @@ import pytest
 
 from ringi.domain.forge import ForgeKind, Item, ItemKind, Project
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken, NotPermitted
+from ringi.text import Text
 from ringi.wiring.config import Origin, Source, load
 from ringi.wiring.forge import KnownForges
 from ringi.wiring.permits import permits_of
@@ -97,6 +98,36 @@ def test_remote_leads_to_the_project(clone: Path):
             forges(clone).here(name)
 
 
+def hint_of(caught: pytest.ExceptionInfo[NoForge]) -> str:
+    return str(Text(caught.value.hint, **caught.value.details))
+
+
+def test_whoever_has_no_forge_is_told_what_helps(clone: Path):
+    with pytest.raises(NoForge) as caught:
+        forges(clone).here()
+    assert hint_of(caught).endswith(": git remote add origin URL")
+    for name in ("left", "right"):
+        git(clone, "remote", "add", name, "/srv/app.git")
+    with pytest.raises(NoForge, match="several remotes, and none is called origin: left, right") as caught:
+        forges(clone).here()
+    own = clone.parent / "home/.config/ringi/config.yaml"
+    assert f"Choose one in {own}, with: " in hint_of(caught)
+    own.parent.mkdir(parents=True)
+    own.write_text(hint_of(caught).partition("with: ")[2].replace("NAME", "left"))
+    with pytest.raises(NoForge, match=r"/srv/app\.git is no address") as caught:
+        forges(clone).here()
+    assert "git remote add NAME URL" in hint_of(caught)
+    for address in ("x", "https://github.com/acme"):
+        with pytest.raises(NoForge) as caught:
+            forges(clone).at(address)
+        assert "by its number, such as 12" in hint_of(caught)
+    address = "https://gitlab.internal/acme/app/-/issues/3"
+    with pytest.raises(NoForge, match=r"gitlab\.internal is not known") as caught:
+        forges(clone).at(address)
+    own.write_text(hint_of(caught).partition("with: ")[2])
+    assert forges(clone).at(address)[0].kind is ForgeKind.GITLAB
+
+
 def test_kind_is_told_or_in_the_name(clone: Path):
     address = "https://gitlab.internal/acme/app"
     assert forges(clone, RINGI_FORGE_BASE_URL="https://gitlab.internal").at(address)[0].kind == "gitlab"
@@ -143,7 +174,7 @@ def test_token_of_the_environment_goes_to_its_own_forge(
 
 
 def test_project_cannot_name_where_the_token_goes(clone: Path):
-    settings = clone / ".ringi" / "config.yaml"
+    settings = clone / ".agent" / "config.yaml"
     settings.parent.mkdir()
     settings.write_text("forge:\n  base_url: https://evil.example\n  kind: github\n")
     found = forges(clone, **TOKENS)

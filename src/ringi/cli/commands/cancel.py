@@ -1,4 +1,4 @@
-"""`ringi cancel`: a run ends for good."""
+"""`ringi cancel`: a run or a planning session ends for good."""
 
 import click
 
@@ -16,12 +16,12 @@ _WAIT_SEC = 60.0
 
 
 @click.command()
-@click.argument("run", metavar="[RUN]", type=RUN, required=False)
+@click.argument("run", metavar="[RUN|SESSION]", type=RUN, required=False)
 @pass_app
 def cancel(app: App, run: str | None) -> None:
-    """End a run for good, also while another process carries it out.
+    """End a run or a planning session for good, also while another process carries it out.
 
-    Without RUN, the newest that is not over. What was committed stays on its branch: ringi undo RUN.
+    Without a name, the newest run that is not over. What was committed stays on its branch: ringi undo RUN.
     """
     if run is not None and is_session(run):
         require_long(run)

@@ -26,7 +26,7 @@ _MOST_RUNS: Final = 20
 
 
 @click.command()
-@click.argument("run", metavar="[RUN]", type=RUN, required=False)
+@click.argument("run", metavar="[RUN|SESSION]", type=RUN, required=False)
 @click.option(
     "--session", "name", metavar="ID", help="A planning session or a run, by its id or the beginning of it."
 )
@@ -34,8 +34,8 @@ _MOST_RUNS: Final = 20
 def status(app: App, run: str | None, name: str | None) -> None:
     """Show the open planning sessions and the runs, or one of them.
 
-    RUN by its id or the beginning of it. While a run is carried out, a terminal shows it live: its steps, the
-    last lines of the current command, time, tokens and cost. Ctrl-C only ends the watching.
+    Each by its id or the beginning of it. While a run is carried out, a terminal shows it live: its steps,
+    the last lines of the current command, time, tokens and cost. Ctrl-C only ends the watching.
     """
     if run is not None and name is not None:
         raise click.UsageError(_("One thing at a time: {options}").format(options="RUN, --session"))

@@ -34,7 +34,7 @@ from ringi.text import COMMIT_SHOWN, Text, in_language
 from ringi.usecases.forge.markdown import Seen, seen
 from ringi.usecases.forge.terms import terms_here
 from ringi.usecases.run_start import planner_of
-from ringi.views.forge import change_name, item_name
+from ringi.views.forge import NAME_ISSUE, change_name, item_name
 from ringi.views.lines import Line, Style, prose
 from ringi.views.lines import line as line_of
 from ringi.workspace.run_branch import base_of
@@ -92,7 +92,7 @@ def start_from_item(
     """
     project, item = workspace.forges.at(named)
     if item is None:
-        raise NoForge(why=Text("{address} names no issue", address=named))
+        raise NoForge(why=Text("{address} names no issue", address=named), todo=NAME_ISSUE)
     terms = terms_here(workspace, item, opens_change=opens_change)
     _require_same(terms.project, project, item)
     host = workspace.forge(terms.project)

@@ -214,9 +214,8 @@ def _leave(there: _OnForge, error: RingiError) -> None:
     """Says what is left to do; whoever is asked there is told, too, if that works."""
     why, stop = there.workspace.services.mask(str(Text(error.message, **error.details))), there.run.stop
     if stop and is_offered(there.run):
-        decided = isinstance(
-            error, ChangeOver | ChangeTaken | NotOffered | OfferMoved
-        )  # trying again does not help
+        # Trying again does not help.
+        decided = isinstance(error, ChangeOver | ChangeTaken | NoForge | NotOffered | OfferMoved)
         hint = str(Text(error.hint, **error.details)) if error.hint and decided else ""
         code = StopCode.BRANCH_MOVED if isinstance(error, OfferMoved) else StopCode.APPROVAL_NEEDED
         again = f"ringi continue {there.run.run_id}"
