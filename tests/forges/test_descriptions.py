@@ -1,7 +1,7 @@
 """Every call of the adapters, read by prism with the forge's own description in hand."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -27,6 +27,10 @@ OF_GITHUB = ("/user", "/repos/{owner}/{repo}", "/orgs/{org}")
 _OF_GITLAB = ("/user", "/users", "/projects/{id}", "/groups/{id}")
 OF_GITLAB = (*_OF_GITLAB, *(f"/api/v4{path}" for path in _OF_GITLAB))
 PATH = "acme/app"
+NOT_DESCRIBED = "Selected route not found"
+LACKING = ("must have required property", "must match exactly one", "must match a schema in anyOf")
+OF_A_GENERATOR = ("must be string", "must be object", "Unable to match the returned status code")
+"""GitLab's writes `string` if nobody said a type, one item for a list of them, and lacks status codes."""
 
 
 class Forgetful(ForgeServer):
@@ -73,15 +77,14 @@ def test_github_would_refuse_no_request_of_ours(forge: ForgeServer, tmp_path: Pa
         assert refused(between) == []
 
 
-def refused(between: Prism) -> list[Violation]:
+def refused(between: Prism, loose: Sequence[str] = LACKING) -> list[Violation]:
     """Requests, and answers of the small forge of the other tests that have not the shape of the real ones.
 
     It leaves fields out that we do not read, so answers that lack some do not count.
     """
     found = between.violations()
     assert found, "it compares"
-    lacking = ("must have required property", "must match exactly one", "must match a schema in anyOf")
-    return [one for one in found if one.side == "request" or not any(words in one.words for words in lacking)]
+    return [one for one in found if one.side == "request" or not any(words in one.words for words in loose)]
 
 
 @pytest.mark.skipif(not os.environ.get("GITLAB_OPENAPI"), reason="GITLAB_OPENAPI names no description")
@@ -94,4 +97,8 @@ def test_gitlab_would_refuse_no_request_of_ours(forge: ForgeServer, tmp_path: Pa
         url = between.url if below else f"{between.url}/api/v4"
         host = gitlab(client(url, forge, gitlab_token(forge.users["ringi"].token)), project(forge))
         used(host, forge, draft=True)
-        assert refused(between) == []
+        found = refused(between, (*LACKING, *OF_A_GENERATOR))
+        assert [one for one in found if one.words != NOT_DESCRIBED] == []
+        if found:
+            calls = ", ".join(sorted({one.call for one in found}))
+            pytest.skip(f"what it describes is as it says; it does not describe: {calls}")

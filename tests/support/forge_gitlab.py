@@ -223,11 +223,11 @@ class GitLabFace(Face):
 
     def relabel(self, repo: Repo, thing: Thing, request: Request) -> None:
         told = request.json
-        for label in filter(None, told.get("add_labels", "").split(",")):
+        for label in told.get("add_labels", []):
             repo.labels.add(label)
             if label not in thing.labels:
                 thing.labels.append(label)
-        gone = told.get("remove_labels", "").split(",")
+        gone = told.get("remove_labels", [])
         thing.labels = [label for label in thing.labels if label not in gone]
 
     def get_notes(self, request: Request, project: str, kind: str, number: str) -> Any:

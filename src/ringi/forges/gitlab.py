@@ -161,7 +161,7 @@ class _People:
             found = self._client.get(f"{members}/{identity}", Member, f"{self._project.path}: {login}")
         except ForgeMissing:
             return 0
-        return found.access_level if found.state == ACTIVE else 0
+        return found.access_level if found.state == found.membership_state == ACTIVE else 0
 
     def _id(self, login: str) -> int | None:
         if login not in self._ids:
@@ -217,7 +217,7 @@ class _Items:
         what = _name(self._project, item)
         found = self._client.get(self._place(item), IssueShape, what)
         if (name in found.labels) is not on:
-            told = {"add_labels" if on else "remove_labels": name}
+            told = {"add_labels" if on else "remove_labels": [name]}
             self._client.change("PUT", self._place(item), told, IssueShape, what)
 
     def _place(self, item: Item) -> str:

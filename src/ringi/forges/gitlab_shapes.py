@@ -43,6 +43,9 @@ class Job(msgspec.Struct):
 class Member(msgspec.Struct):
     access_level: int
     state: str = ACTIVE
+    """Of the account."""
+    membership_state: str = ACTIVE
+    """It can wait for a seat."""
 
 
 class ProjectShape(msgspec.Struct):
@@ -94,8 +97,9 @@ class Discussion(msgspec.Struct):
 
 
 class Version(msgspec.Struct):
-    head_commit_sha: str
     created_at: str
+    head_commit_sha: str | None = None
+    """None if it was not collected, or not yet."""
 
 
 class Approver(msgspec.Struct):
@@ -168,6 +172,6 @@ def reviews_of(
 
 
 def _head_at(versions: Sequence[Version], at: str) -> str:
-    """Empty if none is older. One of the very same moment is not taken: nobody has seen it yet."""
+    """Empty if none is older, or nobody knows. One of the very same moment is not taken: it is unseen."""
     older = [one for one in versions if utc(one.created_at) < at]
-    return max(older, key=lambda one: utc(one.created_at)).head_commit_sha if older else ""
+    return max(older, key=lambda one: utc(one.created_at)).head_commit_sha or "" if older else ""
