@@ -1,9 +1,11 @@
 """What people are told about sessions and runs on a forge: the right command, and nothing that is not so."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET
 
 from ringi.domain.forge import ForgeKind
 from ringi.domain.run import RunPhase, StopCode
@@ -64,9 +66,13 @@ def test_a_session_is_named_with_commands_that_work(asked: IssueDesk):
     assert done.returncode == 5, done.stderr
     assert "### Cancelled" in asked.progress(issue).body
     assert issue.labels == []
-    code, view = asked.ask("run", "--issue", str(issue.number))
+    words = ("run", "--issue", str(issue.number), "--review", "forge")
+    code, view = asked.ask(*words, RINGI_FORGE_REVIEWS="off")
     assert code == 3
     assert view["sessionId"] != session
+    with asked.opened() as workspace:
+        here = [workspace.planning.get(one).facts.forge for one in (session, view["sessionId"])]
+    assert [one and one.approved_here for one in here] == [UNSET, True]
 
 
 def test_an_address_that_goes_up_again_is_refused(asked: IssueDesk):
@@ -139,9 +145,16 @@ def test_where_reviews_do_not_count_nobody_is_told_that_they_do(
     for text in (progress, change.body):
         assert "approving review" not in text.lower()
         assert "`ringi review`" in text
-    done = Desk(desk.root).run("run", "--issue", str(desk.issue.number), "--review", "forge")
-    assert "does not count here" in done.stderr
-    assert "→ ringi review" in done.stderr
+    for more, words in (
+        ({}, ("forge.reviews is off", "→ ringi review")),
+        (
+            {"RINGI_WITH_SANDBOX": "off"},
+            ("no sandbox to test it in before that", "asked about each step here"),
+        ),
+    ):
+        done = Desk(desk.root).run("run", "--issue", str(desk.issue.number), "--review", "forge", **more)
+        assert "A review on the forge cannot approve this" in done.stderr
+        assert all(one in " ".join(done.stderr.split()) for one in words)
 
 
 @github
@@ -155,6 +168,7 @@ def test_the_text_agrees_with_itself_and_the_end_says_what_to_do(desk: WatchDesk
     [progress] = desk.comments()
     assert "Mark the pull request as ready and merge it there." in progress
     assert "mark it as ready and merge it" in change.body
+    assert re.search("^ringi verify .* --reviews$", change.body, re.MULTILINE)
     status = Desk(desk.root).run("status", desk.run_id).stdout
     assert "git merge" not in status
     assert "Mark it as ready and merge it there" in status

@@ -56,6 +56,10 @@ def test_a_change_that_was_merged_without_an_approval(desk: WatchDesk):
     [said] = desk.said()
     assert "was merged, and nobody has approved it" in said
     assert state(desk.run()) == ["proposed"]
+    desk.round()
+    [progress] = desk.comments()
+    assert progress.count("was merged, and nobody has approved it") == 1
+    assert f"ringi cancel {desk.run_id}" in progress
 
 
 @github

@@ -216,6 +216,8 @@ class ForgeTerms(Document, frozen=True, kw_only=True):
     """The issue or the change that asked for it."""
     opens_change: bool = True
     """It opens a pull or merge request, as a draft."""
+    approved_here: bool | UnsetType = UNSET
+    """A review there approves nothing: a person does here."""
     comments: bool = True
     """It writes one comment on the item, and edits it."""
     label: str = HELP_LABEL

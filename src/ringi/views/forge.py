@@ -46,7 +46,22 @@ def terms_lines(terms: ForgeTerms, plan: RunPlan) -> Iterator[Line]:
 
 def terms_words(terms: ForgeTerms, plan: RunPlan) -> Iterator[Text]:
     """One for each thing that somebody else can see."""
-    if terms.opens_change:
+    change = change_name(terms.project)
+    if terms.opens_change and terms.approved_here:
+        yield Text(
+            "pushes the branch {branch} to {remote} ({url}), with every step as a commit; later the notes "
+            "that prove the approvals",
+            branch=plan.work_branch,
+            remote=terms.remote,
+            url=terms.remote_url,
+        )
+        yield Text(
+            "opens a draft {change} from it into {base}, with the report as its text, and sets the status "
+            "of its commits; a review there approves nothing: a person approves the steps where the run is",
+            change=change,
+            base=plan.base_branch,
+        )
+    elif terms.opens_change:
         yield Text(
             "pushes the branch {branch} to {remote} ({url}), with every step as a commit that nobody has "
             "approved yet; later the notes that prove the approvals",
@@ -57,7 +72,7 @@ def terms_words(terms: ForgeTerms, plan: RunPlan) -> Iterator[Text]:
         yield Text(
             "opens a draft {change} from it into {base}, with the report as its text, and sets the status "
             "of its commits; the review there becomes the approval",
-            change=change_name(terms.project),
+            change=change,
             base=plan.base_branch,
         )
     if terms.item:

@@ -94,7 +94,7 @@ FIELDS: dict[type[Document], str] = {
     approval.ReviewAnswer: "digest review",
     forge.Project: "kind base_url path",
     forge.Item: "kind number",
-    forge.ForgeTerms: "project remote remote_url item opens_change comments label",
+    forge.ForgeTerms: "project remote remote_url item opens_change approved_here comments label",
     forge.OfferedStep: "step_id plan_id plan_version commit",
     forge.Offer: "head steps pushed pushing number url left told",
     forge.ReviewProof: "project item how id login commit step_commit base at url",

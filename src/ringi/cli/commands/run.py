@@ -7,7 +7,7 @@ import click
 
 from ringi.cli.app import App
 from ringi.cli.arguments import read_named, require_long
-from ringi.cli.commands.run_options import carried_out, run_options
+from ringi.cli.commands.run_options import carried_out, run_options, tell_reviews
 from ringi.cli.plan_names import RUN
 from ringi.cli.planning.driver import is_seated
 from ringi.cli.planning.entry import Then, planned, started
@@ -17,11 +17,10 @@ from ringi.domain.run import Review, Run
 from ringi.domain.run_plan import RunRole
 from ringi.errors import NotFound
 from ringi.text import Text
-from ringi.usecases.forge.terms import reviews_count, terms_here
+from ringi.usecases.forge.terms import terms_here
 from ringi.usecases.replan import replan
 from ringi.usecases.requests import new_request
 from ringi.usecases.run_start import planner_of, start_from_file, start_from_request, start_from_session
-from ringi.views.lines import Style
 
 _SOURCES: Final = ("request", "issue", "plan", "session", "again", "new_request")
 
@@ -76,8 +75,8 @@ def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
 def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) -> int:
     workspace = app.workspace
     offers = given["review"] == Review.FORGE
-    if offers and not reviews_count(workspace):
-        _tell_reviews(app, program_reads=given["plan"] is None)
+    if offers:
+        tell_reviews(app, program_reads=given["plan"] is None)
     if given["issue"] is not None:
         view = started_from_item(app, given["issue"], opens_change=offers)
         _tell_nobody(app, given["command"])
@@ -107,18 +106,6 @@ def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
     _tell_nobody(app, given["command"])
     forge = terms_here(workspace) if offers else None
     return started(app, " ".join(words), then, given["sign"], by_role=by_role, forge=forge)
-
-
-def _tell_reviews(app: App, *, program_reads: bool) -> None:
-    """Before anything goes there."""
-    if program_reads:
-        is_seated(app)
-    words = Text(
-        "A review on the forge does not count here (forge.reviews, approval.proof). The result is put there "
-        "all the same; a person approves it here:"
-    )
-    app.ui.prose(words, Style.WARNING, mark="! ")
-    app.ui.next_step("ringi review")
 
 
 def _tell_nobody(app: App, command: str) -> None:

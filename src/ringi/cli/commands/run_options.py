@@ -6,11 +6,16 @@ from typing import Any, Final
 
 import click
 
+from ringi.cli.app import App
 from ringi.cli.commands.cache import no_cache
 from ringi.cli.commands.run_driver import RunDriver
+from ringi.cli.planning.driver import is_seated
 from ringi.cli.planning.entry import Then
 from ringi.domain.run import Review
+from ringi.text import Text
+from ringi.usecases.forge.terms import approved_here
 from ringi.usecases.run import RunOptions
+from ringi.views.lines import Style
 
 _KEY: Final = click.Path(path_type=Path)
 _OPTIONS: Final = (
@@ -46,3 +51,29 @@ def carried_out(ctx: click.Context, given: dict[str, Any], *, in_place: bool = F
         return RunDriver(ctx, run_id, options, given["sign"], given["unattended"]).go()
 
     return then
+
+
+def tell_reviews(app: App, *, program_reads: bool = True) -> None:
+    """If the forge is to review it and a person here has to approve it: before anything happens."""
+    here = approved_here(app.workspace)
+    if here is None:
+        return
+    if program_reads:
+        is_seated(app)
+    if here.each:
+        words = Text(
+            "A review on the forge cannot approve this: {why}. You are asked about each step here, and what "
+            "you have approved is put there at the end.",
+            why=here.why,
+        )
+        app.ui.prose(words, Style.WARNING, mark="! ")
+        if here.mend:
+            app.ui.line(Text("To get one: {mend}", mend=here.mend), style="yellow", indent=2)
+        return
+    words = Text(
+        "A review on the forge cannot approve this: {why}. The result is put there all the same; a person "
+        "approves it here:",
+        why=here.why,
+    )
+    app.ui.prose(words, Style.WARNING, mark="! ")
+    app.ui.next_step("ringi review")

@@ -7,7 +7,7 @@ import click
 
 from ringi.cli.app import App
 from ringi.cli.arguments import text_of
-from ringi.cli.commands.run_options import carried_out, run_options
+from ringi.cli.commands.run_options import carried_out, run_options, tell_reviews
 from ringi.cli.planning.entry import planned
 from ringi.domain.run import Review, Run
 from ringi.usecases.forge.terms import terms_here
@@ -29,7 +29,10 @@ def task(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
         raise click.UsageError(_("Say what to do"))
     text = text_of(" ".join(words))
     then = carried_out(ctx, given)
-    forge = terms_here(app.workspace) if given["review"] == Review.FORGE else None
+    offers = given["review"] == Review.FORGE
+    if offers:
+        tell_reviews(app)
+    forge = terms_here(app.workspace) if offers else None
     begun = begin_task(app.workspace, text, app.actor, forge)
     if isinstance(begun, Run):
         raise click.exceptions.Exit(then(begun.run_id))

@@ -23,14 +23,21 @@ def change_title(run: Run, plan: RunPlan | None) -> str:
 
 
 def change_body(
-    run: Run, plan: RunPlan | None, terms: ForgeTerms, report: str, say: Say, *, counts: bool = True
+    run: Run,
+    plan: RunPlan | None,
+    terms: ForgeTerms,
+    report: str,
+    say: Say,
+    *,
+    counts: bool = True,
+    reviewed: bool = False,
 ) -> str:
-    """`counts`: a review there does.
+    """`counts`: a review there does. `reviewed`: one has approved some of it.
 
     The report may quote anybody; here it calls nobody, and refers to nothing but the item of the run.
     """
     head = [f"Refs {item_number(terms.project, terms.item)}"] if terms.item else []
-    end = "\n".join(_verifying(run, plan, terms, say))
+    end = "\n".join(_verifying(run, plan, terms, say, reviewed=reviewed))
     room = LONGEST - len(end) - 200
     shown = calm(report.strip())
     if len(shown) > room:
@@ -61,7 +68,9 @@ def _state(run: Run, *, counts: bool) -> Text:
     )
 
 
-def _verifying(run: Run, plan: RunPlan | None, terms: ForgeTerms, say: Say) -> Iterator[str]:
+def _verifying(
+    run: Run, plan: RunPlan | None, terms: ForgeTerms, say: Say, *, reviewed: bool
+) -> Iterator[str]:
     yield f"## {say(Text('How to verify'))}"
     yield ""
     head = run.offer.head if run.offer else ""
@@ -74,6 +83,8 @@ def _verifying(run: Run, plan: RunPlan | None, terms: ForgeTerms, say: Say) -> I
         if "\n" not in command
     )
     if run.phase is RunPhase.COMPLETED:
-        words += [f"git fetch {terms.remote} +{_NOTES}:{_NOTES}", f"ringi verify {run.base_commit}..{head}"]
+        asking = " --reviews" if reviewed else ""  # else it counts no more than a typed answer
+        words += [f"git fetch {terms.remote} +{_NOTES}:{_NOTES}"]
+        words += [f"ringi verify {run.base_commit}..{head}{asking}"]
     ticks = "`" * max([3, *(len(word) + 1 for word in " ".join(words).split() if set(word) == {"`"})])
     yield from [f"{ticks}sh", *(visible(word, keep="") for word in words), ticks]

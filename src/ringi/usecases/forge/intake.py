@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from ringi.approvals.who import actor_at
 from ringi.domain.base import prepared
@@ -32,7 +33,7 @@ from ringi.planning.prompts import language_of
 from ringi.planning.run_parts import line
 from ringi.text import COMMIT_SHOWN, Text, in_language
 from ringi.usecases.forge.markdown import Seen, seen
-from ringi.usecases.forge.terms import terms_here
+from ringi.usecases.forge.terms import approved_here, terms_here
 from ringi.usecases.run_start import planner_of
 from ringi.views.forge import NAME_ISSUE, change_name, item_name
 from ringi.views.lines import Line, Style, prose
@@ -97,7 +98,9 @@ def start_from_item(
     _require_same(terms.project, project, item)
     host = workspace.forge(terms.project)
     intake = read_item(host, item, read_all=workspace.settings.forge.read_all)
-    terms = msgspec.structs.replace(terms, item=intake.item)
+    author = terms.project.account(intake.author.login)
+    here = opens_change and approved_here(workspace, author) is not None
+    terms = msgspec.structs.replace(terms, item=intake.item, approved_here=here or UNSET)
     _require_first(workspace, terms.project, intake.item)
     if intake.item.kind is ItemKind.CHANGE:
         _require_checked_out(workspace, terms, host.changes.change(item.number))
@@ -109,7 +112,7 @@ def start_from_item(
         actor=actor_at(workspace.person),
         request=source,
         agent_brings=agent_brings or planner_of(workspace) is not None,
-        created_by=terms.project.account(intake.author.login),
+        created_by=author,
         forge=terms,
     )
     return Begun(view, terms.project, intake)

@@ -331,7 +331,9 @@ def _open(there: _OnForge) -> None:
     run, mask = there.run, there.workspace.services.mask
     report = mask(there.parts.report(_once_approved(run, there.offer)))
     counts = reviews_count(there.workspace)
-    body = change_body(run, there.plan, there.terms, report, there.say, counts=counts)
+    store, made = there.workspace.services.store, [step.plan_id for step in run.steps if step.plan_id]
+    reviewed = any(one.proof.review for plan_id in made for one in store.approvals(plan_id))
+    body = change_body(run, there.plan, there.terms, report, there.say, counts=counts, reviewed=reviewed)
     if there.offer.number:
         there.host.changes.edit(there.offer.number, body=body)
         return

@@ -1,6 +1,6 @@
 """What a run does on a forge, as it is chosen before anybody approves it."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET
 
@@ -8,6 +8,7 @@ from ringi.domain.forge import ForgeTerms, Item
 from ringi.domain.run import Review
 from ringi.errors import NotOnForge
 from ringi.text import Text
+from ringi.usecases.agent_sandbox import agent_sandbox
 
 if TYPE_CHECKING:
     from ringi.usecases.workspace import OpenWorkspace
@@ -24,6 +25,7 @@ def terms_here(
         remote_url=place.remote_url,
         item=item or UNSET,
         opens_change=opens_change,
+        approved_here=(opens_change and approved_here(workspace) is not None) or UNSET,
         comments=told.comments and item is not None,
         label=told.label if item is not None else "",
     )
@@ -32,6 +34,30 @@ def terms_here(
 def reviews_count(workspace: "OpenWorkspace") -> bool:
     """Whether a yes on the forge can approve anything here."""
     return workspace.settings.forge.reviews and not workspace.services.signatures.required()
+
+
+class ApprovedHere(NamedTuple):
+    """Why a person approves a run here, although the forge is to review it."""
+
+    why: Text
+    each: bool = False
+    """Step by step, before anything is there."""
+    mend: Text | str = ""
+    """How to change that; empty if somebody decided so."""
+
+
+def approved_here(workspace: "OpenWorkspace", created_by: str = "") -> ApprovedHere | None:
+    """None if a review there decides about a run that begins now. Raises NoSandbox."""
+    always = workspace.services.permits.always_asked(created_by, workspace.person.user())
+    if always is not None:
+        return ApprovedHere(always, each=True)
+    box = agent_sandbox(workspace)
+    if box.bwrap is None:
+        why = Text("there is no sandbox to test it in before that ({why})", why=box.why or "?")
+        return ApprovedHere(why, each=True, mend=box.mend)
+    if workspace.services.signatures.required():
+        return ApprovedHere(Text("approvals are signed here (approval.proof)"))
+    return None if workspace.settings.forge.reviews else ApprovedHere(Text("forge.reviews is off"))
 
 
 def require_approved_so(workspace: "OpenWorkspace", run_id: str, review: Review | None) -> None:

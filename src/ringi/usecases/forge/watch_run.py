@@ -12,6 +12,7 @@ from ringi.text import COMMIT_SHOWN, Text, in_language
 from ringi.usecases.forge.answers import heard
 from ringi.usecases.forge.approve_review import approve_offer, approve_revision, yes_key, yeses
 from ringi.usecases.forge.listen import Page, Spoken, Verb, newest_verdicts
+from ringi.usecases.forge.markdown import literal
 from ringi.usecases.forge.offer import is_due, is_offered
 from ringi.usecases.forge.progress import mark_of
 from ringi.usecases.forge.send_back import send_back
@@ -113,9 +114,11 @@ class RunWatch:
             if self._approve(run, said):
                 return self._go_on(run)
         if page.change and page.change.state is ChangeState.MERGED:
-            words = Text("{url} was merged, and nobody has approved it: see ringi status {run}",
+            words = Text("{url} was merged, and nobody has approved it. Approve it where the run is, with "
+                         "ringi review, or end the run with: ringi cancel {run}",
                          url=page.change.url, run=run.run_id)  # fmt: skip
-            self._once(run, f"merged {page.change.number}", words)
+            if self._once(run, f"merged {page.change.number}", words):
+                _add_there(self._watching, run, words)
         return run
 
     def _is_decided_here(self, run: Run) -> bool:
@@ -257,10 +260,13 @@ class RunWatch:
         waits = run.stop is not None and run.stop.reason_code is StopCode.APPROVAL_NEEDED
         return run.phase is RunPhase.COMPLETED or (waits and not self._is_decided_here(run))
 
-    def _once(self, run: Run, key: str, words: Text) -> None:
-        if self._watching.hands.is_untold(f"{run.run_id} {key}"):
+    def _once(self, run: Run, key: str, words: Text) -> bool:
+        """Whether nobody was told before."""
+        untold = self._watching.hands.is_untold(f"{run.run_id} {key}")
+        if untold:
             url = run.offer.url if run.offer else ""
             self._watching.say(run.run_id, _K.STANDS, words, url=url)
+        return untold
 
 
 def _about(run: Run) -> About:
@@ -273,6 +279,13 @@ def _say_unclear(watching: Watching, run: Run, page: Page) -> None:
     about = _about(run)
     lines = tell(watching, about, unclear_words(watching, run, about.terms, page))
     add_to_progress(watching, about, mark_of(run.planning_session_id, run.run_id), lines)
+
+
+def _add_there(watching: Watching, run: Run, words: Text) -> None:
+    """In the comment that the run has."""
+    about = _about(run)
+    line = literal(in_language(about.language)(words))
+    add_to_progress(watching, about, mark_of(run.planning_session_id, run.run_id), [line])
 
 
 def _left_there(watching: Watching, run: Run, key: str) -> str:

@@ -1,6 +1,7 @@
 """The text of a pull or merge request: nothing in it calls anybody or closes anything."""
 
 import pytest
+from msgspec.structs import replace
 
 from ringi.domain.forge import ForgeKind, ForgeTerms, Item, ItemKind, Offer, Project
 from ringi.domain.run import Run, RunPhase
@@ -61,6 +62,14 @@ def test_a_long_report_is_cut_and_the_commands_stay():
     assert len(body) < 62_000
     assert "`ringi report r1`" in body
     assert body.rstrip().endswith("```")
+
+
+@pytest.mark.parametrize("reviewed", [False, True])
+def test_it_says_how_a_review_is_verified(reviewed: bool):
+    done = replace(RUN, phase=RunPhase.COMPLETED)
+    body = change_body(done, None, terms(), "# Report", in_language("en"), reviewed=reviewed)
+    verify = f"ringi verify {'b' * 40}..{'a' * 40}"
+    assert f"{verify} --reviews\n" in body if reviewed else f"{verify}\n" in body
 
 
 def test_the_title_is_one_harmless_line():

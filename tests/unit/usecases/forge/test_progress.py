@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from ringi.domain.forge import ForgeKind, ForgeTerms, Item, ItemKind, Offer, Project
@@ -19,6 +20,7 @@ from ringi.domain.session import (
 )
 from ringi.ports import StoredSession
 from ringi.usecases.forge.progress import LONGEST, Progress, mark_of, of_run, of_session
+from ringi.views.forge import terms_words
 from tests.unit.runner.run_samples import done, passed, plan_of, run_of, step_of, stopped
 
 pytestmark = pytest.mark.req("PP-9")
@@ -108,6 +110,13 @@ def test_a_plan_is_shown_whole_with_what_it_does_on_the_forge_and_how_to_approve
         assert words in " ".join(found.body.split())
     assert "```text\n/ringi approve 0123456789abcdef\n```\n\n```text\n/ringi reject …\n```" in found.body
     assert found.person_needed
+
+
+@pytest.mark.parametrize("here", [UNSET, True])
+def test_a_plan_promises_no_review_that_approves_nothing(here: bool | UnsetType):
+    words = " ".join(map(str, terms_words(replace(TERMS, approved_here=here), PLAN)))
+    assert ("the review there becomes the approval" in words) is (here is UNSET)
+    assert ("a review there approves nothing" in words) is (here is True)
 
 
 def test_nothing_in_a_summary_leaves_its_block():
