@@ -43,6 +43,7 @@ class MemoryForge:
             "robot[bot]": Access.WRITE,
         }
         self.found: dict[int, Change] = {}
+        self.retargeted = ""
         self.given: dict[int, list[ForgeReview]] = {}
         self.said: dict[Item, list[Comment]] = {}
         self.listed: dict[int, list[str]] = {}
@@ -114,11 +115,8 @@ class MemoryForge:
     def reviews(self, number: int) -> Sequence[ForgeReview]:
         return self.given.get(number, [])
 
-    def review(self, number: int, review_id: str) -> ForgeReview:
-        for one in self.reviews(number):
-            if one.id == review_id:
-                return one
-        raise self.missing(review_id)
+    def base_changed_at(self, number: int) -> str:
+        return self.retargeted
 
     def commits(self, number: int) -> Sequence[str]:
         return self.listed[number]

@@ -110,7 +110,10 @@ def _talk(host: CodeHost, hands: Hands, number: int, head: str) -> None:
     reviews = host.changes.reviews(number)
     newest = reviews[-1]
     assert (newest.verdict, newest.author.login, newest.commit) == (ReviewVerdict.APPROVED, "alice", newer)
-    assert host.changes.review(number, newest.id) == newest
+    assert host.changes.base_changed_at(number) == ""
+    hands.push("other", {"c.py": "z = 1\n"})
+    hands.retarget(number, "alice", "other", "main")
+    assert newest.at < host.changes.base_changed_at(number)
     assert head != newer
 
 

@@ -4,6 +4,7 @@ The gateway serves git, mirrors what is pushed into the emulator object by objec
 git does), and passes the rest on. Where emulate 0.12.2 differs from GitHub, it answers as GitHub does:
 - the head of a pull request stays where it was when it was opened, and so do its commits;
 - there are no commit statuses, no replies to a comment on a line, no GraphQL;
+- a pull request has no events, so a change of its base leaves none;
 - `permission` has `push` and `pull` instead of `write` and `read`, and a stranger is 404 instead of `read`;
 - a new comment is a millisecond older than its last change, as if somebody had edited it;
 - a comment of a review has a `position` but no `line`: those are made one by one;
@@ -108,6 +109,8 @@ class EmulatedForge(ForgeServer):
         self.admin = ""
         self.told: dict[str, list[dict[str, Any]]] = {}
         self.merged: set[int] = set()
+        self.events: dict[str, list[dict[str, Any]]] = {}
+        """By the number of the pull request."""
         self.edited: set[int] = set()
         """Comments."""
 
@@ -164,6 +167,8 @@ class EmulatedForge(ForgeServer):
             case ["POST", "statuses", sha]:
                 self.told.setdefault(sha, []).insert(0, {"id": len(self.told), **request.json})
                 return Answer(201, self.told[sha][0])
+            case ["GET", "issues", number, "events"]:
+                return Answer(200, self.events.get(number, []))
             case ["GET", "commits", sha, "statuses"]:
                 return Answer(200, self.told.get(sha, []))
             case ["GET", "pulls", number, "commits"]:
@@ -241,6 +246,13 @@ class EmulatedHands:
         self._ask(
             author, "POST", f"/pulls/{number}/reviews", {"event": event, "body": body, "commit_id": head}
         )
+
+    def retarget(self, number: int, author: str, *bases: str) -> None:
+        for base in bases:
+            self._ask(author, "PATCH", f"/pulls/{number}", {"base": base})
+            at = self._forge.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+            event = {"event": "base_ref_changed", "created_at": at}
+            self._forge.events.setdefault(str(number), []).append(event)
 
     def squash(self, number: int, author: str) -> str:
         pull = self._ask(author, "GET", f"/pulls/{number}")

@@ -7,7 +7,7 @@ import pytest
 from ringi.domain.approval import ProofKind, Strength
 from ringi.domain.forge import ForgeKind
 from ringi.domain.run import Run, RunPhase
-from ringi.usecases.forge.watch_project import Standing
+from ringi.usecases.forge.watching import Standing
 from tests.functional.run_desk import FIX, a_plan, a_step, by_step
 from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, state, watch_desk
 from tests.support.forge_server import ChangeThing
@@ -107,7 +107,7 @@ def test_an_approval_of_a_change_into_another_branch_does_nothing_and_it_is_said
     change = offered(desk)
     desk.repo.git("branch", "hide", change.head_commit)
     desk.repo.commit("hide", {"README.md": "# Other\n"})
-    change.base = "hide"
+    desk.repo.retarget(change.number, "hide", "bob")
     desk.round()
     [told] = desk.said()
     assert told.startswith("stands: ")
@@ -118,10 +118,19 @@ def test_an_approval_of_a_change_into_another_branch_does_nothing_and_it_is_said
     assert refused.startswith("refused: bob@")
     assert "goes into hide, not into main" in refused
     assert state(desk.run()) == ["proposed", "proposed"]
-    # What bob said then stays without effect; alice sees the lines.
-    change.base = "main"
+    # What bob said then stays without effect.
+    desk.repo.retarget(change.number, "main", "bob")
     assert desk.round().standing == {desk.run_id: Standing.WAITS}
     assert desk.said() == []
+    # Nor is it otherwise if nobody looked meanwhile; alice sees the lines only then.
+    desk.repo.retarget(change.number, "hide", "bob")
+    hidden = desk.repo.review(change.number, "alice", "approve")
+    desk.repo.retarget(change.number, "main", "bob")
+    assert desk.round().standing == {desk.run_id: Standing.WAITS}
+    [refused] = desk.said()
+    assert refused.startswith("refused: alice@")
+    assert "older than the last change of the branch" in refused
+    desk.repo.dismiss(change.number, hidden)
     desk.repo.review(change.number, "alice", "approve")
     assert desk.round().standing == {desk.run_id: Standing.OVER}
     run = desk.run()

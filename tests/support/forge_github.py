@@ -46,6 +46,7 @@ class GitHubFace(Face):
             f"GET {_REPO}/issues/{_N}": self.get_issue,
             f"GET {_REPO}/issues/{_N}/comments": self.get_comments,
             f"POST {_REPO}/issues/{_N}/comments": self.post_comment,
+            f"GET {_REPO}/issues/{_N}/events": self.get_events,
             f"GET {_REPO}/issues/comments/{_ID}": self.get_comment,
             f"PATCH {_REPO}/issues/comments/{_ID}": self.patch_comment,
             f"POST {_REPO}/issues/{_N}/labels": self.add_labels,
@@ -214,6 +215,22 @@ class GitHubFace(Face):
         thing = self.thing(repo, number)
         return self.page(request, [self.comment(repo, thing, note) for note in thing.comments])
 
+    def get_events(self, request: Request, owner: str, name: str, number: str) -> Any:
+        repo = self.repo(f"{owner}/{name}")
+        thing = self.thing(repo, number)
+        events = thing.events if isinstance(thing, ChangeThing) else []
+        shapes = [
+            {
+                "id": one.id,
+                "actor": self.account(one.actor),
+                "event": one.event,
+                "commit_id": None,
+                "created_at": when(one.at),
+            }
+            for one in events
+        ]
+        return self.page(request, shapes)
+
     def post_comment(self, request: Request, owner: str, name: str, number: str) -> Any:
         repo = self.repo(f"{owner}/{name}")
         thing = self.thing(repo, number)
@@ -300,6 +317,8 @@ class GitHubFace(Face):
         change, told = self.change(repo, number), request.json
         change.title = told.get("title", change.title)
         change.body = told.get("body", change.body)
+        if told.get("base", change.base) != change.base:
+            repo.retarget(change.number, told["base"], self.me().login)
         if "state" in told:
             if told["state"] == "open" and (change.merged or not repo.tip(change.head)):
                 raise Refused(422, "state cannot be changed.")

@@ -298,6 +298,8 @@ class GitLabFace(Face):
         told = request.json
         change.title = told.get("title", change.title)
         change.body = told.get("description", change.body)
+        if told.get("target_branch", change.base) != change.base:
+            repo.retarget(change.number, told["target_branch"], self.me().login)
         if event := told.get("state_event"):
             if event == "reopen" and change.merged:
                 raise Refused(405, "405 Method Not Allowed")

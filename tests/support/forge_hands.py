@@ -25,6 +25,9 @@ class Hands(Protocol):
     ) -> None:
         """`state` is approve or request_changes; `lines` have path, line and words."""
 
+    def retarget(self, number: int, author: str, *bases: str) -> None:
+        """Into one branch after the other."""
+
     def head(self, number: int) -> str:
         """Of a change."""
 
@@ -57,6 +60,10 @@ class FakeHands:
         self, number: int, author: str, state: str, body: str = "", lines: Iterable[tuple[str, int, str]] = ()
     ) -> None:
         self.repo.review(number, author, state, body, lines)
+
+    def retarget(self, number: int, author: str, *bases: str) -> None:
+        for base in bases:
+            self.repo.retarget(number, base, author)
 
     def head(self, number: int) -> str:
         return self.repo.changes[number].head_commit

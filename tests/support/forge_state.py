@@ -77,6 +77,14 @@ class ReviewGiven:
 
 
 @dataclass
+class Event:
+    id: int
+    actor: User
+    event: str
+    at: datetime
+
+
+@dataclass
 class Thing:
     """An issue or a change."""
 
@@ -105,6 +113,8 @@ class ChangeThing(Thing):
     remarks: list[LineNote] = field(default_factory=list)
     requested: dict[str, str] = field(default_factory=dict)
     """The state of each reviewer by login (GitLab)."""
+    events: list[Event] = field(default_factory=list)
+    """GitHub's; GitLab writes notes."""
 
 
 class Repo:
@@ -257,8 +267,7 @@ class Repo:
         identity = self.forge.next_id()
         if gitlab and state != "comment":
             said = "approved this merge request" if state == "approve" else "requested changes"
-            note = self.system_note(change, user, said)
-            identity, at = note.id, note.created
+            identity = self.system_note(change, user, said).id  # by a worker, so it is later
             change.requested[author] = "approved" if state == "approve" else "requested_changes"
             for before in change.reviews:
                 if before.author is user:  # it keeps one verdict of each
@@ -292,6 +301,16 @@ class Repo:
             change = self.changes[number]
             change.requested[review.author.login] = "unapproved"
             self.system_note(change, review.author, "unapproved this merge request")
+
+    def retarget(self, number: int, base: str, author: str) -> None:
+        change, user = self.changes[number], self.forge.users[author]
+        before, change.base = change.base, base
+        if self.forge.kind is ForgeKind.GITHUB:
+            made = Event(self.forge.next_id(), user, "base_ref_changed", self.forge.now())
+            change.events.append(made)
+        else:
+            change.versions.append((self.forge.next_id(), change.head_commit, self.forge.now()))
+            self.system_note(change, user, f"changed target branch from `{before}` to `{base}`")
 
     def close(self, thing: Thing) -> None:
         thing.open = False

@@ -1,20 +1,18 @@
 """A change that is there already is ours only if we opened it, into the branch that was approved."""
 
-from collections.abc import Callable
-
-from ringi.domain.forge import Account, Change, ChangeState, NewChange, Project
+from ringi.domain.forge import Change, ChangeState, NewChange, Project
 from ringi.errors import ChangeTaken
+from ringi.ports.forge import Changes, People
 from ringi.text import Text
 
 
-def adopted(
-    found: Change | None, wanted: NewChange, project: Project, me: Callable[[], Account]
-) -> Change | None:
-    """None if it is not open. Raises ChangeTaken."""
+def adopted(changes: Changes, wanted: NewChange, project: Project, people: People) -> Change | None:
+    """None if none is open. Raises ChangeTaken."""
+    found = changes.from_branch(wanted.branch)
     if found is None or found.state is not ChangeState.OPEN:
         return None
     why = None
-    if found.author.id != me().id:
+    if found.author.id != people.me().id:
         why = Text("{login} opened it", login=found.author.login)
     elif found.base_branch != wanted.base:
         why = Text("it goes into {found}, not into {base}", found=found.base_branch, base=wanted.base)

@@ -25,10 +25,12 @@ from ringi.errors import ForgeConflict, ForgeFailed, ForgeMissing, ForgeRejected
 from ringi.forges.adopt import adopted
 from ringi.forges.connection import Token
 from ringi.forges.github_shapes import (
+    BASE_CHANGED,
     OPEN,
     VERDICTS,
     CommentShape,
     Commit,
+    EventShape,
     GitCommitShape,
     GraphAnswer,
     GraphData,
@@ -48,16 +50,16 @@ from ringi.forges.github_shapes import (
     labels_of,
     remark_of,
     review_of,
+    settled,
 )
-from ringi.forges.http import ForgeClient
+from ringi.forges.http import ForgeClient, utc
 from ringi.forges.marks import as_body, marked, ours, same
-from ringi.forges.reviews import one_of, settled
+from ringi.forges.statuses import newest, says, words_of
 from ringi.ports.forge import CodeHost, FileOnForge
 
 T = TypeVar("T")
 _PUBLIC: Final = "github.com"
 _VERSION: Final = "2022-11-28"
-_STATUS_LENGTH: Final = 140
 _TREE: Final = "tree"
 _ACTIVE: Final = "active"
 _ACCESS: Final = {
@@ -258,20 +260,17 @@ class _Changes:
                 made = self._client.change("POST", path, {**told, "draft": wanted.draft}, Pull, what)
             except ForgeConflict as conflict:
                 # Somebody opened it meanwhile, or the project has no drafts.
-                if found := self._opened(wanted):
+                if found := adopted(self, wanted, self._project, self._people):
                     return found
                 if not wanted.draft or "draft" not in str(conflict.details.get("why", "")).lower():
                     raise
                 made = self._client.change("POST", path, told, Pull, what)
             return change_of(made)
 
-        found = self._client.once(lambda: self._opened(wanted), make)
+        found = self._client.once(lambda: adopted(self, wanted, self._project, self._people), make)
         if found.title == wanted.title and same(found.body, body):
             return found
         return self._edited(found.number, {"title": wanted.title, "body": body})
-
-    def _opened(self, wanted: NewChange) -> Change | None:
-        return adopted(self.from_branch(wanted.branch), wanted, self._project, self._people.me)
 
     def edit(
         self,
@@ -303,10 +302,10 @@ class _Changes:
         found = self._list(number, "reviews", ReviewShape)
         return settled([review_of(one) for one in found if one.state in VERDICTS])
 
-    def review(self, number: int, review_id: str) -> ForgeReview:
-        # Among the others: a later one may have replaced it.
-        name = f"{self._project.path}#{number}"
-        return one_of(self.reviews(number), review_id, self._project.host, name)
+    def base_changed_at(self, number: int) -> str:
+        path = f"{_at(self._project)}/issues/{number}/events"
+        events = self._client.pages(path, EventShape, f"{self._project.path}#{number}")
+        return max((utc(one.created_at) for one in events if one.event in BASE_CHANGED), default="")
 
     def remarks(self, number: int) -> Sequence[Remark]:
         return [remark_of(one) for one in self._list(number, "comments", RemarkShape)]
@@ -340,19 +339,12 @@ class _Commits:
 
     def set_status(self, commit: str, status: CommitStatus) -> None:
         sha, what = quote(commit, safe=""), f"{self._project.path}@{commit}"
-        told = {
-            "state": status.state.value,
-            "context": status.context,
-            "description": status.description[:_STATUS_LENGTH],
-        }
-        if status.url:
-            told["target_url"] = status.url
+        told = {"state": status.state.value, "context": status.context, **words_of(status)}
 
         def find() -> bool | None:
             listed = f"{_at(self._project)}/commits/{sha}/statuses"
             found = self._client.get(listed, list[StatusShape], what, per_page="100")
-            newest = next((one for one in found if one.context == status.context), None)
-            return True if newest and _is_status(newest, told) else None
+            return True if says(newest(found, status), told) else None
 
         def make() -> bool:
             self._client.change("POST", f"{_at(self._project)}/statuses/{sha}", told, StatusShape, what)
@@ -379,11 +371,3 @@ class _Commits:
                 yield folder + entry.path, FileOnForge(entry.mode, entry.sha)
             elif not whole:
                 yield from self._below(entry.sha, f"{folder}{entry.path}/", what)
-
-
-def _is_status(one: StatusShape, told: Mapping[str, str]) -> bool:
-    return (
-        one.state == told["state"]
-        and (one.description or "") == told["description"]
-        and (one.target_url or "") == told.get("target_url", "")
-    )

@@ -1,5 +1,6 @@
 """What GitHub answers, as far as it is read, and what it means."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -14,6 +15,9 @@ VERDICTS: Final = {
     "COMMENTED": ReviewVerdict.COMMENTED,
     "DISMISSED": ReviewVerdict.DISMISSED,
 }
+
+# It changes by hand, and by itself if the branch is deleted after its own merge.
+BASE_CHANGED: Final = frozenset(["base_ref_changed", "automatic_base_change_succeeded"])
 
 
 class User(msgspec.Struct):
@@ -77,6 +81,11 @@ class ReviewShape(msgspec.Struct):
     user: User | None = None
     commit_id: str | None = None
     submitted_at: str | None = None
+
+
+class EventShape(msgspec.Struct):
+    event: str
+    created_at: str
 
 
 class RemarkShape(msgspec.Struct):
@@ -202,6 +211,20 @@ def review_of(found: ReviewShape) -> ForgeReview:
         utc(found.submitted_at or ""),
         found.html_url,
     )
+
+
+def settled(reviews: Sequence[ForgeReview]) -> Sequence[ForgeReview]:
+    """Oldest first. An approval is dismissed once the same person asks for changes."""
+    ordered = sorted(reviews, key=lambda one: one.at)
+    asking = {
+        one.author.id: at for at, one in enumerate(ordered) if one.verdict is ReviewVerdict.CHANGES_REQUESTED
+    }
+    return [
+        one._replace(verdict=ReviewVerdict.DISMISSED)
+        if one.verdict is ReviewVerdict.APPROVED and asking.get(one.author.id, -1) > at
+        else one
+        for at, one in enumerate(ordered)
+    ]
 
 
 def remark_of(found: RemarkShape) -> Remark:

@@ -1,8 +1,6 @@
 """GitLab over REST, also self-managed.
 
-It has no reviews with a commit of their own: see `reviews_of`. Whoever approves on a page that is older than
-the last push approves, for GitLab, the newest version; a project that removes approvals at every push is safe
-from that.
+It has no reviews with a commit of their own: see `reviews_of`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,6 +30,7 @@ from ringi.forges.adopt import adopted
 from ringi.forges.connection import Token
 from ringi.forges.gitlab_shapes import (
     ACTIVE,
+    BASE_CHANGED,
     DEVELOPER,
     DIFF_NOTE,
     MAINTAINER,
@@ -55,14 +54,13 @@ from ringi.forges.gitlab_shapes import (
 )
 from ringi.forges.http import ForgeClient, utc
 from ringi.forges.marks import as_body, marked, ours, same
-from ringi.forges.reviews import one_of
+from ringi.forges.statuses import newest, says, words_of
 from ringi.ports.forge import CodeHost, FileOnForge
 from ringi.text import lazy_pattern
 
 _TREE: Final = "tree"
 _BOT: Final = lazy_pattern(r"(?:project|group)_\d+_bot(?:_.*)?")
 """An account that a token of a project or group has."""
-_STATUS_LENGTH: Final = 140
 _STATES: Final = {
     StatusState.PENDING: "pending",
     StatusState.SUCCESS: "success",
@@ -271,17 +269,16 @@ class _Changes:
             try:
                 return self._change(self._client.change("POST", path, told, MergeRequest, what))
             except ForgeConflict:
-                if found := self._opened(wanted):  # somebody opened it meanwhile
+                if found := adopted(
+                    self, wanted, self._project, self._people
+                ):  # somebody opened it meanwhile
                     return found
                 raise
 
-        found = self._client.once(lambda: self._opened(wanted), make)
+        found = self._client.once(lambda: adopted(self, wanted, self._project, self._people), make)
         if found.title == title and same(found.body, body):
             return found
         return self._edited(found.number, {"title": _titled(title, draft=found.draft), "description": body})
-
-    def _opened(self, wanted: NewChange) -> Change | None:
-        return adopted(self.from_branch(wanted.branch), wanted, self._project, self._people.me)
 
     def edit(
         self,
@@ -311,19 +308,26 @@ class _Changes:
 
     def reviews(self, number: int) -> Sequence[ForgeReview]:
         name, place = _mr(self._project, number), self._place(number)
-        notes = self._client.pages(f"{place}/notes", Note, name, sort="asc", order_by="created_at")
+        notes = self._history(number)
         approvals = self._client.get(f"{place}/approvals", Approvals, name)
         versions = self._client.pages(f"{place}/versions", Version, name)
         account = self._people.account
         return reviews_of(
-            [(note, account(note.author)) for note in notes if note.system],
+            [(note, account(note.author)) for note in notes],
             [(one, account(one.user)) for one in approvals.approved_by],
             versions,
             self._page(number),
         )
 
-    def review(self, number: int, review_id: str) -> ForgeReview:
-        return one_of(self.reviews(number), review_id, self._project.host, _mr(self._project, number))
+    def base_changed_at(self, number: int) -> str:
+        changes = (utc(one.created_at) for one in self._history(number) if BASE_CHANGED.match(one.body))
+        return max(changes, default="")
+
+    def _history(self, number: int) -> Sequence[Note]:
+        """What the forge itself wrote there."""
+        path, name = f"{self._place(number)}/notes", _mr(self._project, number)
+        notes = self._client.pages(path, Note, name, sort="asc", order_by="created_at")
+        return [one for one in notes if one.system]
 
     def remarks(self, number: int) -> Sequence[Remark]:
         path, page = f"{self._place(number)}/discussions", self._page(number)
@@ -418,30 +422,23 @@ class _Commits:
 
     def set_status(self, commit: str, status: CommitStatus) -> None:
         sha, what = quote(commit, safe=""), f"{self._project.path}@{commit}"
-        told = {
-            "state": _STATES[status.state],
-            "name": status.context,
-            "description": status.description[:_STATUS_LENGTH],
-        }
-        if status.url:
-            told["target_url"] = status.url
+        told = {"state": _STATES[status.state], "name": status.context, **words_of(status)}
 
-        def newest() -> StatusShape | None:
+        def there() -> StatusShape | None:
             listed = f"{_at(self._project)}/repository/commits/{sha}/statuses"
-            found = self._client.get(listed, list[StatusShape], what, name=status.context)
-            return next((one for one in found if one.name == status.context), None)
+            return newest(self._client.get(listed, list[StatusShape], what, name=status.context), status)
 
         def find() -> StatusShape | None:
-            found = newest()
-            return found if found and _is_status(found, told) else None
+            found = there()
+            return found if says(found, told) else None
 
         def make() -> StatusShape:
             path = f"{_at(self._project)}/statuses/{sha}"
             try:
                 return self._client.change("POST", path, told, StatusShape, what)
             except ForgeConflict:  # it does not like the same state twice
-                found = newest()
-                if found is None or found.status != told["state"]:
+                found = there()
+                if found is None or found.state != told["state"]:
                     raise
                 return found
 
@@ -457,11 +454,3 @@ class _Commits:
     def parents(self, commit: str) -> tuple[str, ...]:
         path = f"{_at(self._project)}/repository/commits/{quote(commit, safe='')}"
         return tuple(self._client.get(path, Commit, f"{self._project.path}@{commit}").parent_ids)
-
-
-def _is_status(one: StatusShape, told: Mapping[str, str]) -> bool:
-    return (
-        one.status == told["state"]
-        and (one.description or "") == told["description"]
-        and (one.target_url or "") == told.get("target_url", "")
-    )

@@ -27,6 +27,10 @@ _SAID: Final = {
     "unapproved this merge request": ReviewVerdict.DISMISSED,
     "requested changes": ReviewVerdict.CHANGES_REQUESTED,
 }
+BASE_CHANGED: Final = lazy_pattern(
+    r"changed target branch from `|deleted the `[^\n]+ branch\. This merge request now targets the `"
+)
+"""Likewise: by hand, or because the branch is gone."""
 
 
 class User(msgspec.Struct):
@@ -118,8 +122,8 @@ class Commit(msgspec.Struct):
 
 
 class StatusShape(msgspec.Struct):
-    status: str
-    name: str = ""
+    state: str = msgspec.field(name="status")
+    context: str = msgspec.field(name="name", default="")
     description: str | None = None
     target_url: str | None = None
 
@@ -144,30 +148,25 @@ def reviews_of(
     """From the history: it says who approved when, and the versions say what was the head then.
 
     An approval counts while its author is among those who approve; the forge takes them off after a push,
-    if it is told to.
+    if it is told to. The history is written later, by a worker that may be busy: newer servers tell when it
+    was given, and the earlier moment is the one whose head was seen. Until it is in the history it does not
+    count, because it has no name by which it is found again.
     """
-    approving = {account.id: (told, account) for told, account in approvers}
+    approving = {account.id: told.approved_at or "" for told, account in approvers}
     said = [(_SAID[note.body.strip()], note, account) for note, account in notes
             if note.system and note.body.strip() in _SAID]  # fmt: skip
     last = {account.id: note.id for _, note, account in said}
     found = []
     for verdict, note, account in said:
-        given = verdict
-        if verdict is ReviewVerdict.APPROVED and not (
-            account.id in approving and last[account.id] == note.id
-        ):
-            given = ReviewVerdict.DISMISSED
+        given, at = verdict, utc(note.created_at)
+        if verdict is ReviewVerdict.APPROVED:
+            if account.id in approving and last[account.id] == note.id:
+                at = min(at, utc(approving[account.id] or note.created_at))
+            else:
+                given = ReviewVerdict.DISMISSED
         if verdict is not ReviewVerdict.DISMISSED:
-            at = utc(note.created_at)
             url = f"{page}#note_{note.id}"
             found.append(ForgeReview(str(note.id), account, given, "", _head_at(versions, at), at, url))
-    for told, account in approving.values():
-        if account.id not in last and told.approved_at:  # its history is not told
-            at = utc(told.approved_at)
-            name = f"approval-{account.id}"
-            found.append(
-                ForgeReview(name, account, ReviewVerdict.APPROVED, "", _head_at(versions, at), at, page)
-            )
     return sorted(found, key=lambda one: one.at)
 
 

@@ -85,13 +85,14 @@ class Changes(Protocol):
     def reviews(self, number: int) -> Sequence[ForgeReview]:
         """Oldest first, dismissed ones as such; so is an approval by somebody who asked for changes since."""
 
-    def review(self, number: int, review_id: str) -> ForgeReview: ...
-
     def remarks(self, number: int) -> Sequence[Remark]:
         """On lines and files, oldest first."""
 
     def answer(self, number: int, remark: Remark, mark: str, body: str) -> None:
         """In the thread of the remark; once for each mark."""
+
+    def base_changed_at(self, number: int) -> str:
+        """When it was last made to go into another branch; empty if it never was."""
 
     def commits(self, number: int) -> Sequence[str]:
         """Ids of its commits, oldest first, as far as the forge tells them."""

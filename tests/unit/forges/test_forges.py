@@ -4,8 +4,10 @@ import pytest
 
 from ringi.domain.forge import (
     Access,
+    Account,
     ChangeState,
     CommitStatus,
+    ForgeReview,
     Item,
     ItemKind,
     NewChange,
@@ -13,6 +15,8 @@ from ringi.domain.forge import (
     StatusState,
 )
 from ringi.errors import ForgeConflict, ForgeMissing
+from ringi.forges.gitlab_shapes import BASE_CHANGED, Approver, Note, User, Version, reviews_of
+from tests.support.forge_server import ReviewGiven
 from tests.unit.forges.conftest import Here
 
 pytestmark = pytest.mark.req("PP-19", "PP-20", "PP-25")
@@ -178,7 +182,7 @@ def test_reviews_say_which_head_was_meant(here: Here):
         ("alice", ReviewVerdict.APPROVED, head)
     ]
     newer = here.repo.commit("aiflow/1", {"a.py": "x = 3\n"})
-    assert here.host.changes.review(number, str(first.id)).commit == head
+    assert given(here, number, first).commit == head
     here.repo.review(number, "alice", "request_changes", "No")
     here.repo.review(number, "bob", "approve")
     found = here.host.changes.reviews(number)
@@ -188,15 +192,74 @@ def test_reviews_say_which_head_was_meant(here: Here):
         ("bob", ReviewVerdict.APPROVED, newer),
     ]
     assert [one.at for one in found] == sorted(one.at for one in found)
-    with pytest.raises(ForgeMissing):
-        here.host.changes.review(number, "1")
+
+
+def given(here: Here, number: int, review: ReviewGiven) -> ForgeReview:
+    (found,) = [one for one in here.host.changes.reviews(number) if one.id == str(review.id)]
+    return found
+
+
+def test_the_last_change_of_the_base_is_known(here: Here):
+    number, _ = offered(here)
+    assert here.host.changes.base_changed_at(number) == ""
+    first = given(here, number, here.repo.review(number, "alice", "approve"))
+    here.repo.retarget(number, "hide", "ringi")
+    hidden = here.host.changes.base_changed_at(number)
+    here.repo.comment(here.repo.changes[number], "bob", "changed target branch from `hide` to `main`")
+    assert here.host.changes.base_changed_at(number) == hidden
+    here.repo.retarget(number, "main", "ringi")
+    back = here.host.changes.base_changed_at(number)
+    again = given(here, number, here.repo.review(number, "alice", "approve"))
+    assert first.at < hidden < back < again.at
+    assert first.commit == again.commit
+
+
+def test_the_note_about_an_approval_may_be_written_after_the_next_push():
+    """By a worker of GitLab, when it finds the time."""
+    alice, user = Account("alice", 1), User(1, "alice")
+    versions = [
+        Version(f"2026-01-02T03:{minute}:00.000Z", head) for head, minute in (("a", "04"), ("b", "06"))
+    ]
+    note = Note(
+        7,
+        user,
+        "2026-01-02T03:07:00.000Z",
+        "2026-01-02T03:07:00.000Z",
+        "approved this merge request",
+        system=True,
+    )
+
+    def heads(*approved_at: str | None) -> list[tuple[str, str]]:
+        approvers = [(Approver(user, at), alice) for at in approved_at]
+        found = reviews_of([(note, alice)], approvers, versions, "page")
+        return [(one.verdict.value, one.commit) for one in found]
+
+    assert heads("2026-01-02T03:05:00.000Z") == [("approved", "a")]
+    assert heads("2026-01-02T03:06:30.000Z") == [("approved", "b")]
+    assert heads("2026-01-02T03:08:00.000Z") == [("approved", "b")]  # its own note is not there yet
+    assert heads(None) == [("approved", "b")]  # an older server
+    assert heads() == [("dismissed", "b")]
+    assert reviews_of([], [(Approver(user, versions[0].created_at), alice)], versions, "page") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "changed"),
+    [
+        ("changed target branch from `main` to `a` to `b`", True),
+        ("deleted the `feature/x` branch. This merge request now targets the `main` branch", True),
+        ("changed title from **a** to **changed target branch from `a` to `b`**", False),
+        ("deleted the `x` branch", False),
+    ],
+)
+def test_words_of_gitlab_about_the_base(words: str, changed: bool):
+    assert bool(BASE_CHANGED.match(words)) is changed
 
 
 def test_dismissed_review_is_one(here: Here):
     number, _ = offered(here)
     review = here.repo.review(number, "alice", "approve")
     here.repo.dismiss(number, review)
-    assert here.host.changes.review(number, str(review.id)).verdict is ReviewVerdict.DISMISSED
+    assert given(here, number, review).verdict is ReviewVerdict.DISMISSED
 
 
 def test_remarks_on_lines_and_their_answers(here: Here):

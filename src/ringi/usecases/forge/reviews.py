@@ -72,7 +72,7 @@ class ForgeReviews:
             raise ReviewRefused(why=why)
         require(no_access(host, found.author))
         if wanted.head and change is not None:
-            require(_unlike_offer(host, change, wanted))
+            require(_unlike_offer(host, change, wanted, found.at))
             require(objection(host, change.number, wanted.head))
             review = replace(review, base=change.base_branch)
         held = list(self._held(wanted.terms.project))
@@ -111,7 +111,10 @@ def said_there(host: CodeHost, review: ReviewProof) -> Yes:
 def _given(host: CodeHost, review: ReviewProof) -> Yes:
     if review.item.kind is not ItemKind.CHANGE:
         raise ReviewRefused(why=NO_SUCH_REVIEW)
-    given = host.changes.review(review.item.number, review.id)
+    listed = host.changes.reviews(review.item.number)  # a later one may have replaced it
+    given = next((one for one in listed if one.id == review.id), None)
+    if given is None:
+        raise ReviewRefused(why=NO_SUCH_REVIEW)
     if given.verdict is ReviewVerdict.DISMISSED:
         raise ReviewRefused(why=Text("the review was dismissed"))
     if given.verdict is not ReviewVerdict.APPROVED:
@@ -130,12 +133,19 @@ def not_its_own(change: Change, author: Account) -> Text | None:
     return None
 
 
-def another_base(change: Change, base: str) -> Text | None:
+def another_base(host: CodeHost, change: Change, base: str, said_at: str) -> Text | None:
     """What the other branch has already, the page of the change does not show."""
     if change.base_branch != base:
         return Text(
             "the change goes into {found}, not into {base}", found=change.base_branch, base=base or "?"
         )
+    changed_at = host.changes.base_changed_at(change.number)
+    if not changed_at:
+        return None
+    changed, said = _moment(changed_at), _moment(said_at)
+    if changed is None or said is None or said <= changed:
+        return Text("it is older than the last change of the branch that the change goes into ({at}): "
+                    "approve it again", at=changed_at)  # fmt: skip
     return None
 
 
@@ -165,7 +175,7 @@ def _unlike(found: Yes, wanted: WantedReview, how: ReviewHow) -> Text | None:
     return None
 
 
-def _unlike_offer(host: CodeHost, change: Change, wanted: WantedReview) -> Text | None:
+def _unlike_offer(host: CodeHost, change: Change, wanted: WantedReview, said_at: str) -> Text | None:
     if change.state is ChangeState.CLOSED:
         return Text("the change was closed")
     if change.head_commit != wanted.head:
@@ -173,7 +183,7 @@ def _unlike_offer(host: CodeHost, change: Change, wanted: WantedReview) -> Text 
     place = change.head_project.casefold(), change.head_branch
     if place != (host.project.path.casefold(), wanted.branch):
         return Text("the change is from another branch: {branch}", branch=change.head_branch)
-    if why := another_base(change, wanted.base):
+    if why := another_base(host, change, wanted.base, said_at):
         return why
     if wanted.step_commit != wanted.head and wanted.step_commit not in host.changes.commits(change.number):
         return Text("the change does not have commit {id}", id=wanted.step_commit[:COMMIT_SHOWN])

@@ -99,7 +99,7 @@ class ForgeWitness:
         change = host.changes.change(number)
         if change.state is ChangeState.CLOSED:
             raise ReviewRefused(why=Text("the change was closed"))
-        require(another_base(change, review.base))
+        require(another_base(host, change, review.base, found.at))
         require(not_its_own(change, found.author))
         require(no_access(host, found.author))
         require(objection(host, number, review.commit))

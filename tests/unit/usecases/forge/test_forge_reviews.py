@@ -315,6 +315,28 @@ def into_another_branch_as_claimed(desk: Offered) -> ReviewProof:
     return desk.proof(base="hide")
 
 
+def hidden_when_it_was_given(desk: Offered) -> ReviewProof:
+    """It went into another branch, was approved, and was set back before anybody looked."""
+    desk.forge.retargeted = "2030-01-02T03:04:06Z"
+    return desk.proof()
+
+
+def in_the_same_second(desk: Offered) -> ReviewProof:
+    desk.forge.retargeted = desk.proof().at
+    return desk.proof()
+
+
+def hidden_when_it_was_commented(desk: Offered) -> ReviewProof:
+    desk.forge.comments_on(CHANGE, approving(desk.head))
+    desk.forge.retargeted = "2030-01-02T03:04:06Z"
+    return desk.commented()
+
+
+def hidden_at_an_unknown_time(desk: Offered) -> ReviewProof:
+    desk.forge.retargeted = "yesterday"
+    return desk.proof()
+
+
 def no_ancestor(desk: Offered) -> ReviewProof:
     desk.forge.listed[CHANGE.number] = ["e" * 40, desk.head]
     return desk.proof()
@@ -436,6 +458,10 @@ ATTACKS: list[tuple[Callable[[Offered], ReviewProof], str]] = [
     (from_another_branch, "another branch"),
     (into_another_branch, "goes into hide, not into main"),
     (into_another_branch_as_claimed, "goes into hide, not into main"),
+    (hidden_when_it_was_given, "older than the last change of the branch"),
+    (in_the_same_second, "older than the last change of the branch"),
+    (hidden_when_it_was_commented, "older than the last change of the branch"),
+    (hidden_at_an_unknown_time, "older than the last change of the branch"),
     (no_ancestor, "does not have commit"),
     (for_another_step, "another commit"),
     (on_another_change, "another page"),
@@ -513,8 +539,13 @@ def test_a_no_here_is_later_than_a_yes_there(desk: Offered):
     assert desk.approve(desk.proof())
 
 
+def test_an_approval_after_the_base_was_set_back_counts(desk: Offered):
+    desk.forge.retargeted = "2030-01-02T03:04:04Z"
+    assert desk.approve(desk.proof())
+
+
 def test_a_forge_that_fails_approves_nothing(desk: Offered):
-    for call in ("review", "change", "me", "access", "commits", "reviews"):
+    for call in ("change", "me", "access", "commits", "reviews", "base_changed_at"):
         desk.forge.failing = {call: ForgeBusy(host="forge.example", why="503")}
         with pytest.raises(ForgeBusy):
             desk.approve(desk.proof())
