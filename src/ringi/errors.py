@@ -53,6 +53,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   └── Unsupported           this file system or system lacks something
 ├── Usage               2     the call itself is wrong
 │   ├── NotFound              no such plan, file, key
+│   ├── AmendedTwice          a file of a plan that is to be changed in two ways at once
 │   ├── NoCurrentPlan         no plan was named, and none is current
 │   ├── NoRun                 no run was named, and none fits
 │   ├── NameTaken             another program has the name
@@ -509,6 +510,14 @@ class LogBroken(Failed):
 class Usage(RingiError):
     code = "usage"
     exit_code = 2
+
+
+class AmendedTwice(Usage):
+    code = "amended_twice"
+    message = (
+        "{path} is named twice: a file is dropped, loses hunks, or gets other content. Nothing was changed."
+    )
+    hint = "Do one after the other; what is shown in between: ringi show {plan} --as review"
 
 
 class NoCurrentPlan(Usage):

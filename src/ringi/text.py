@@ -89,6 +89,7 @@ _LAST_OF_TWO_BYTES: Final = 0xFFFF
 # Cc control, Cf format (bidirectional marks, zero width), Cs surrogate (bytes that were not UTF-8),
 # Zl and Zp line and paragraph separators, Co private use, Cn not assigned.
 _SHOWN_AS_CODE: Final = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"])
+_NOT_PLAIN: Final = lazy_pattern(r"[^\n\x20-\x7e]")
 _TERMINAL_CODES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 
 
@@ -121,9 +122,11 @@ def escaped(document: str, *, only_ascii: bool = False) -> str:
     """A JSON document that says the same, without characters that could fool a terminal or a reader."""
     if document.isascii() and "\x7f" not in document:
         return document
-    if only_ascii:
-        return "".join(c if c.isascii() and c != "\x7f" else _json_code(c) for c in document)
-    return "".join(c if c == "\n" or not deceiving(c) else _json_code(c) for c in document)
+
+    def shown(found: re.Match[str]) -> str:
+        return _json_code(found[0]) if only_ascii or deceiving(found[0]) else found[0]
+
+    return _NOT_PLAIN.sub(shown, document)
 
 
 def _json_code(character: str) -> str:

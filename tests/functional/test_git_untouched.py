@@ -185,6 +185,7 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("compare", Case(scripted("compare PLAN 1"))),
     ("revert", Case(scripted("revert PLAN 1"))),
     ("fork", Case(scripted("fork PLAN"))),
+    ("amend", Case(scripted("--json show PLAN --as review", "amend PLAN --comment script.txt:1 no"))),
     ("reject", Case(scripted("reject PLAN --feedback no"))),
     ("pending", Case(scripted("pending PLAN", "pending PLAN --off", "pending PLAN", "pending"))),
     ("request", Case(scripted("request PLAN"))),

@@ -295,6 +295,8 @@ COMMON = (
     ("fork", "p1"),
     ("compare", "p1", "1"),
     ("revert", "p1", "1"),
+    ("show", "p2", "--as", "review"),
+    ("amend", "p2", "--comment", "README.md:1", "no"),
     ("reject", "p2", "--feedback", "no"),
     ("undo",),
     ("discard", "p1"),

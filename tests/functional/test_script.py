@@ -718,8 +718,8 @@ def test_japanese_and_english_are_equals(desk: Desk) -> None:
 
 def test_every_command_is_found_in_the_groups_of_the_help() -> None:
     assert list(BY_SCRIPT) == [
-        "propose", "specs", "show", "request", "approve", "reject", "execute", "grant", "list", "fork",
-        "revert", "compare", "pending", "current",
+        "propose", "specs", "show", "amend", "request", "approve", "reject", "execute", "grant", "list",
+        "fork", "revert", "compare", "pending", "current",
     ]  # fmt: skip
     assert (list(PROVE), list(CARE)) == (
         ["verify", "why", "sync", "log", "metrics"],

@@ -76,6 +76,7 @@ BY_SCRIPT: Final = {
     "propose": Text("Propose exact changes; nothing is written before a person approves them."),
     "specs": Text("List the specs of a plan, or set them."),
     "show": Text("Show a plan: what it changes, how risky it is, what became of it."),
+    "amend": Text("Change a plan that waits: drop or rewrite parts of it, comment on its lines."),
     "request": Text("Ask for an approval of a plan as it is now."),
     "approve": Text("Approve a plan exactly as it is shown."),
     "reject": Text("Send a plan back to whoever proposed it, with your feedback."),

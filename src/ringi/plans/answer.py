@@ -1,5 +1,6 @@
 """A person's answer to a plan, as its proposer receives it."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import UNSET
@@ -30,6 +31,8 @@ from ringi.text import Text
 
 _LONGEST_QUOTE: Final = 200
 _SHOWN: Final = 80
+CommentChange = tuple[LineComment | None, LineComment | None]
+"""What was said before, and what is said instead; None for nothing."""
 _KINDS: Final = {
     ApprovedPlan: OutcomeKind.APPROVED,
     Declined: OutcomeKind.DECLINED,
@@ -51,32 +54,56 @@ def comment(
 ) -> LineComment:
     """Changes neither the plan nor an approval of it."""
     stored = _open_plan(services, plan_id, seen)
-    document, name = stored.document, f"p{stored.number}"
+    given = drafted(services, stored, path, line, text, side=side)
+    _replace_comments(services, stored, [(instead_of, given)])
+    return given
+
+
+def drafted(
+    services: Services, stored: StoredPlan, path: str, line: int, text: str, *, side: Side
+) -> LineComment:
+    """A comment that is not kept yet. Raises if there is no such line."""
     if not text.strip():
-        raise InvalidSpecs(plan=name, issues=Text("a comment needs words"))
-    given = LineComment(
+        raise InvalidSpecs(plan=f"p{stored.number}", issues=Text("a comment needs words"))
+    return LineComment(
         timestamp=services.clock.now(),
         path=path,
         line=line,
         side=side,
         text=text,
         quote=_quote(services, stored, path, line, side),
-        version=document.plan.version,
+        version=stored.document.plan.version,
     )
-    before = document.state.comments or ()
-    kept = tuple(given if one == instead_of else one for one in before)
-    comments = kept if instead_of in before else (*before, given)
-    _save_comments(services, stored, comments, f"{path}:{line}: {text}"[:_SHOWN])
-    return given
 
 
 def remove_comment(
     services: Services, plan_id: str, given: LineComment, *, seen: PlanDocument | None
 ) -> None:
     """The log keeps what was said."""
-    stored = _open_plan(services, plan_id, seen)
-    comments = tuple(one for one in stored.document.state.comments or () if one != given)
-    _save_comments(services, stored, comments, f"{given.path}:{given.line}: removed")
+    replace_comments(services, plan_id, [(given, None)], seen=seen)
+
+
+def replace_comments(
+    services: Services, plan_id: str, changes: Sequence[CommentChange], *, seen: PlanDocument | None
+) -> None:
+    """All at once."""
+    _replace_comments(services, _open_plan(services, plan_id, seen), changes)
+
+
+def _replace_comments(services: Services, stored: StoredPlan, changes: Sequence[CommentChange]) -> None:
+    comments = list(stored.document.state.comments or ())
+    said = []
+    for before, given in changes:
+        place = comments.index(before) if before in comments else len(comments)
+        comments[place : place + 1] = [given] if given else []
+        if one := given or before:
+            words = f"{one.path}:{one.line}: {given.text if given else 'removed'}"
+            said.append(words[:_SHOWN])
+    document = with_state(stored.document, comments=tuple(comments) or UNSET)
+    actor = actor_at(services.person)
+    with services.store.transaction() as transaction:
+        events = (NewEvent(EventKind.COMMENTED, actor, words) for words in said)
+        transaction.save_plan(stored, document, *events)
 
 
 def _open_plan(services: Services, plan_id: str, seen: PlanDocument | None) -> StoredPlan:
@@ -87,15 +114,6 @@ def _open_plan(services: Services, plan_id: str, seen: PlanDocument | None) -> S
     if status not in OPEN:
         PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)  # raises if not allowed
     return stored
-
-
-def _save_comments(
-    services: Services, stored: StoredPlan, comments: tuple[LineComment, ...], said: str
-) -> None:
-    document = with_state(stored.document, comments=comments or UNSET)
-    event = NewEvent(EventKind.COMMENTED, actor_at(services.person), said)
-    with services.store.transaction() as transaction:
-        transaction.save_plan(stored, document, event)
 
 
 def _quote(services: Services, stored: StoredPlan, path: str, line: int, side: Side) -> str:

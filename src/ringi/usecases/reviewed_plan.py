@@ -46,7 +46,7 @@ from ringi.plans.merge import (
     file_merge,
 )
 from ringi.plans.overlaps import overlaps
-from ringi.plans.preview import lost_lines, preview, risk_now
+from ringi.plans.preview import effects_done, lost_lines, preview, risk_now
 from ringi.plans.propose import keep_specs, refuse_rejected, set_specs
 from ringi.plans.services import Services
 from ringi.text import Text, stored
@@ -111,9 +111,10 @@ class ReviewedPlan:
         self._sections = _Sections(self.services, self.document, self.decisions).load(known)
         return self._sections
 
-    def amend(self, amendment: Amendment) -> None:
+    def amend(self, *amendments: Amendment) -> None:
+        """All of them make one new version."""
         before = self.document.plan.version
-        report = self.tool.amend(self.plan_id, [amendment], seen=self.document)
+        report = self.tool.amend(self.plan_id, amendments, seen=self.document)
         if not report.ok:
             raise InvalidSpecs(plan=self.name, issues=report.issues[0])
         self.look()
@@ -349,7 +350,9 @@ class _Sections:
         if not spec.validated or spec.base.kind not in CHANGING:
             return Content(notes=notes)
         if self._document.state.status is PlanStatus.COMPLETED:
-            return self._whole(spec, notes, fits=True)
+            done = effects_done(self._services, spec)
+            content = _of_effects(spec, done, notes) if done else self._whole(spec, notes, fits=True)
+            return content._replace(new=None)
         tree, rules = self._services.tree, self._services.rules
         try:
             effects = effects_of(spec.base, looking(tree, spec.base.kind), rules, based=True)
@@ -416,14 +419,16 @@ def _of_effects(spec: ActionSpecExt, effects: Sequence[Effect], notes: Sequence[
         effect.before == seen.get(effect.path) for effect in effects
     )
     own, source = effects[0], effects[-1]
+    moved = spec.base.kind is SpecKind.MOVE  # names its source first
+    old, after = (own.old, source.new) if moved else (source.old, own.new)
     if rendered.binary:
-        sizes = Text("binary, {old} → {new} bytes", old=len(source.old or b""), new=len(own.new or b""))
-        return Content(notes=(*notes, Span(sizes)), fits=fits, binary=True)
+        sizes = Text("binary, {old} → {new} bytes", old=len(old or b""), new=len(after or b""))
+        return Content(notes=(*notes, Span(sizes)), old=old, after=after, fits=fits, binary=True)
     hunks, beside = hunks_of(rendered.diff if rendered.added or rendered.removed else b"")
     if not hunks and own.new == b"" and own.before is None:
         beside = (*beside, Span(Text("an empty file")))
     new = own.new if spec.base.kind in _IN_LINES else None
-    return Content(hunks, (*notes, *beside), rendered.added, rendered.removed, source.old, new, fits)
+    return Content(hunks, (*notes, *beside), rendered.added, rendered.removed, old, new, after, fits)
 
 
 def _of_merge(merge: FileMerge, notes: Sequence[Span], decisions: Decisions, who: str) -> Content:
@@ -432,7 +437,14 @@ def _of_merge(merge: FileMerge, notes: Sequence[Span], decisions: Decisions, who
     asked = [ConflictHunk(one, len(conflicts), decisions.get(one.key), who) for one in conflicts]
     together: list[Hunk | ConflictHunk] = [*hunks, *asked]
     together.sort(key=lambda hunk: hunk.old_at)
-    old = merge.mine.data if merge.mine and not rendered.binary else None
+    left = merge.decided(decisions)
     return Content(
-        together, (*notes, *beside), rendered.added, rendered.removed, old, fits=False, binary=rendered.binary
+        together,
+        (*notes, *beside),
+        rendered.added,
+        rendered.removed,
+        merge.mine.data if merge.mine else None,
+        after=left.data if left else None,
+        fits=False,
+        binary=rendered.binary,
     )

@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -136,3 +137,30 @@ def _key(path: Path) -> str:
     if found is None or b"\n" in data.strip() or "-cert-v01@" in found[1]:
         raise SigningFailed(key=str(path), why=Text("it does not hold exactly one public key"))
     return f"{found[1]} {found[2]}"
+
+
+def own_keys(environment: Mapping[str, str], lists: Iterable[bytes]) -> list[Path]:
+    """Key files in the user's folder that one of these lists names; hardware keys first.
+
+    The public key, if the private one is not beside it: then the SSH agent signs.
+    """
+    words = [line.split() for one in lists for line in one.decode("utf-8", "replace").splitlines()]
+    listed = {" ".join(pair) for line in words for pair in pairwise(line)}
+    folder = Path(environment.get("HOME", "")) / ".ssh"
+    if not listed or not folder.is_absolute():
+        return []
+    try:
+        public = sorted(one for one in folder.iterdir() if one.suffix == ".pub")
+    except OSError:
+        return []
+    public.sort(key=lambda one: _USUAL.index(one.name) if one.name in _USUAL else len(_USUAL))
+    found = []
+    for path in public:
+        try:
+            key = _key(path)
+        except (SigningFailed, Unreadable):
+            continue
+        if key in listed:
+            private = path.with_suffix("")
+            found.append(private if private.is_file() else path)
+    return found

@@ -147,6 +147,8 @@ class Content(NamedTuple):
     old: bytes | None = None
     new: bytes | None = None
     """The whole file, if its lines can be edited."""
+    after: bytes | None = None
+    """The whole file as it will be, also if it can only be dropped whole; None if it will be gone."""
     fits: bool = True
     """The file is unchanged since its proposer saw it."""
     binary: bool = False

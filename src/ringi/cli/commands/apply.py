@@ -1,21 +1,39 @@
 """`ringi apply`."""
 
+from pathlib import Path
+
 import click
 
 from ringi.cli.app import App
-from ringi.cli.commands.review import decide
+from ringi.cli.commands.approve import approve_signed
+from ringi.cli.commands.execute import carry_out
+from ringi.cli.commands.review import decide, is_over, wish_commit
 from ringi.cli.plan_names import PLAN
 from ringi.cli.review_dialogue import ApplyPrompter
+from ringi.usecases.agent_copies import remove_settled
 
 
 @click.command()
 @click.argument("plan", type=PLAN)
 @click.option("--commit", is_flag=True, help="Commit what is approved, too.")
+@click.option("--sign", metavar="KEY", type=click.Path(path_type=Path), help="Sign with this SSH key.")
 @click.pass_context
-def apply(ctx: click.Context, plan: str, commit: bool) -> None:
+def apply(ctx: click.Context, plan: str, commit: bool, sign: Path | None) -> None:
     """Show a plan, ask, and carry it out.
 
-    The same questions as in ringi review. The answer has to be typed by a person at a terminal.
+    The same questions as in ringi review. The answer has to be typed by a person at a terminal. With --sign,
+    the signature of a key that is listed is the answer, and nothing else is asked.
     """
     app: App = ctx.obj
-    decide(ctx, app.find_plan(plan), full=False, prompter=ApplyPrompter, commit=commit)
+    plan_id = app.find_plan(plan)
+    if sign is None:
+        decide(ctx, plan_id, full=False, prompter=ApplyPrompter, commit=commit)
+        return
+    ref = app.workspace.plan.ref(plan_id)
+    if is_over(app, ref):
+        return
+    if commit:
+        wish_commit(app, plan_id)
+    approve_signed(app, plan_id, sign)
+    carry_out(app, plan_id, ref.name)
+    remove_settled(app.workspace)

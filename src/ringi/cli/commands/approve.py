@@ -1,6 +1,6 @@
 """`ringi approve`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from gettext import gettext as _
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -85,7 +85,34 @@ def approve(
         command = approve_command([tool.ref(plan_id).name for plan_id in ids], selection)
         app.workspace.signers.require_typing(f"{command} --sign KEY")
         require_terminal(app, command)
-    documents = [app.workspace.plan.get(plan_id) for plan_id in ids]
+    given = _approved_as_shown(app, before, selection, sign, note, diff=diff)
+    if app.ui.as_json:
+        approvals = [approved for _asked, approved in given]
+        app.ui.document(approvals if len(approvals) > 1 else approvals[0])
+    for asked, approved in given:
+        _tell_approved(app, asked, approved)
+        app.ui.next_step(f"ringi execute {asked.name}")
+
+
+def approve_signed(app: App, plan_id: str, key: Path) -> None:
+    """Shows the plan with its changes, and approves all of it by a signature."""
+    before = {plan_id: app.workspace.plan.approved_already(plan_id, ALL_SPECS)}
+    for asked, approved in _approved_as_shown(app, before, ALL_SPECS, key, "", diff=True):
+        _tell_approved(app, asked, approved)
+
+
+def _approved_as_shown(
+    app: App,
+    before: Mapping[str, ApprovedPlan | None],
+    selection: SpecSelection,
+    sign: Path | None,
+    note: str,
+    *,
+    diff: bool,
+) -> list[tuple[_Asked, ApprovedPlan]]:
+    """`before` has the plans with their earlier approvals."""
+    tool = app.workspace.plan
+    documents = [tool.get(plan_id) for plan_id in before]
     if len(documents) > 1:
         _require_together(app, documents)
     asked = [
@@ -96,11 +123,7 @@ def approve(
         for document in documents
     ]
     proofs = _answers(app, asked, selection, sign, note)
-    given = [one.given or _approved(app, one, selection, proofs[one.plan_id], note) for one in asked]
-    if app.ui.as_json:
-        app.ui.document(given if len(given) > 1 else given[0])
-    for one, approved in zip(asked, given, strict=True):
-        _tell_approved(app, one, approved)
+    return [(one, one.given or _approved(app, one, selection, proofs[one.plan_id], note)) for one in asked]
 
 
 def ask_later(app: App, plan_id: str, selection: SpecSelection) -> tuple[str, SpecSelection]:
@@ -214,7 +237,6 @@ def _tell_approved(app: App, asked: _Asked, given: ApprovedPlan) -> None:
     if left := tuple(spec.id for spec in specs if spec.id not in chosen):
         later = approve_command([asked.name], SpecSelection(all=False, ids=left))
         ui.line(Text("You can approve the rest later: {command}", command=later), indent=2)
-    ui.next_step(f"ringi execute {asked.name}")
 
 
 def tell_standing(app: App, name: str, given: ApprovedPlan) -> None:

@@ -22,7 +22,7 @@ from ringi.cli.screen.cells import has_many_colours
 from ringi.cli.screen.prompter import ScreenPrompter
 from ringi.cli.screen.terminal import Terminal
 from ringi.cli.ui import speaks_unicode
-from ringi.domain.plan import PlanStatus
+from ringi.domain.plan import PlanRef, PlanStatus
 from ringi.errors import Busy, Interrupted, NotFound, RingiError
 from ringi.process.counting import watched
 from ringi.text import Text
@@ -86,22 +86,13 @@ def decide(
     app: App = ctx.obj
     app.turn_to(plan_id)
     ref = app.workspace.plan.ref(plan_id)
-    looks = (full or ref.undone) and app.workspace.person.refusal() is None
-    if ref.status is PlanStatus.COMPLETED and not looks:
-        if app.ui.as_json:
-            app.ui.document(ref)
-        _tell_done(app, ref.name, undone=ref.undone)
+    done = ref.status is PlanStatus.COMPLETED
+    looks = done and (full or ref.undone) and app.workspace.person.refusal() is None
+    if not looks and is_over(app, ref):
         return
-    if ref.status is PlanStatus.DISCARDED:
-        if app.ui.as_json:
-            app.ui.document(ref)
-        tell_discarded(app, ref.id, ref.name)
-        return
-    if ref.status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
-        raise Busy(holder=Text("{plan} is being carried out", plan=ref.name))
     require_terminal(app, f"ringi {ctx.info_name} {ref.name}")
-    if commit and ref.status is not PlanStatus.COMPLETED:
-        _wish_commit(app, plan_id)
+    if commit and not done:
+        wish_commit(app, plan_id)
     looked, ended = _reviewed(app, plan_id, full=full, prompter=prompter)
     if ended is ReviewEnd.UNDO:
         ctx.invoke(undo, plan=ref.name, commit=None, sign=None)
@@ -109,7 +100,22 @@ def decide(
     _finish(app, looked, ended)
 
 
-def _wish_commit(app: App, plan_id: str) -> None:
+def is_over(app: App, ref: PlanRef) -> bool:
+    """Says so if there is nothing left to decide. Raises Busy if it is being carried out."""
+    if ref.status not in {PlanStatus.COMPLETED, PlanStatus.DISCARDED}:
+        if ref.status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
+            raise Busy(holder=Text("{plan} is being carried out", plan=ref.name))
+        return False
+    if app.ui.as_json:
+        app.ui.document(ref)
+    if ref.status is PlanStatus.COMPLETED:
+        _tell_done(app, ref.name, undone=ref.undone)
+    else:
+        tell_discarded(app, ref.id, ref.name)
+    return True
+
+
+def wish_commit(app: App, plan_id: str) -> None:
     """With the plan's title, unless it has a message already; the person sees it, and may edit it."""
     document = app.workspace.plan.get(plan_id)
     if not document.state.commit:
@@ -207,13 +213,13 @@ def _on_screen(app: App, looked: ReviewedPlan, back: Text | None) -> ReviewEnd:
     # A counter would be drawn over it.
     with watched(None), Terminal(colour=colour, many_colours=has_many_colours(app.environment)) as terminal:
         prompter = ScreenPrompter(app, looked, terminal, colour=colour)
-        return _review(app, looked, prompter, _starter(app, terminal.wake), back)
+        return _review(app, looked, prompter, starter(app, terminal.wake), back)
 
 
 def _in_dialogue(
     app: App, looked: ReviewedPlan, prompter: type[DialoguePrompter], back: Text | None
 ) -> ReviewEnd:
-    return _review(app, looked, prompter(app, looked), _starter(app), back)
+    return _review(app, looked, prompter(app, looked), starter(app), back)
 
 
 def _review(
@@ -228,7 +234,8 @@ def _review(
     return PlanReview(looked, prompter, starter, agent, back).run()
 
 
-def _starter(app: App, wake: Callable[[], None] = lambda: None) -> Callable[[str], Recheck]:
+def starter(app: App, wake: Callable[[], None] = lambda: None) -> Callable[[str], Recheck]:
+    """Runs the checks of a plan again, beside the review."""
     root, environment = app.workspace.places.root, app.environment
     return lambda plan_id: Recheck(root, plan_id, environment, wake)
 

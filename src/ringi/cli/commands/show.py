@@ -5,11 +5,15 @@ from gettext import gettext as _
 import click
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import require_text
 from ringi.cli.commands.list_ import tell_no_plans
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import describe, show_comparison
+from ringi.cli.ui import translated
 from ringi.text import Text
 from ringi.usecases import export
+from ringi.usecases.review_document import review_document
+from ringi.usecases.reviewed_plan import ReviewedPlan
 from ringi.views.plan import next_step
 
 
@@ -21,14 +25,28 @@ from ringi.views.plan import next_step
 @click.option(
     "--as",
     "form",
-    type=click.Choice(["change-plan", "workspace-edit", "patch"]),
-    help="In another form: the specification's document, an editor's, or a patch for git apply.",
+    type=click.Choice(["review", "change-plan", "workspace-edit", "patch"]),
+    help="In another form: all that an editor draws, the specification's document, an editor's edit, or a"
+    " patch for git apply.",
+)
+@click.option(
+    "--file", "files", metavar="PATH", multiple=True, help="With --as review: only these files of it."
 )
 @pass_app
-def show(app: App, plan: str | None, diff: bool, delta: bool, since: bool, form: str | None) -> None:
+def show(
+    app: App,
+    plan: str | None,
+    diff: bool,
+    delta: bool,
+    since: bool,
+    form: str | None,
+    files: tuple[str, ...],
+) -> None:
     """Show a plan: what it changes, how risky it is, what became of it."""
     if diff + delta + since + (form is not None) > 1:
         raise click.UsageError(_("Only one of --diff, --delta, --since and --as can be given"))
+    if files and form != "review":
+        raise click.UsageError(_("--file belongs to --as review"))
     tool = app.workspace.plan
     refs = tool.list(limit=1)
     if plan is None and not refs:
@@ -40,7 +58,7 @@ def show(app: App, plan: str | None, diff: bool, delta: bool, since: bool, form:
     app.turn_to(plan_id)
     tool = app.workspace.plan
     if form:
-        _show_as(app, plan_id, form)
+        _show_as(app, plan_id, form, files)
     elif delta:
         _show_delta(app, plan_id)
     elif since:
@@ -92,8 +110,11 @@ def _show_since(app: App, plan_id: str) -> None:
     ui.next_step(f"ringi undo {name}")
 
 
-def _show_as(app: App, plan_id: str, form: str) -> None:
-    if form == "patch":
+def _show_as(app: App, plan_id: str, form: str, files: tuple[str, ...]) -> None:
+    if form == "review":
+        require_text(*files)
+        app.ui.document(review_document(ReviewedPlan(app.workspace, plan_id), translated, files))
+    elif form == "patch":
         patch = export.as_patch(app.workspace, plan_id)
         if app.ui.as_json:
             app.ui.document({"patch": patch.decode("utf-8", "backslashreplace")})

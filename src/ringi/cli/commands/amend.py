@@ -1,0 +1,143 @@
+"""`ringi amend`: what d, e and c do in a review, by script."""
+
+from collections.abc import Collection, Iterator
+from gettext import gettext as _
+from typing import Final
+
+import click
+
+from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import STDIN, read_named, require_text
+from ringi.cli.commands.review import starter
+from ringi.cli.plan_names import PLAN
+from ringi.cli.review_dialogue import DialoguePrompter
+from ringi.cli.ui import translated
+from ringi.domain.feedback import Side
+from ringi.domain.plan import risk_of
+from ringi.text import Text
+from ringi.usecases.amend import Comment, Drop, Wanted, Write, amend_plan
+from ringi.usecases.plan_checks import PlanChecks
+from ringi.usecases.review_document import path_after, review_document
+from ringi.usecases.reviewed_plan import ReviewedPlan
+from ringi.views.review import amended, amendments, changed
+from ringi.workspace.copy_run import remove_kept
+
+_MOST_DIGITS: Final = 10
+
+
+@click.command()
+@click.argument("plan", type=PLAN)
+@click.option("--seen", metavar="VERSION", type=click.IntRange(min=1), help="Only if it is this version.")
+@click.option("--drop", "drops", metavar="PATH[#HUNK]", multiple=True, help="Leave out a file or a hunk.")
+@click.option("--write", "writes", metavar="PATH=FILE|-", multiple=True, help="PATH gets this content.")
+@click.option(
+    "--comment",
+    "comments",
+    metavar="PATH:LINE TEXT|-",
+    nargs=2,
+    multiple=True,
+    help="Say something about a line, for whoever proposed it.",
+)
+@click.option("--remove-comment", "removed", metavar="PATH:LINE", multiple=True, help="Take a comment back.")
+@click.option("--old", is_flag=True, help="The lines of comments are those before the change.")
+@click.option("--no-check", is_flag=True, help="Do not run the plan's checks on the new version.")
+@pass_app
+def amend(
+    app: App,
+    plan: str,
+    seen: int | None,
+    drops: tuple[str, ...],
+    writes: tuple[str, ...],
+    comments: tuple[tuple[str, str], ...],
+    removed: tuple[str, ...],
+    old: bool,
+    no_check: bool,
+) -> None:
+    """Change a plan that waits: drop or rewrite parts of it, comment on its lines.
+
+    As d, e and c in ringi review, for editors and scripts. All of it makes one new version, which nobody has
+    approved. Hunks and lines have the numbers that ringi show PLAN --as review gives; with --seen, nothing is
+    done if the plan changed since.
+    """
+    if not (drops or writes or comments or removed):
+        raise click.UsageError(_("Say what to change: --drop, --write, --comment or --remove-comment"))
+    given = [*drops, *writes, *removed, *(word for pair in comments for word in pair)]
+    require_text(*given)
+    if sum(name.endswith(f"={STDIN}") for name in writes) + sum(text == STDIN for _at, text in comments) > 1:
+        raise click.UsageError(_("Standard input can be read only once"))
+    looked = ReviewedPlan(app.workspace, app.find_plan(plan))
+    risk, side = risk_of(looked.document), Side.OLD if old else Side.NEW
+    paths = {path for spec in looked.specs for path in (path_after(spec), *spec.changed_paths)}
+    wanted = Wanted(
+        [_dropped(name, paths) for name in drops],
+        [_written(name, paths) for name in writes],
+        [*(_said(at, text, side) for at, text in comments), *_taken_back(removed, side)],
+    )
+    is_new = amend_plan(looked, wanted, seen)
+    if is_new:
+        what = amended(amendments(looked.document)[-1:])
+        said = changed(what, looked.document, risk)
+        app.ui.line(said.text, style=said.style)
+        if not no_check:
+            _check(app, looked)
+    elif not wanted.comments:
+        app.ui.line(Text("Nothing was changed."))
+    if comments:
+        app.ui.line(Text("Noted; it goes to the proposer with your answer."))
+    elif removed:
+        app.ui.line(Text("The comment was removed."))
+    if app.ui.as_json:
+        app.ui.document(review_document(ReviewedPlan(app.workspace, looked.plan_id), translated))
+    app.ui.next_step(f"ringi review {looked.name}")
+
+
+def _check(app: App, looked: ReviewedPlan) -> None:
+    """As after a change in a review: in a sandbox or not at all."""
+    checks = PlanChecks(looked, DialoguePrompter(app, looked), starter(app))
+    try:
+        checks.run_again()
+    finally:
+        checks.stop()
+        remove_kept(app.workspace.places.copies)
+
+
+def _dropped(name: str, paths: Collection[str]) -> Drop:
+    """PATH#2 is a hunk, unless only a file has that whole name; PATH# is always the file."""
+    path, mark, hunk = name.rpartition("#")
+    if mark and path in paths and not hunk:
+        return Drop(path)
+    if mark and path in paths and hunk.isascii() and hunk.isdigit() and len(hunk) < _MOST_DIGITS:
+        return Drop(path, int(hunk))
+    return Drop(name)
+
+
+def _written(name: str, paths: Collection[str]) -> Write:
+    """A path may hold an equals sign itself."""
+    places = [at for at, character in enumerate(name) if character == "="]
+    for at in reversed(places):
+        if name[:at] in paths and name[at + 1 :]:
+            return Write(name[:at], read_named(name[at + 1 :]))
+    path, equals, source = name.partition("=")
+    if not (path and equals and source):
+        raise click.BadParameter(_("{value} is not {form}").format(value=name, form="PATH=FILE"))
+    return Write(path, b"")  # no file of the plan, which is said later
+
+
+def _said(at: str, text: str, side: Side) -> Comment:
+    if text == STDIN:
+        text = read_named(STDIN).decode("utf-8", "replace")
+    if not text.strip():
+        raise click.UsageError(_("A comment needs words"))
+    return _place(at)._replace(text=text.strip(), side=side)
+
+
+def _taken_back(removed: Collection[str], side: Side) -> Iterator[Comment]:
+    for at in removed:
+        yield _place(at)._replace(side=side)
+
+
+def _place(at: str) -> Comment:
+    path, _colon, line = at.rpartition(":")
+    if not (path and line.isascii() and line.isdigit() and len(line) < _MOST_DIGITS):
+        raise click.BadParameter(_("{value} is not {form}").format(value=at, form="PATH:LINE"))
+    return Comment(path, int(line), "")
