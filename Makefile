@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try picture test campaign test-power test-model test-agents test-servers test-forges show-planning show-runs history lint bench bench-context catalog requirements venv clean
+TARGETS := help try picture test campaign test-power test-model test-agents test-servers test-forges vscode show-planning show-runs history lint bench bench-context catalog requirements venv clean
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -79,6 +79,9 @@ test-forges: ## GitHub and GitLab: emulators, their own descriptions, the workfl
 	@$(DEV)
 	@$(RUN) tools/forges.py
 	@RINGI_FORGES=1 $(RUN) tools/agents.py offline .venv/bin/python -m pytest tests/forges $(ARGS)
+
+vscode: ## the VS Code extension as dist/ringi-VERSION.vsix
+	@$(FOUND); "$(PYTHON)" tools/vscode.py pack
 
 show-planning: ## five requests on each of five real packages from PyPI, with a model that knows only what it is sent
 	@$(DEV)

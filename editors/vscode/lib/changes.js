@@ -1,0 +1,136 @@
+// All changes of a plan in one editor, kept up to date with the plan.
+'use strict';
+
+const vscode = require('vscode');
+const { SCHEME, fileAt, placeOf, shownFiles, titleOf, visible } = require('./plan');
+const { sidesOf, uriOf } = require('./documents');
+const { keyOf } = require('./reviews');
+
+/**
+ * @typedef {import('./reviews').Target} Target
+ * @typedef {Target & {title: string, files: string}} Shown
+ */
+
+class Changes {
+  /** @param {import('./reviews').Reviews} reviews */
+  constructor(reviews) {
+    this.reviews = reviews;
+    /** @type {Map<string, Shown>} */
+    this.shown = new Map();
+    /** @type {{target: Target, path: string, line: number, side: import('./plan').Side} | undefined} */
+    this.last = undefined;
+    this.following = vscode.Disposable.from(
+      reviews.onDidChange(() => this.renew()),
+      vscode.window.tabGroups.onDidChangeTabs(() => this.renew()),
+      vscode.window.onDidChangeTextEditorSelection((event) => this.remember(event.textEditor)),
+      vscode.window.onDidChangeActiveTextEditor((editor) => editor && this.remember(editor)),
+    );
+  }
+
+  dispose() {
+    this.following.dispose();
+  }
+
+  /** @param {Target} target */
+  async open(target) {
+    const review = await this.reviews.get(target);
+    const files = shownFiles(review);
+    if (!files.length) {
+      await this.about(target);
+      return;
+    }
+    const title = titleOf(review, vscode.l10n.t);
+    const open = tabOf(this.shown.get(keyOf(target))?.title);
+    this.shown.set(keyOf(target), { root: target.root, plan: target.plan, title, files: namesOf(review) });
+    const resources = files.map((file) => {
+      const { before, after } = sidesOf(target, file);
+      return [after || before, before, after];
+    });
+    await vscode.commands.executeCommand('vscode.changes', title, resources);
+    if (open) {
+      await vscode.window.tabGroups.close(open, true);
+    }
+  }
+
+  /**
+   * @param {Target} target
+   * @param {string} path
+   */
+  async openFile(target, path) {
+    const review = await this.reviews.get(target);
+    const file = fileAt(review, path);
+    if (!file) {
+      return;
+    }
+    const { before, after } = sidesOf(target, file);
+    const title = `${target.plan} ${visible(file.path)}`;
+    if (before && after) {
+      await vscode.commands.executeCommand('vscode.diff', before, after, title);
+    } else if (before || after) {
+      await vscode.commands.executeCommand('vscode.changes', title, [[after || before, before, after]]);
+    }
+  }
+
+  /** @param {Target} target */
+  async about(target) {
+    const uri = uriOf(target, `${target.plan}.txt`, 'about');
+    await vscode.window.showTextDocument(uri, { preview: true });
+  }
+
+  /** Shows a plan again whose title or files are others by now; not while the person looks elsewhere. */
+  renew() {
+    const active = vscode.window.tabGroups.activeTabGroup.activeTab;
+    const shown = active && this.shownIn(active);
+    void vscode.commands.executeCommand('setContext', 'ringi.planShown', shown !== undefined);
+    const review = shown && this.reviews.now(shown);
+    if (!shown || !review) {
+      return;
+    }
+    if (titleOf(review, vscode.l10n.t) !== shown.title || namesOf(review) !== shown.files) {
+      void this.open(shown);
+    }
+  }
+
+  /** @param {vscode.TextEditor} editor */
+  remember(editor) {
+    const place = editor.document.uri.scheme === SCHEME ? placeOf(editor.document.uri.query) : undefined;
+    void vscode.commands.executeCommand('setContext', 'ringi.inPlan', place !== undefined && place.side !== 'about');
+    if (place) {
+      const { root, plan, side } = place;
+      this.last = { target: { root, plan }, path: editor.document.uri.path.slice(1), line: editor.selection.active.line + 1, side };
+    }
+  }
+
+  /**
+   * The plan whose changes are in the active tab.
+   * @returns {Target | undefined}
+   */
+  active() {
+    const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
+    const shown = tab && this.shownIn(tab);
+    return shown && { root: shown.root, plan: shown.plan };
+  }
+
+  /**
+   * VS Code adds the number of files to the title.
+   * @param {vscode.Tab} tab
+   */
+  shownIn(tab) {
+    return [...this.shown.values()].find((one) => tab.label.startsWith(one.title));
+  }
+}
+
+/** @param {import('./plan').Review} review */
+function namesOf(review) {
+  return shownFiles(review)
+    .map((file) => `${file.spec_id} ${file.old_path || ''} ${file.path}`)
+    .join('\n');
+}
+
+/** @param {string | undefined} title */
+function tabOf(title) {
+  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  return title === undefined ? undefined : tabs.find((tab) => tab.label.startsWith(title));
+}
+
+module.exports = { Changes };

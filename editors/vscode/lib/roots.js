@@ -1,0 +1,162 @@
+// What ringi says about each folder of the window. Each folder has a ringi of its own.
+'use strict';
+
+const fs = require('node:fs');
+const path = require('node:path');
+const vscode = require('vscode');
+const { RingiError, ask, requireRingi } = require('./ringi');
+
+const APPLIED_SHOWN = 5;
+const LISTED = 30;
+const SETTLED_MS = 250;
+const WATCHED = ['.agent/logs/plans/index.json', '.agent/planning-sessions/*.json', '.agent/runs/*/*/stage.json'];
+
+/**
+ * @typedef {import('./plan').PlanRef} PlanRef
+ * @typedef {{waiting: PlanRef[], sent_back: PlanRef[], sessions: any[], planning: any[], runs: any[],
+ *   stale: Record<string, string[]>}} Home
+ * @typedef {'ready' | 'missing' | 'old' | 'noWorkspace' | 'failed'} State
+ * @typedef {{folder: vscode.WorkspaceFolder, top: string, state: State, message: string, home: Home,
+ *   applied: PlanRef[]}} Root
+ */
+
+/** @type {Home} */
+const NOTHING = { waiting: [], sent_back: [], sessions: [], planning: [], runs: [], stale: {} };
+
+class Roots {
+  constructor() {
+    /** @type {Root[]} */
+    this.all = [];
+    this.loaded = false;
+    this.changed = new vscode.EventEmitter();
+    this.onDidChange = this.changed.event;
+    /** @type {vscode.Disposable[]} */
+    this.watchers = [];
+    /** @type {NodeJS.Timeout | undefined} */
+    this.soon = undefined;
+    this.rounds = Promise.resolve();
+  }
+
+  dispose() {
+    clearTimeout(this.soon);
+    this.changed.dispose();
+    this.watchers.forEach((one) => one.dispose());
+  }
+
+  /** Many files are written at once; one look afterwards suffices. */
+  refreshSoon() {
+    clearTimeout(this.soon);
+    this.soon = setTimeout(() => this.refresh(), SETTLED_MS);
+  }
+
+  /** @returns {Promise<void>} */
+  refresh() {
+    this.rounds = this.rounds.then(() => this.look());
+    return this.rounds;
+  }
+
+  async look() {
+    const folders = (vscode.workspace.workspaceFolders || []).filter((one) => one.uri.scheme === 'file');
+    const trusted = vscode.workspace.isTrusted;
+    this.all = trusted ? await Promise.all(folders.map(looked)) : [];
+    this.loaded = true;
+    this.watch();
+    await vscode.commands.executeCommand('setContext', 'ringi.state', trusted ? stateOf(this.all) : 'untrusted');
+    this.changed.fire(undefined);
+  }
+
+  watch() {
+    this.watchers.forEach((one) => one.dispose());
+    this.watchers = this.all.flatMap((root) =>
+      WATCHED.map((pattern) => {
+        const found = new vscode.RelativePattern(vscode.Uri.file(root.top), pattern);
+        const watcher = vscode.workspace.createFileSystemWatcher(found);
+        const soon = () => this.refreshSoon();
+        return vscode.Disposable.from(watcher, watcher.onDidChange(soon), watcher.onDidCreate(soon), watcher.onDidDelete(soon));
+      }),
+    );
+  }
+
+  /**
+   * The one that a file of the project is in.
+   * @param {string} file
+   */
+  of(file) {
+    const found = this.all.filter((root) => file === root.top || file.startsWith(root.top + path.sep));
+    return found.sort((one, other) => other.top.length - one.top.length)[0];
+  }
+
+  /** @param {string} top */
+  at(top) {
+    return this.all.find((root) => root.top === top);
+  }
+}
+
+/** @param {string} top */
+function placeFor(top) {
+  const program = vscode.workspace.getConfiguration('ringi').get('path', '') || 'ringi';
+  return { program, language: vscode.env.language.split('-')[0], folder: top };
+}
+
+/**
+ * @param {vscode.WorkspaceFolder} folder
+ * @returns {Promise<Root>}
+ */
+async function looked(folder) {
+  const top = topOf(folder.uri.fsPath);
+  /** @type {Root} */
+  const root = { folder, top, state: 'ready', message: '', home: NOTHING, applied: [] };
+  try {
+    await requireRingi(placeFor(top));
+    const [home, listed] = await Promise.all([
+      ask(placeFor(top), ['home']),
+      ask(placeFor(top), ['list', '--limit', String(LISTED)]),
+    ]);
+    const done = listed.filter((/** @type {PlanRef} */ one) => one.status === 'completed' && !one.undone);
+    return { ...root, home, applied: done.slice(0, APPLIED_SHOWN) };
+  } catch (error) {
+    if (!(error instanceof RingiError)) {
+      throw error;
+    }
+    return { ...root, state: stateAfter(error), message: [error.message, error.hint].filter(Boolean).join('\n') };
+  }
+}
+
+/**
+ * @param {RingiError} error
+ * @returns {State}
+ */
+function stateAfter(error) {
+  if (error.kind === 'missing' || error.kind === 'old') {
+    return error.kind;
+  }
+  return error.code === 'no_workspace' ? 'noWorkspace' : 'failed';
+}
+
+/**
+ * For the words that are shown if the view is empty.
+ * @param {Root[]} all
+ */
+function stateOf(all) {
+  if (!all.length) {
+    return 'noFolder';
+  }
+  return all.some((root) => root.state === 'ready') ? 'ready' : all[0].state;
+}
+
+/**
+ * The folder of the workspace of ringi: the window may show a part of it.
+ * @param {string} folder
+ */
+function topOf(folder) {
+  for (let at = folder; ; at = path.dirname(at)) {
+    if (fs.existsSync(path.join(at, '.agent')) || fs.existsSync(path.join(at, '.git'))) {
+      return at;
+    }
+    if (path.dirname(at) === at) {
+      return folder;
+    }
+  }
+}
+
+module.exports = { Roots, placeFor };
