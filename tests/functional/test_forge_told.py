@@ -11,7 +11,7 @@ from ringi.domain.forge import ForgeKind
 from ringi.domain.run import RunPhase, StopCode
 from ringi.domain.session import short
 from ringi.text import in_language, recalled
-from ringi.usecases.forge.watching import Standing
+from ringi.usecases.forge.watch_project import Standing
 from ringi.views.run import stop_words
 from tests.functional.desk import Desk
 from tests.functional.issue_desk import IssueDesk, issue_desk

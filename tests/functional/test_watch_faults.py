@@ -10,7 +10,7 @@ from ringi.domain.run import Run, RunPhase, StopCode
 from ringi.errors import Busy, ForgeRejected, ForgeUnreachable, NoChannel
 from ringi.ports.forge import Changes, CodeHost
 from ringi.usecases.forge.watch import LONGEST_PAUSE, watch
-from ringi.usecases.forge.watching import Standing
+from ringi.usecases.forge.watch_project import Standing
 from ringi.usecases.run import RunOptions
 from ringi.wiring.watch import watching_lock
 from tests.fakes.people import AgentAtWork
@@ -126,14 +126,14 @@ def test_a_review_that_is_dismissed_between_the_look_and_the_execution(desk: Wat
     given = desk.repo.review(change.number, "bob", "approve")
     with desk.open() as workspace:
         watcher = desk.watcher(workspace)
-        found = watcher._host
+        found = watcher._actions.host
 
         def host(project: Project) -> CodeHost:
             there = found(project)
             changes: Any = _Dismissing(there.changes, lambda: desk.repo.dismiss(change.number, given))
             return there._replace(changes=changes)
 
-        watcher._host = host
+        watcher._actions = watcher._actions._replace(host=host)
         assert watcher.round().standing == {desk.run_id: Standing.WAITS}
     [said] = desk.said()
     assert said.startswith("refused: bob@")
@@ -160,14 +160,14 @@ def test_it_goes_on_after_the_network_was_lost_ever_more_slowly(desk: WatchDesk)
     pauses: list[float] = []
     with desk.open() as workspace:
         watcher = desk.watcher(workspace)
-        found = watcher._host
+        found = watcher._actions.host
 
         def host(project: Project) -> CodeHost:
             if len(pauses) < 4:
                 raise ForgeUnreachable(host=project.host, why="no route")
             return found(project)
 
-        watcher._host = host
+        watcher._actions = watcher._actions._replace(host=host)
         assert watch(watcher, "", 60, pauses.append).standing == {desk.run_id: Standing.OVER}
     assert pauses == [120, 240, 480, LONGEST_PAUSE]
     # Said once, not every time.
@@ -180,7 +180,7 @@ def test_what_was_sent_back_before_a_crash_goes_on(desk: WatchDesk):
     desk.repo.review(change.number, "alice", "request_changes", "Say more")
     with desk.open() as workspace:
         watcher = desk.watcher(workspace)
-        watcher._hands = watcher._hands._replace(go_on=_killed)
+        watcher._actions = watcher._actions._replace(go_on=_killed)
         with pytest.raises(KeyboardInterrupt):
             watcher.round()
     assert state(desk.run()) == ["proposed"]
@@ -203,7 +203,7 @@ def test_only_one_watches_and_nobody_disturbs_a_run_at_work(desk: WatchDesk):
         workspace.watch()
     with desk.open() as workspace:
         watcher = desk.watcher(workspace)
-        with watcher._hands.lock(desk.run_id):
+        with watcher._actions.lock(desk.run_id):
             desk.repo.comment(desk.issue, "alice", "Say more")
             assert watcher.round().standing == {desk.run_id: Standing.AT_WORK}
         # Whoever works on it hears it.

@@ -7,7 +7,7 @@ import pytest
 from ringi.domain.approval import ProofKind, Strength
 from ringi.domain.forge import ForgeKind
 from ringi.domain.run import Run, RunPhase
-from ringi.usecases.forge.watching import Standing
+from ringi.usecases.forge.watch_project import Standing
 from tests.functional.run_desk import FIX, a_plan, a_step, by_step
 from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, state, watch_desk
 from tests.support.forge_server import ChangeThing

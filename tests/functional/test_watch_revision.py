@@ -8,7 +8,7 @@ import pytest
 from ringi.domain.approval import ProofKind
 from ringi.domain.forge import ForgeKind
 from ringi.domain.process import Process
-from ringi.usecases.forge.watching import Standing
+from ringi.usecases.forge.watch_project import Standing
 from tests.fakes.model_server import ModelServer
 from tests.functional.run_desk import a_plan, a_step
 from tests.functional.test_revision import CONFIGURATION, FIXED, LOST

@@ -7,7 +7,7 @@ import pytest
 from ringi.domain.approval import ProofKind
 from ringi.domain.forge import ForgeKind
 from ringi.domain.session import ApprovalPending, SessionView
-from ringi.usecases.forge.watching import Standing
+from ringi.usecases.forge.watch_project import Standing
 from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, watch_desk
 
 pytestmark = pytest.mark.req("PP-10")

@@ -6,7 +6,7 @@ import pytest
 
 from ringi.domain.forge import ForgeKind
 from ringi.domain.run import StepStatus, StopCode
-from ringi.usecases.forge.watching import Standing
+from ringi.usecases.forge.watch_project import Standing
 from tests.functional.run_desk import FIX, a_plan, a_step
 from tests.functional.watch_desk import WatchDesk, each_forge, gitlab, watch_desk
 

@@ -16,7 +16,7 @@ from ringi.domain.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
 from ringi.domain.run import Review, Run
 from ringi.ports import NewEvent
 from ringi.usecases.forge.watch import Round, Watcher
-from ringi.usecases.forge.watching import News
+from ringi.usecases.forge.watch_project import News
 from ringi.usecases.run_start import ReviewedRun, start_from_file
 from ringi.wiring.watch import watcher, watching_lock
 from tests.functional.run_desk import FILES, RunDesk, at_home, git

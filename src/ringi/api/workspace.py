@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ringi.domain.run import Run
     from ringi.domain.session import SessionView
     from ringi.usecases.forge.watch import Round
-    from ringi.usecases.forge.watching import News
+    from ringi.usecases.forge.watch_project import News
     from ringi.wiring.publishing import RunPublishing
 
 
@@ -87,7 +87,7 @@ class Workspace(OpenWorkspace):
         """
         from ringi.usecases.forge.intake import start_from_item  # noqa: PLC0415  # as above
 
-        return start_from_item(self, named, opens_change=opens_change).view
+        return start_from_item(self, named, opens_change=opens_change)[0]
 
     def feedback(self, run_id: str, text: str) -> "Feedback":
         """What should be different about a run; never an approval. Raises RunOver, BadFeedback."""

@@ -1,5 +1,6 @@
 """Feedback to the proposer of a plan."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from msgspec import UNSET, UnsetType
@@ -43,6 +44,10 @@ class Feedback(Document, frozen=True):
     def is_rejection(self) -> bool:
         """The first versions had no other kind, and did not name it."""
         return self.kind in {FeedbackKind.DECLINED, UNSET}
+
+
+def rejections(feedback: Iterable[Feedback], since: str) -> list[Feedback]:
+    return [one for one in feedback if one.is_rejection and one.timestamp > since]
 
 
 class Side(StrEnum):

@@ -186,6 +186,10 @@ class Remark(NamedTuple):
     answers: str = ""
     """The remark that it answers, if it is not the first of its thread."""
 
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}" if self.line else self.path
+
 
 class StatusState(StrEnum):
     PENDING = "pending"
@@ -297,13 +301,8 @@ def own_lines(body: str) -> Iterator[str]:
     """Without quotations and code: somebody may quote what others said, or what can be said."""
     fence, after_blank, in_list = "", True, False
     for line in _LINES.split(body):
-        mark = _FENCE.match(line)
-        if fence:
-            closes = mark is not None and mark[1].startswith(fence) and line.strip() == mark[1]
-            fence = "" if closes else fence
-        elif mark:
-            fence, after_blank = mark[1], True
-        elif line.lstrip().startswith(">"):
+        before, fence = fence, fence_after(fence, line)
+        if before or fence or line.lstrip().startswith(">"):
             after_blank = True
         elif not line.strip():
             after_blank = True
@@ -312,6 +311,14 @@ def own_lines(body: str) -> Iterator[str]:
             in_list = _LISTED.match(line) is not None or (in_list and line[0].isspace())
             after_blank = False
             yield line
+
+
+def fence_after(fence: str, line: str) -> str:
+    """What a block of code is fenced with after this line; empty: there is none, as before the first."""
+    mark = _FENCE.match(line)
+    if mark is None or not fence:
+        return mark[1] if mark else fence
+    return "" if mark[1].startswith(fence) and line.strip() == mark[1] else fence
 
 
 def _first(body: str) -> str:

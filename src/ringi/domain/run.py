@@ -282,6 +282,11 @@ class StepState(Document, frozen=True, kw_only=True, omit_defaults=True):
     started_at: str = ""
     ended_at: str = ""
 
+    @property
+    def told_at(self) -> str:
+        """When the last turn at it ended: what was said since then is new."""
+        return self.attempts[-1].ended_at if self.attempts else ""
+
 
 class Review(StrEnum):
     EACH = "each"

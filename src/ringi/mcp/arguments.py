@@ -13,32 +13,31 @@ LONGEST_WAIT_SEC: Final = 300
 USUAL_WAIT_SEC: Final = 25
 """Clients commonly give up on a call after 30 or 60 seconds."""
 
-PlanName = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=100,
-        description='The plan: its short name ("p7"), its id, or the beginning of its id.',
-    ),
+
+def _says(words: str) -> Meta:
+    return Meta(description=words)
+
+
+Name = Annotated[str, Meta(min_length=1, max_length=100)]
+Words = Annotated[str, Meta(min_length=1, max_length=1_000_000)]
+PlanName = Annotated[Name, _says('The plan: its short name ("p7"), its id, or the beginning of its id.')]
+SessionName = Annotated[Name, _says("The planning session: its id, or the beginning of its id.")]
+Seconds = Annotated[float, Meta(ge=0, le=LONGEST_WAIT_SEC)]
+WorkSeconds = Annotated[
+    Seconds, _says("How long to wait at most for the model. Then the answer says to call planning_get.")
 ]
-Tag = Annotated[str, Meta(min_length=1, max_length=100)]
+OptionalName = Annotated[str, Meta(max_length=100)]
+OptionalWords = Annotated[str, Meta(max_length=1_000_000)]
 
 
 class Outline(Document, frozen=True):
     request: Annotated[
-        str, Meta(min_length=1, max_length=20_000, description="What your user wants done, in their words.")
+        str, Meta(min_length=1, max_length=20_000), _says("What your user wants done, in their words.")
     ]
 
 
 class Propose(Document, frozen=True):
-    content: Annotated[
-        str,
-        Meta(
-            min_length=1,
-            max_length=1_000_000,
-            description="What the plan is about, as Markdown. The first line becomes the title.",
-        ),
-    ]
+    content: Annotated[Words, _says("What the plan is about, as Markdown. The first line becomes the title.")]
     sources: Annotated[
         tuple[MessageRef, ...],
         Meta(max_length=1000, description="Messages of the conversation that the plan came from."),
@@ -46,18 +45,15 @@ class Propose(Document, frozen=True):
     rationale: Annotated[
         str, Meta(max_length=100_000, description="Why it should be done; shown to the person.")
     ] = ""
-    tags: Annotated[tuple[Tag, ...], Meta(max_length=50, description="Words to sort plans by.")] = ()
+    tags: Annotated[tuple[Name, ...], Meta(max_length=50, description="Words to sort plans by.")] = ()
 
 
 class SetActionSpecs(Document, frozen=True):
     plan_id: PlanName
     specs: Annotated[
         tuple[ActionSpec, ...],
-        Meta(
-            min_length=1,
-            max_length=10_000,
-            description="Everything the plan does, in order. Replaces the specs it had.",
-        ),
+        Meta(min_length=1, max_length=10_000),
+        _says("Everything the plan does, in order. Replaces the specs it had."),
     ]
 
 
@@ -69,79 +65,40 @@ class RequestApproval(Document, frozen=True):
     plan_id: PlanName
     selection: Annotated[
         SpecSelection,
-        Meta(
-            description='All specs ({"all": true}; also if left out), or some: {"all": false, "ids": ["s1"]}.'
-        ),
+        _says('All specs ({"all": true}; also if left out), or some: {"all": false, "ids": ["s1"]}.'),
     ] = ALL_SPECS
 
 
 class Wait(Document, frozen=True):
     plan_id: PlanName
-    seconds: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=LONGEST_WAIT_SEC,
-            description="How long to wait at most. Then the answer says to call again.",
-        ),
-    ] = USUAL_WAIT_SEC
+    seconds: Annotated[Seconds, _says("How long to wait at most. Then the answer says to call again.")] = (
+        USUAL_WAIT_SEC
+    )
 
 
 class MarkPending(Document, frozen=True):
     plan_id: PlanName
-    pending: Annotated[
-        bool, Meta(description="true: the plan waits for a review. false: it goes back to proposed.")
-    ]
+    pending: Annotated[bool, _says("true: the plan waits for a review. false: it goes back to proposed.")]
 
 
 class List(Document, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=1000, description="The most to list, the newest first.")] = 50
-    waiting: Annotated[bool, Meta(description="Only plans that still wait for a person or an execution.")] = (
-        False
-    )
-
-
-SessionName = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        max_length=100,
-        description="The planning session: its id, or the beginning of its id.",
-    ),
-]
-WorkSeconds = Annotated[
-    float,
-    Meta(
-        ge=0,
-        le=LONGEST_WAIT_SEC,
-        description="How long to wait at most for the model. Then the answer says to call planning_get.",
-    ),
-]
+    waiting: Annotated[bool, _says("Only plans that still wait for a person or an execution.")] = False
 
 
 class IssueRequest(Document, frozen=True):
     issue: Annotated[
         str,
-        Meta(
-            min_length=1,
-            max_length=2_000,
-            description="The address of an issue, a pull or merge request, or its number, such as #12.",
-        ),
+        Meta(min_length=1, max_length=2_000),
+        _says("The address of an issue, a pull or merge request, or its number, such as #12."),
     ]
     opens_change: Annotated[
-        bool, Meta(description="true: the result becomes a draft pull or merge request, if your user agrees.")
+        bool, _says("true: the result becomes a draft pull or merge request, if your user agrees.")
     ] = False
 
 
 class TaskRequest(Document, frozen=True):
-    request: Annotated[
-        str,
-        Meta(
-            min_length=1,
-            max_length=1_000_000,
-            description="What your user wants done, all of it, in their own words and language.",
-        ),
-    ]
+    request: Annotated[Words, _says("What your user wants done, all of it, in their own words and language.")]
 
 
 class GiveFeedback(Document, frozen=True):
@@ -152,20 +109,10 @@ class GiveFeedback(Document, frozen=True):
 
 
 class PlanningStart(Document, frozen=True):
-    instruction: Annotated[
-        str,
-        Meta(
-            min_length=1,
-            max_length=1_000_000,
-            description="What your user wants done, in their own words and language.",
-        ),
-    ]
+    instruction: Annotated[Words, _says("What your user wants done, in their own words and language.")]
     bring: Annotated[
         bool,
-        Meta(
-            description="true: you bring questions, decisions and the design (planning_bring); no model is "
-            "asked."
-        ),
+        _says("true: you bring questions, decisions and the design (planning_bring); no model is asked."),
     ] = False
     seconds: WorkSeconds = USUAL_WAIT_SEC
 
@@ -182,23 +129,14 @@ class PlanningAnswer(Document, frozen=True):
 
     session_id: SessionName
     answer: Annotated[
-        str,
-        Meta(
-            max_length=1_000_000,
-            description="What your user said: their words, or the number of an option they chose.",
-        ),
+        OptionalWords, _says("What your user said: their words, or the number of an option they chose.")
     ] = ""
-    skip: Annotated[bool, Meta(description="true: your user does not want to answer this question.")] = False
+    skip: Annotated[bool, _says("true: your user does not want to answer this question.")] = False
     question_id: Annotated[
-        str,
-        Meta(
-            max_length=100,
-            description='The question that was answered ("q-1"). Refused if another one is asked by now.',
-        ),
+        OptionalName,
+        _says('The question that was answered ("q-1"). Refused if another one is asked by now.'),
     ] = ""
-    resume: Annotated[
-        bool, Meta(description="true: resume a session that failed or whose model was stopped.")
-    ] = False
+    resume: Annotated[bool, _says("true: resume a session that failed or whose model was stopped.")] = False
     seconds: WorkSeconds = USUAL_WAIT_SEC
 
 
@@ -206,30 +144,19 @@ class PlanningDecide(Document, frozen=True):
     session_id: SessionName
     option: Annotated[
         str,
-        Meta(
-            min_length=1, max_length=1000, description='The option that your user chose: its id, as "opt-a".'
-        ),
+        Meta(min_length=1, max_length=1000),
+        _says('The option that your user chose: its id, as "opt-a".'),
     ]
-    reason: Annotated[
-        str, Meta(max_length=1_000_000, description="Why, if your user said so; in their words.")
-    ] = ""
+    reason: Annotated[OptionalWords, _says("Why, if your user said so; in their words.")] = ""
     decision_id: Annotated[
-        str,
-        Meta(
-            max_length=100,
-            description='What was decided ("d-1"). Refused if another decision is asked for by now.',
-        ),
+        OptionalName, _says('What was decided ("d-1"). Refused if another decision is asked for by now.')
     ] = ""
     seconds: WorkSeconds = USUAL_WAIT_SEC
 
 
 class PlanningGet(Document, frozen=True):
     session_id: Annotated[
-        str,
-        Meta(
-            max_length=100,
-            description="The planning session; left out: those that can be resumed.",
-        ),
+        OptionalName, _says("The planning session; left out: those that can be resumed.")
     ] = ""
     seconds: WorkSeconds = USUAL_WAIT_SEC
 

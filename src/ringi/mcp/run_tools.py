@@ -63,8 +63,8 @@ def _answered(session_id: str, run_id: str, summary: str, command: str) -> Answe
 
 def _issue(workspace: "Workspace", given: arguments.IssueRequest, _: Caller) -> Answered:
     named, offers = given.issue, given.opens_change
-    begun = start_from_item(workspace, named, opens_change=offers, agent_brings=True)
-    return answered(begun.view, working=False)
+    view, _intake = start_from_item(workspace, named, opens_change=offers, agent_brings=True)
+    return answered(view, working=False)
 
 
 def _feedback(workspace: "Workspace", given: arguments.GiveFeedback, _: Caller) -> Answered:

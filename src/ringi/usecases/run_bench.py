@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ringi.agents.table import AGENTS
 from ringi.domain.events import Actor
+from ringi.domain.feedback import rejections
 from ringi.domain.plan import ENDED, CheckPhase, CheckResult, PlanDocument, PlanStatus
 from ringi.domain.run import Evidence, Run, StepState, Stop, StopCode
 from ringi.domain.run_plan import RunPlan, RunStep
@@ -302,11 +303,10 @@ def _ended(
 def _sent_back(there: OpenWorkspace, state: StepState, *, anew: bool = False) -> str:
     """What the person said since whoever made it was last told; empty if they did not decline it."""
     answer = there.plan.answer(state.plan_id)
-    told = state.attempts[-1].ended_at if state.attempts else ""
-    declined = any(one.is_rejection and one.timestamp > told for one in answer.feedback)
-    if not declined:
+    if not rejections(answer.feedback, state.told_at):
         return ""
-    return message_anew(answer, since=told) if anew else message_of(answer, (), since=told)
+    since = state.told_at
+    return message_anew(answer, since=since) if anew else message_of(answer, (), since=since)
 
 
 def _ask_standing(there: OpenWorkspace, plan_id: str) -> Text:

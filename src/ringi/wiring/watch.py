@@ -12,7 +12,7 @@ from ringi.store.told import Told
 from ringi.usecases.forge.offer import offer_run
 from ringi.usecases.forge.tell import telling_work
 from ringi.usecases.forge.watch import Watcher
-from ringi.usecases.forge.watching import Hands, News
+from ringi.usecases.forge.watch_project import News, WatchActions
 from ringi.usecases.run import RunOptions, run_steps
 from ringi.usecases.workspace import OpenWorkspace
 
@@ -30,18 +30,19 @@ def watcher(
 ) -> Watcher:
     """The caller holds `watching_lock`. Raises NoChannel if an agent asks: it would decide for people."""
     refuse_agent(workspace.person, "ringi watch")
-    settings, state = workspace.settings.forge, workspace.places.state
+    state = workspace.places.state
 
     def go_on(run_id: str, options: RunOptions) -> Run:
         run_steps(workspace, run_id, options, telling_work(workspace, on_event))
         return offer_run(workspace, run_id, on_event)
 
-    hands = Hands(
+    actions = WatchActions(
+        host=workspace.forge,
+        tell=tell,
         lock=lambda run_id: PassingLock(state / f"{run_id}.lock", 0.0)("watch"),
         go_on=go_on,
         offer=lambda run_id: offer_run(workspace, run_id, on_event),
         revision_timeout=revision_timeout,
         is_untold=Told(state / "watch.told").is_new,
-        read_all=settings.read_all,
     )
-    return Watcher(workspace, workspace.forges.host, hands, tell)
+    return Watcher(workspace, actions)

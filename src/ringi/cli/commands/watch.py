@@ -16,7 +16,7 @@ from ringi.runner.bench import RunEvent
 from ringi.text import Text
 from ringi.usecases.forge.watch import Round
 from ringi.usecases.forge.watch import watch as watch_all
-from ringi.usecases.forge.watching import News, NewsKind, Standing
+from ringi.usecases.forge.watch_project import News, NewsKind, Standing
 from ringi.wiring.watch import watcher, watching_lock
 
 _STYLES = {

@@ -12,9 +12,9 @@ from ringi.views.lines import Style
 
 def started_from_item(app: App, named: str, *, opens_change: bool) -> SessionView:
     is_seated(app)
-    begun = start_from_item(app.workspace, named, opens_change=opens_change)
-    app.ui.show(intake_lines(begun.project, begun.intake))
-    return begun.view
+    view, intake = start_from_item(app.workspace, named, opens_change=opens_change)
+    app.ui.show(intake_lines(intake))
+    return view
 
 
 def tell_forge(app: App, session_id: str, *, only_known: bool = False) -> None:

@@ -11,7 +11,7 @@ from ringi.ports.forge import CodeHost
 from ringi.text import Text
 from ringi.usecases.forge.listen import Page, Spoken, Verb, newest_verdicts, proof_of
 from ringi.usecases.forge.reviews import SAYS_NO
-from ringi.usecases.forge.watching import About, Watching
+from ringi.usecases.forge.watch_project import About, ProjectWatch
 from ringi.usecases.revision import ReviewedRevision
 from ringi.usecases.workspace import OpenWorkspace
 
@@ -67,7 +67,7 @@ def approve_session(workspace: OpenWorkspace, host: CodeHost, session_id: str, s
 # Who said yes.
 
 
-def yeses(watching: Watching, run: Run, about: About, page: Page, what: str) -> Iterator[Spoken]:
+def yeses(watch: ProjectWatch, run: Run, about: About, page: Page, what: str) -> Iterator[Spoken]:
     """By people who may decide, each once for `what` would be approved.
 
     Without those that have approved something, or of which it was said that they do not count.
@@ -78,21 +78,21 @@ def yeses(watching: Watching, run: Run, about: About, page: Page, what: str) -> 
         if one.review and one.review.verdict is ReviewVerdict.APPROVED
     ]
     said_yes += [one for one in page.comments if one.command and one.command.verb is Verb.APPROVE]
-    fresh = [one for one in said_yes if watching.is_new(yes_key(one, what))]
-    done = _answered(watching, run, about, page) if fresh else frozenset()
+    fresh = [one for one in said_yes if watch.is_new(yes_key(one, what))]
+    done = _answered(watch, run, page) if fresh else frozenset()
     for said in fresh:
-        if said.ref in done or not watching.listener.is_person(said):
+        if said.ref in done or not watch.listener.is_person(said):
             continue
-        if watching.listener.is_own(said.author):
+        if watch.listener.is_own(said.author):
             words = Text("{who} is the account that the run works with, and cannot approve this",
-                         who=watching.who(said))  # fmt: skip
-            watching.ignore(run.run_id, said, words)
-        elif not watching.listener.counts(said.author):
+                         who=watch.who(said))  # fmt: skip
+            watch.ignore(run.run_id, said, words)
+        elif not watch.listener.counts(said.author):
             words = Text("{who} may not write to this project, and cannot approve this",
-                         who=watching.who(said))  # fmt: skip
-            watching.ignore(run.run_id, said, words)
+                         who=watch.who(said))  # fmt: skip
+            watch.ignore(run.run_id, said, words)
         elif rejects(said.body):
-            watching.refuse(about, said, SAYS_NO)
+            watch.refuse(about, said, SAYS_NO)
         else:
             yield said
 
@@ -101,9 +101,9 @@ def yes_key(said: Spoken, what: str) -> str:
     return f"yes {said.ref} {what}"
 
 
-def _answered(watching: Watching, run: Run, about: About, page: Page) -> frozenset[str]:
-    store = watching.workspace.sessions
+def _answered(watch: ProjectWatch, run: Run, page: Page) -> frozenset[str]:
+    store = watch.workspace.sessions
     subjects = [run.run_id, run.planning_session_id, *(step.plan_id for step in run.steps)]
     proofs = [one.proof.review for name in subjects if name for one in store.approvals(name)]
     used = {f"{one.how}:{one.id}" for one in proofs if one}
-    return watching.refused(about, page.all) | used
+    return watch.refused(run.run_id, page.all) | used

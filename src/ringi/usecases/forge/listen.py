@@ -18,6 +18,7 @@ from ringi.domain.forge import (
     ForgeReview,
     ForgeTerms,
     Item,
+    ItemKind,
     Remark,
     ReviewHow,
     ReviewProof,
@@ -117,16 +118,35 @@ class Listener:
         items = [terms.item] if terms.item else []
         change, reviews, remarks = None, list[Spoken](), list[Spoken]()
         if run.offer and run.offer.number:
-            changes, number = self.host.changes, run.offer.number
-            change = changes.change(number)
-            reviews = [_review(change.item, one) for one in changes.reviews(number)]
-            remarks = [_remark(change.item, one) for one in changes.remarks(number)]
+            change = self.host.changes.change(run.offer.number)
+            reviews, remarks = self.reviews(change.item), self.remarks(change.item)
             items = [*(one for one in items if one != change.item), change.item]
         comments = [one for item in items for one in self.comments(item)]
         return Page(change, tuple(comments), tuple(reviews), tuple(remarks))
 
-    def comments(self, item: Item) -> Sequence[Spoken]:
-        return [_comment(item, one) for one in self.host.items.comments(item)]
+    def spoken(self, item: Item) -> list[Spoken]:
+        """All that was said in it, by kind."""
+        if item.kind is ItemKind.ISSUE:
+            return self.comments(item)
+        return [*self.comments(item), *self.reviews(item), *self.remarks(item)]
+
+    def comments(self, item: Item) -> list[Spoken]:
+        return [
+            Spoken(f"comment:{one.id}", one.author, one.body, one.created_at, one.url, item, comment=one)
+            for one in self.host.items.comments(item)
+        ]
+
+    def reviews(self, change: Item) -> list[Spoken]:
+        return [
+            Spoken(f"review:{one.id}", one.author, one.body, one.at, one.url, change, review=one)
+            for one in self.host.changes.reviews(change.number)
+        ]
+
+    def remarks(self, change: Item) -> list[Spoken]:
+        return [
+            Spoken(f"remark:{one.id}", one.author, one.body, one.created_at, one.url, change, remark=one)
+            for one in self.host.changes.remarks(change.number)
+        ]
 
     def is_ours(self, said: Spoken) -> bool:
         """By its last line: what somebody quotes above it does not count."""
@@ -148,7 +168,7 @@ class Listener:
 
     def counts(self, author: Account) -> bool:
         """Whether it is a person who may write to the project."""
-        return not author.bot and self.writes(author.login)
+        return bool(author.login) and not author.bot and self.writes(author.login)
 
     def writes(self, login: str) -> bool:
         if login not in self._counted:
@@ -179,15 +199,3 @@ def proof_of(host: CodeHost, said: Spoken, commit: str, step_commit: str = "") -
         at=said.at,
         url=said.url,
     )
-
-
-def _comment(item: Item, one: Comment) -> Spoken:
-    return Spoken(f"comment:{one.id}", one.author, one.body, one.created_at, one.url, item, one)
-
-
-def _review(item: Item, one: ForgeReview) -> Spoken:
-    return Spoken(f"review:{one.id}", one.author, one.body, one.at, one.url, item, review=one)
-
-
-def _remark(item: Item, one: Remark) -> Spoken:
-    return Spoken(f"remark:{one.id}", one.author, one.body, one.created_at, one.url, item, remark=one)

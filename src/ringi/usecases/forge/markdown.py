@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import Final, NamedTuple
 
+from ringi.domain.forge import fence_after
 from ringi.text import lazy_pattern, visible
 
 _COLUMNS: Final = 96
@@ -17,7 +18,6 @@ _KEPT: Final = lazy_pattern(r"`[^`\n]+`|https?://[\w./%?=&~+,:-]+|[\w.+-]{0,64}@
 _SIGNS: Final = lazy_pattern(r"([\\`*_{}\[\]<>#|~&!$])")
 _BEGINS: Final = lazy_pattern(r"^(?:([-+=/:])|(\d+)([.)]))")
 _TICKS: Final = lazy_pattern(r"`{3,}")
-_FENCE: Final = lazy_pattern(r" {0,3}(`{3,}|~{3,})")
 _HIDING: Final = lazy_pattern(r"`+|<!--")
 _CALLS: Final = lazy_pattern(
     r"(?P<code>(`+)(?:(?!\2).)+?\2)"
@@ -75,11 +75,8 @@ def with_code(text: str) -> Iterator[tuple[str, bool]]:
     """Each line, and whether it is in a block of code; its fences are, too."""
     fence = ""
     for line in text.split("\n"):
-        marks = _FENCE.match(line)
-        yield line, bool(fence or marks)
-        if marks:
-            closes = bool(fence) and marks[1].startswith(fence) and line.strip() == marks[1]
-            fence = "" if closes else fence or marks[1]
+        before, fence = fence, fence_after(fence, line)
+        yield line, bool(before or fence)
 
 
 def _lines(words: str) -> Iterator[str]:
@@ -125,8 +122,8 @@ def _without_comments(text: str) -> tuple[list[str], list[str]]:
     begun, at, fence = 0, 0, ""
     while at < len(text):
         end = text.find("\n", at) + 1 or len(text)
-        marks = _FENCE.match(text, at, end)
-        begin = -1 if fence or marks else _comment_in(text, at, end)
+        later = fence_after(fence, text[at:end])
+        begin = -1 if fence or later else _comment_in(text, at, end)
         if begin >= 0:
             close = text.find(_CLOSES, begin)
             after = len(text) if close < 0 else close + len(_CLOSES)
@@ -134,10 +131,7 @@ def _without_comments(text: str) -> tuple[list[str], list[str]]:
             kept.append(text[begun:begin])
             begun = at = after
             continue
-        if marks:
-            closes = text[at:end].strip() == marks[1] and marks[1].startswith(fence)
-            fence = "" if fence and closes else fence or marks[1]
-        at = end
+        fence, at = later, end
     return [*kept, text[begun:]], hidden
 
 

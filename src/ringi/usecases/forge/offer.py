@@ -366,4 +366,4 @@ def is_offered(run: Run) -> bool:
 
 def _moment(run: Run, step: StepState) -> str:
     """When the step was made: it does not change when it is offered again."""
-    return (step.attempts[-1].ended_at if step.attempts else "") or step.started_at or run.created_at
+    return step.told_at or step.started_at or run.created_at

@@ -10,7 +10,7 @@ from ringi.usecases.forge.answers import read
 from ringi.usecases.forge.listen import Spoken, Verb
 from ringi.usecases.forge.markdown import literal
 from ringi.usecases.forge.progress import LONGEST
-from ringi.usecases.forge.watching import About, NewsKind, Watching
+from ringi.usecases.forge.watch_project import About, ProjectWatch
 
 _TRIES: Final = lazy_pattern(r"/ringi\s+(?:approve|reject)\b", re.IGNORECASE)
 _ANSWERS: Final = lazy_pattern(r"/ringi\s+(?:answer|skip)\b", re.IGNORECASE)
@@ -46,15 +46,11 @@ def misread(said: Spoken, asked: Sequence[str] = ()) -> Text | None:
     return None
 
 
-def tell(watching: Watching, about: About, found: Iterable[tuple[Spoken, Text]]) -> Sequence[str]:
+def tell(watch: ProjectWatch, about: About, found: Iterable[tuple[Spoken, Text]]) -> Sequence[str]:
     """Here, each once; lines for the progress comment with those that are new."""
-    place = f"{watching.host.project.base_url}/{watching.host.project.path}"
-    fresh = [
-        (said, words) for said, words in found if watching.hands.is_untold(f"unclear {place} {said.ref}")
-    ]
-    for said, words in fresh:
-        watching.say(about.id, NewsKind.IGNORED, words, said)
-    return notes(about, fresh)
+    return notes(
+        about, [(said, words) for said, words in found if watch.ignore(about.id, said, words, "unclear")]
+    )
 
 
 def notes(about: About, found: Sequence[tuple[Spoken, Text]]) -> Sequence[str]:
@@ -62,17 +58,17 @@ def notes(about: About, found: Sequence[tuple[Spoken, Text]]) -> Sequence[str]:
     return [literal(say(words)) for _, words in found[-_NOTES:]]
 
 
-def add_to_progress(watching: Watching, about: About, mark: str, lines: Sequence[str]) -> None:
+def add_to_progress(watch: ProjectWatch, about: About, lines: Sequence[str]) -> None:
     """Below what the comment says now. Raises ForgeFailed."""
     if not lines or not about.terms.comments or not about.terms.item:
         return
-    end = mark_line(mark)
-    for said in watching.listener.comments(about.terms.item):
+    end = mark_line(about.mark)
+    for said in watch.listener.comments(about.terms.item):
         body = said.body.rstrip()
-        if watching.listener.is_ours(said) and body.endswith(end):
+        if watch.listener.is_ours(said) and body.endswith(end):
             whole = "\n\n".join([body.removesuffix(end).rstrip(), *lines])
             if len(whole) <= LONGEST * 1.05:
-                watching.host.items.write(about.terms.item, mark, watching.workspace.services.mask(whole))
+                watch.host.items.write(about.terms.item, about.mark, watch.workspace.services.mask(whole))
             return
 
 

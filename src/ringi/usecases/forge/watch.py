@@ -12,13 +12,11 @@ from ringi.domain.forge import Project
 from ringi.domain.run import OVER
 from ringi.domain.session import ApprovedSession, is_session
 from ringi.errors import ForgeRejected, Interrupted, NotFound, RingiError, Usage
-from ringi.ports.forge import CodeHost
 from ringi.text import Text
-from ringi.usecases.forge.listen import Listener
 from ringi.usecases.forge.offer import is_due
-from ringi.usecases.forge.watch_run import RunWatch
-from ringi.usecases.forge.watch_session import SessionWatch
-from ringi.usecases.forge.watching import Hands, News, NewsKind, Standing, Watching
+from ringi.usecases.forge.watch_project import News, NewsKind, ProjectWatch, Standing, WatchActions
+from ringi.usecases.forge.watch_run import look_at_run
+from ringi.usecases.forge.watch_session import look_at_session
 from ringi.usecases.workspace import OpenWorkspace
 
 LONGEST_PAUSE: Final = 900.0
@@ -40,18 +38,9 @@ class Round(NamedTuple):
 
 
 class Watcher:
-    def __init__(
-        self,
-        workspace: OpenWorkspace,
-        host: Callable[[Project], CodeHost],
-        hands: Hands,
-        tell: Callable[[News], None],
-    ) -> None:
+    def __init__(self, workspace: OpenWorkspace, actions: WatchActions) -> None:
         self._workspace = workspace
-        self._host = host
-        self._hands = hands
-        self._tell = tell
-        self._hosts: dict[Project, CodeHost] = {}
+        self._actions = actions
         self._passed: set[str] = set()
         self._failing = ""
 
@@ -62,12 +51,12 @@ class Watcher:
         """
         standing: dict[str, Standing] = {}
         failure: RingiError | None = None
-        watching: dict[Project, Watching] = {}
+        watches: dict[Project, ProjectWatch] = {}
         for id_, project in [*self._open(name)]:
             try:
-                if project not in watching:  # what an account may do is asked anew in each round
-                    watching[project] = self._watching(project)
-                standing |= self._look(watching[project], id_)
+                if project not in watches:  # what an account may do is asked anew in each round
+                    watches[project] = ProjectWatch(self._workspace, project, self._actions, self._passed)
+                standing |= _look(watches[project], id_)
             except (ForgeRejected, Interrupted, Usage):
                 raise
             except RingiError as error:
@@ -89,24 +78,12 @@ class Watcher:
             if run.forge and left and wanted in {"", run.run_id}:
                 yield run.run_id, run.forge.project
 
-    def _watching(self, project: Project) -> Watching:
-        if project not in self._hosts:
-            self._hosts[project] = self._host(project)
-        host = self._hosts[project]
-        return Watching(self._workspace, Listener(host), self._hands, self._tell, self._passed)
-
-    def _look(self, watching: Watching, id_: str) -> Mapping[str, Standing]:
-        if not is_session(id_):
-            return {id_: RunWatch(watching).look(id_)}
-        run_id = SessionWatch(watching).look(id_)
-        return {run_id: RunWatch(watching).look(run_id)} if run_id else {id_: Standing.WAITS}
-
     def _failed(self, id_: str, error: RingiError) -> None:
         """Once, until it works again."""
         words = Text(error.message, **error.details)
         if self._failing != (said := f"{error.code} {words}"):
             self._failing = said
-            self._tell(News(id_, NewsKind.FAILED, words))
+            self._actions.tell(News(id_, NewsKind.FAILED, words))
 
 
 def watch(watcher: Watcher, name: str, poll_sec: float, wait: Callable[[float], None]) -> Round:
@@ -116,6 +93,11 @@ def watch(watcher: Watcher, name: str, poll_sec: float, wait: Callable[[float], 
         pause = min(max(pause * 2, poll_sec), LONGEST_PAUSE) if found.failure else poll_sec
         wait(pause)
     return found
+
+
+def _look(watch: ProjectWatch, id_: str) -> Mapping[str, Standing]:
+    run_id = look_at_session(watch, id_) if is_session(id_) else id_
+    return {run_id: look_at_run(watch, run_id)} if run_id else {id_: Standing.WAITS}
 
 
 def _named(workspace: OpenWorkspace, name: str) -> str:

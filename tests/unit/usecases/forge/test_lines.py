@@ -3,7 +3,7 @@
 import pytest
 
 from ringi.domain.feedback import Side
-from ringi.usecases.forge.lines import Bytes, Place, StepFiles, place_of
+from ringi.usecases.forge.run_feedback import Bytes, Place, StepFiles, place_of
 
 BASE = b"one\ntwo\nthree\nfour\n"
 FIRST = b"zero\none\ntwo\nTHREE\nfour\n"

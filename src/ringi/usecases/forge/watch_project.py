@@ -1,15 +1,14 @@
-"""What every part of a watcher shares: where it looks, what it does, whom it tells."""
+"""What a watch of a run and of a session share: where it looks, what it does, whom it tells."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import NamedTuple
 
-from ringi.domain.forge import ForgeTerms, mark_line
-from ringi.domain.process import Feedback
+from ringi.domain.forge import ForgeTerms, Project, mark_line
 from ringi.domain.run import Run
 from ringi.domain.session import Language
-from ringi.runner.feedback import unheard
+from ringi.ports.forge import CodeHost
 from ringi.text import Text, in_language
 from ringi.usecases.forge.listen import Listener, Spoken
 from ringi.usecases.forge.markdown import literal
@@ -47,18 +46,6 @@ class News(NamedTuple):
     url: str = ""
 
 
-class About(NamedTuple):
-    """What is watched."""
-
-    id: str
-    terms: ForgeTerms
-    language: Language
-
-    def refusal(self, said: Spoken) -> str:
-        """The mark of the comment that says why it does not count."""
-        return f"{self.id} refused {said.ref}"
-
-
 class Standing(StrEnum):
     """How it stands with one that is watched."""
 
@@ -69,9 +56,11 @@ class Standing(StrEnum):
     """Another process carries it on."""
 
 
-class Hands(NamedTuple):
+class WatchActions(NamedTuple):
     """What a watcher does beside listening."""
 
+    host: Callable[[Project], CodeHost]
+    tell: Callable[[News], None]
     lock: Callable[[str], AbstractContextManager[None]]
     """Of a run; raises Busy if another process has it."""
     go_on: Callable[[str, RunOptions], Run]
@@ -81,25 +70,28 @@ class Hands(NamedTuple):
     revision_timeout: float
     is_untold: Callable[[str], bool]
     """Whether nobody was told of it, by this or an earlier watcher; from now on somebody was."""
-    read_all: bool = False
 
 
-class Watching:
-    """`passed` is kept between rounds: nothing is told, tried or looked up twice."""
+class About(NamedTuple):
+    """What is watched."""
+
+    id: str
+    terms: ForgeTerms
+    language: Language
+    mark: str
+    """Of its progress comment."""
+
+
+class ProjectWatch:
+    """One project, for one round. `passed` is kept between rounds: nothing is told or tried twice."""
 
     def __init__(
-        self,
-        workspace: OpenWorkspace,
-        listener: Listener,
-        hands: Hands,
-        tell: Callable[[News], None],
-        passed: set[str],
+        self, workspace: OpenWorkspace, project: Project, actions: WatchActions, passed: set[str]
     ) -> None:
         self.workspace = workspace
-        self.listener = listener
-        self.host = listener.host
-        self.hands = hands
-        self._tell = tell
+        self.host = actions.host(project)
+        self.listener = Listener(self.host)
+        self.actions = actions
         self._passed = passed
 
     def is_new(self, key: str) -> bool:
@@ -115,26 +107,35 @@ class Watching:
     def who(self, said: Spoken) -> str:
         return self.host.project.account(said.author.login)
 
-    def unheard(self, run: Run) -> list[Feedback]:
-        """What people said that no step was told."""
-        return [one for one in unheard(run, self.workspace.sessions.feedback(run.run_id)) if not one.agent]
-
     def say(self, about: str, kind: NewsKind, words: Text, said: Spoken | None = None, url: str = "") -> None:
         by, url = (self.who(said), said.url) if said else ("", url)
-        self._tell(News(about, kind, words, by, url))
+        self.actions.tell(News(about, kind, words, by, url))
 
-    def ignore(self, about: str, said: Spoken, words: Text) -> None:
-        """Once, also if a session and then its run see it."""
-        if self.hands.is_untold(f"ignored {self.host.project.base_url}/{self.host.project.path} {said.ref}"):
+    def ignore(self, about: str, said: Spoken, words: Text, key: str = "ignored") -> bool:
+        """Whether it is said now: only once, also if a session and then its run see it."""
+        project = self.host.project
+        fresh = self.actions.is_untold(f"{key} {project.base_url}/{project.path} {said.ref}")
+        if fresh:
             self.say(about, NewsKind.IGNORED, words, said)
+        return fresh
+
+    def ignore_stranger(self, about: str, said: Spoken) -> None:
+        words = Text("{who} may not write to this project: not read", who=self.who(said))
+        self.ignore(about, said, words)
 
     def refuse(self, about: About, said: Spoken, why: Text) -> None:
         """Says here and there why something does not count."""
         self.say(about.id, NewsKind.REFUSED, Text("{who}: {why}", who=self.who(said), why=why), said)
         if about.terms.comments:
-            self.host.items.write(said.item, about.refusal(said), literal(in_language(about.language)(why)))
+            words = literal(in_language(about.language)(why))
+            self.host.items.write(said.item, _refusal(about.id, said), words)
 
-    def refused(self, about: About, spoken: Sequence[Spoken]) -> frozenset[str]:
+    def refused(self, about: str, spoken: Sequence[Spoken]) -> frozenset[str]:
         """Refs of those of which that was said before."""
         ours = "\n".join(one.body for one in spoken if self.listener.is_ours(one))
-        return frozenset(one.ref for one in spoken if mark_line(about.refusal(one)) in ours)
+        return frozenset(one.ref for one in spoken if mark_line(_refusal(about, one)) in ours)
+
+
+def _refusal(about: str, said: Spoken) -> str:
+    """The mark of the comment that says why it does not count."""
+    return f"{about} refused {said.ref}"
