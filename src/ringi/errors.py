@@ -133,6 +133,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── StateInWorkspace      an agent's own folder that leads into the workspace
 │   ├── ModelOutside          a model that an agent would start outside its sandbox
 │   ├── NoCommit              nothing can be committed here
+│   │   └── FilterNeeded      a program would have to run that nobody has approved the input of
 │   ├── BranchMerged          the branch of a run that another branch has taken in
 │   ├── StepElsewhere         a step of a run, which is carried out on the run's branch
 │   ├── BranchRefused         a run cannot have its branch
@@ -1019,6 +1020,12 @@ class NoCommit(Refused):
     code = "no_commit"
     message = "It cannot be committed: {why}"
     hint = "Fix that, or leave out --commit: the files change and nothing is staged."
+
+
+class FilterNeeded(NoCommit):
+    code = "filter_needed"
+    message = "It cannot be committed before somebody has approved it: {why}"
+    hint = "Approve it first: ringi review"
 
 
 class StepElsewhere(Refused):

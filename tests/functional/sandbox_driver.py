@@ -150,7 +150,8 @@ class World:
             self._folder("gnupg-moved") / "private", self._folder(".config/ringi") / "mcp-token",
             places.states / "another" / "note", other / "other-copy.txt", self._folder(".screen") / "note",
             self._folder("screens") / "note", self.base / "runtime" / "note", self.home / ".Xauthority",
-            self.home / ".git-credentials", self._folder(".config/git") / "credentials",
+            self.home / ".git-credentials", self._folder(".config/git") / "credentials", self.home / ".netrc",
+            self._folder(".config/gh") / "hosts.yml", self._folder(".config/glab-cli") / "config.yml",
         ]  # fmt: skip
         for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)

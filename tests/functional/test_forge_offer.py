@@ -235,8 +235,10 @@ def test_a_pause_offers_what_is_done_so_far(desk: ForgeDesk):
          "calc.py", "calc.py may contain a secret"),
         ("mkdir -p .github/workflows; echo 'on: push' > .github/workflows/a.yml",
          ".github/workflows/a.yml", ".github/workflows/a.yml is part of the continuous integration"),
+        ("echo 'calc.py filter=up' > .gitattributes", ".gitattributes",
+         "calc.py goes through the filter up, a program that runs only after an approval"),
     ],
-    ids=["secret", "ci"],
+    ids=["secret", "ci", "filter"],
 )  # fmt: skip
 def test_what_a_push_could_reveal_or_run_is_seen_here_first(
     monkeypatch: pytest.MonkeyPatch, script: str, path: str, why: str
@@ -246,6 +248,7 @@ def test_what_a_push_could_reveal_or_run_is_seen_here_first(
         a_step(1, scope={"target_paths": ["calc.py", path]}), a_step(2, scope={"target_paths": ["README.md"]})
     )
     with forge_desk(monkeypatch, ForgeKind.GITHUB, **roles) as desk:
+        git(desk.root, "config", "filter.up.clean", "cat")
         desk.begin(plan)
         run = desk.go()
         assert run.stop is not None

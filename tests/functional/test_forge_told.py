@@ -67,8 +67,11 @@ def test_a_session_is_named_with_commands_that_work(asked: IssueDesk):
     assert "### Cancelled" in asked.progress(issue).body
     assert issue.labels == []
     words = ("run", "--issue", str(issue.number), "--review", "forge")
+    asked.model.answers(questions=[], decisions=[])
     code, view = asked.ask(*words, RINGI_FORGE_REVIEWS="off")
     assert code == 3
+    assert "→ ringi watch" not in asked.told  # nobody can approve it there
+    assert f"→ ringi plan --resume {short(view['sessionId'])}" in asked.told
     assert view["sessionId"] != session
     with asked.opened() as workspace:
         here = [workspace.planning.get(one).facts.forge for one in (session, view["sessionId"])]

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from ringi.errors import NoCommit
+from ringi.errors import FilterNeeded, NoCommit
 from ringi.integrations.personal_git import GitFailed, PersonalGit
 from ringi.ports.offer import OfferOrder
 from ringi.process.git import NO_FETCH, listed
@@ -84,7 +84,7 @@ def _require_unfiltered(git: PersonalGit, names: list[bytes], variables: Mapping
         if value in known:
             why = Text("{path} goes through the filter {name}, a program that runs only after an approval",
                        path=path, name=value)  # fmt: skip
-            raise NoCommit(why=why)
+            raise FilterNeeded(why=why)
 
 
 def _commit(git: PersonalGit, tree: str, order: OfferOrder) -> str:

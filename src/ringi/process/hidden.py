@@ -73,9 +73,16 @@ def _folders(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
 
 
 def _stored_logins(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
-    """Where `git credential-store` keeps them: with one an agent could push in the person's name."""
-    yield home / ".git-credentials"
-    yield Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "git" / "credentials"
+    """Of git, curl, gh and glab: with one an agent could push or merge in the person's name.
+
+    Programs also read private registries with `.netrc`. Nobody can tell a login that may only read from one
+    that may push, so all are hidden; what an agent may use, the person gives it in a variable.
+    """
+    settings = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+    yield from (home / ".git-credentials", settings / "git" / "credentials")
+    yield from (home / ".netrc", Path(environment.get("NETRC", "")))
+    yield Path(environment.get("GH_CONFIG_DIR") or settings / "gh") / "hosts.yml"
+    yield Path(environment.get("GLAB_CONFIG_DIR") or settings / "glab-cli") / "config.yml"
 
 
 def _named(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.agents.command_line import asked, parse
-from ringi.agents.record import LONGEST_WORD, State
+from ringi.agents.record import LONGEST_WORD
 from ringi.agents.table import agent_of
 from ringi.errors import NoSuchProgram, StorageFailed
 from ringi.fs import replace_file
@@ -32,7 +32,6 @@ _STUB: Final = b"""#!/bin/sh
 echo "gh is not available in a run: what it does cannot be approved or undone. Leave it to the person." >&2
 exit 1
 """
-_LOGIN: Final = State("{config}/gh", "GH_CONFIG_DIR")
 _KEPT_ERRORS: Final = 65_536
 _LATEST: Final = 8_192
 
@@ -125,8 +124,6 @@ def without_gh(workspace: Surrounding, copy: WorkCopy, environment: Mapping[str,
     inside = {**environment, "PATH": f"{stub.parent}{os.pathsep}{path}"}
     root = workspace.places.root
     covered = {found: stub for found in _found(inside) if not found.is_relative_to(root)}
-    if login := _login(inside):
-        covered[login] = Path(os.devnull)
     return WithoutGh(inside, stub.parent, covered)
 
 
@@ -150,13 +147,6 @@ def _found(environment: Mapping[str, str]) -> Iterator[Path]:
             found = Path(os.path.realpath(Path(folder) / "gh"))
             if folder.startswith("/") and found.is_file():
                 yield found
-
-
-def _login(environment: Mapping[str, str]) -> Path | None:
-    """The file with the tokens of gh, which another program could use as well."""
-    folder = _LOGIN.find(environment)
-    file = Path(os.path.realpath(folder / "hosts.yml")) if folder else None
-    return file if file and file.is_file() else None
 
 
 class _Log:

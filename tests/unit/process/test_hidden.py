@@ -25,3 +25,15 @@ def test_a_socket_that_only_root_could_reach_needs_no_hiding() -> None:
                 os.chown(folder, owner, owner)
                 found[name] = folder / "s" in hidden({}).files
         assert found == {"ours": True, "theirs": False}
+
+
+def test_logins_that_programs_keep_in_files(tmp_path: Path) -> None:
+    usual = [".netrc", ".git-credentials", ".config/gh/hosts.yml", ".config/glab-cli/config.yml"]
+    named = {"NETRC": "n", "GH_CONFIG_DIR": "gh", "GLAB_CONFIG_DIR": "glab"}
+    for name in [*usual, "n", "gh/hosts.yml", "glab/config.yml"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("token\n")
+    assert {*hidden({"HOME": str(tmp_path)}).files} >= {tmp_path / name for name in usual}
+    variables = {name: str(tmp_path / value) for name, value in named.items()}
+    found = hidden({"HOME": str(tmp_path), **variables}).files
+    assert {*found} >= {tmp_path / name for name in (".netrc", "n", "gh/hosts.yml", "glab/config.yml")}

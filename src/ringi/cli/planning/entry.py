@@ -166,9 +166,9 @@ def planned(
 
 def _told(driver: Driver, code: int) -> int:
     """Without a terminal, people answer where the request came from."""
-    tell_forge(driver.app, driver.session_id)
+    decided_there = tell_forge(driver.app, driver.session_id)
     terms = driver.tool.get(driver.session_id).facts.forge
-    if code == EXIT_PERSON_NEEDED and terms and terms.item and terms.comments:
+    if code == EXIT_PERSON_NEEDED and terms and terms.item and decided_there:
         page = page_of(terms.project, terms.item)
         driver.ui.prose(
             Text("It can be answered there, too: {url}. What is said there is read by:", url=page)

@@ -17,13 +17,17 @@ def started_from_item(app: App, named: str, *, opens_change: bool) -> SessionVie
     return view
 
 
-def tell_forge(app: App, session_id: str, *, only_known: bool = False) -> None:
-    """On its issue, if it has one. A forge that does not answer is reported, and stops nothing."""
+def tell_forge(app: App, session_id: str, *, only_known: bool = False) -> bool:
+    """On its issue, if it has one. A forge that does not answer is reported, and stops nothing.
+
+    Whether a comment there can decide what is due.
+    """
     try:
-        tell_session(app.workspace, session_id, only_known=only_known)
+        return tell_session(app.workspace, session_id, only_known=only_known)
     except (ForgeFailed, NoExtra, NoForge, NoForgeToken) as error:
         why = Text(error.message, **error.details)
         words = Text(
             "The comment on the issue could not be written ({why}). ringi watch tries again.", why=why
         )
         app.ui.prose(words, Style.WARNING, mark="! ")
+        return False

@@ -30,6 +30,7 @@ from ringi.errors import (
     ChangeOver,
     ChangeTaken,
     CloneUnreadable,
+    FilterNeeded,
     ForgeFailed,
     InvalidSpecs,
     NoCommit,
@@ -248,14 +249,18 @@ def _offer_steps(there: _OnForge) -> None:
         document, below = branch.plan.get(step.plan_id), parent
         version = document.plan.version
         fits = fits and not step.merging and step.base_tree == machine.tree_before(run, index)
-        if fits and (why := _revealing(document)):
+        why: object = _revealing(document) if fits else None
+        if fits and why is None:
+            order = offer_order(branch.services, step.plan_id, below, _moment(run, step))
+            try:
+                parent = commits.make(order, known.get((step.plan_id, version), ""))
+                made.append(OfferedStep(step.step_id, step.plan_id, version, parent))
+            except FilterNeeded as error:
+                why = error.details["why"]
+        if why is not None:
             if not made:
                 raise NotOffered(step=step.step_id, why=why, plan=branch.plan_name(step.plan_id))
             fits = False
-        if fits:
-            order = offer_order(branch.services, step.plan_id, below, _moment(run, step))
-            parent = commits.make(order, known.get((step.plan_id, version), ""))
-            made.append(OfferedStep(step.step_id, step.plan_id, version, parent))
         set_offered(branch.services, step.plan_id, version, parent if fits else "", below if fits else "")
         fits = fits and version == step.plan_version  # else somebody has changed it here
     there.save(f"offers {parent[:COMMIT_SHOWN]}", head=parent, steps=tuple(made))

@@ -42,6 +42,7 @@ DIGEST_SHOWN: Final = 16
 LONGEST: Final = 60_000
 """Characters of a comment; GitHub takes a few more."""
 _DECIDED_HERE: Final = Text("A comment here decides nothing: a person decides it where the run is.")
+_REJECT: Final = "```text\n/ringi reject …\n```"
 _MARKS: Final = {StepStatus.DONE: "[x]"}
 
 
@@ -115,11 +116,14 @@ def planned(stored: "StoredSession", due: ApprovalPending, digest: str, say: Say
     """What a person would approve, whole; if that is too long for a comment, it is approved elsewhere."""
     lines = list(plain(review_lines(stored, due), say))
     whole = as_block(lines[1:] if not lines[0] else lines)
-    parts = [say(Text("This is what would be done. Nothing has been changed yet."))]
     if len(whole) > LONGEST:
-        parts.append(say(Text("It is too long for a comment: it is read and approved at the terminal.")))
+        words = Text(
+            "The plan is too long for a comment: it is read and approved at the terminal, with the command "
+            "below. Or a person who may write to this project sends it back, for instance for a smaller part:"
+        )
+        parts = [say(words), _REJECT]
     else:
-        parts.append(whole)
+        parts = [say(Text("This is what would be done. Nothing has been changed yet.")), whole]
     if digest and len(whole) <= LONGEST:
         words = Text(
             "To approve exactly this, a person who may write to this project comments the first of these; to "
@@ -133,7 +137,7 @@ def planned(stored: "StoredSession", due: ApprovalPending, digest: str, say: Say
 def _commands(digest: str) -> Iterator[str]:
     """Each to be copied by itself: both in one comment approve nothing."""
     yield f"```text\n{approving(digest[:DIGEST_SHOWN])}\n```"
-    yield "```text\n/ringi reject …\n```"
+    yield _REJECT
 
 
 def _resumed(stored: "StoredSession", say: Say) -> str:

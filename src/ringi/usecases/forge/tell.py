@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ringi.domain.forge import ForgeTerms, mark_line
+from ringi.domain.forge import ForgeTerms, approving, mark_line
 from ringi.domain.run import Run, RunPhase
 from ringi.domain.session import ApprovalPending
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
 from ringi.planning.operations import pending, state_of
 from ringi.runner.bench import RunEvent
-from ringi.usecases.forge.progress import Progress, mark_of, of_run, of_session
+from ringi.usecases.forge.progress import DIGEST_SHOWN, Progress, mark_of, of_run, of_session
 from ringi.usecases.forge.terms import reviews_count
 from ringi.usecases.revision import waiting_revision
 
@@ -20,26 +20,28 @@ if TYPE_CHECKING:
 
 def tell_session(
     workspace: "OpenWorkspace", session_id: str, *, only_known: bool = False, more: Sequence[str] = ()
-) -> None:
+) -> bool:
     """Writes or edits the comment, and sets the label. `only_known`: if there is a comment already.
 
-    `more` goes below it.
+    `more` goes below it. Whether a comment there can decide what is due.
 
     Raises NoForge, NoForgeToken, ForgeFailed.
     """
     stored = workspace.planning.get(session_id)
     terms = stored.facts.forge
     if terms is None or not terms.item or not (terms.comments or terms.label):
-        return
+        return False
     mark = mark_of(stored.session.session_id, "")
     if only_known:
         written = workspace.forge(terms.project).items.comments(terms.item)
         if not any(mark_line(mark) in one.body for one in written):
-            return
+            return False
     in_review = isinstance(pending(state_of(stored)), ApprovalPending)
     digest = workspace.planning.request(session_id).digest if in_review and reviews_count(workspace) else ""
     found = of_session(stored, digest)
     _write(workspace, terms, mark, found._replace(body="\n\n".join([found.body, *more])))
+    can_approve = bool(digest) and approving(digest[:DIGEST_SHOWN]) in found.body
+    return terms.comments and (can_approve or not in_review)
 
 
 def tell_run(workspace: "OpenWorkspace", run: Run) -> None:

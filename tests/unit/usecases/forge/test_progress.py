@@ -132,6 +132,8 @@ def test_a_plan_that_is_too_long_for_a_comment_is_approved_elsewhere():
     found = of_session(in_review(design_summary="word " * LONGEST), DIGEST)
     assert len(found.body) < 1000
     assert "/ringi approve" not in found.body
+    assert "```text\n/ringi reject …\n```" in found.body
+    assert "`ringi plan --resume " in found.body
     assert "at the terminal" in found.body
 
 
