@@ -52,6 +52,16 @@ def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))
 
 
+def translated(text: Text) -> str:
+    """In the reader's language, with every detail filtered; a detail may be a Text itself."""
+    details = {name: shown(value) for name, value in text.details.items()}
+    return gettext.gettext(text.template).format_map(details)
+
+
+def shown(value: object) -> str:
+    return translated(value) if isinstance(value, Text) else visible(str(value))
+
+
 def in_language(language: str) -> Callable[[Text], str]:
     """For documents whose language does not depend on the reader; details are not filtered."""
     catalogue = _catalogue(language)

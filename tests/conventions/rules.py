@@ -21,7 +21,7 @@ LONG_MODULES: Final = ("src/ringi/errors.py",)
 OURS: Final = "ringi"
 PREPARES: Final = "src/ringi/domain/base.py"
 BOUNDARY: Final = "src/ringi/cli/main.py"
-SPEAKS: Final = ("src/ringi/cli/", "src/ringi/mcp/")
+SPEAKS: Final = ("src/ringi/cli/", "src/ringi/mcp/", "src/ringi/editor/")
 # Beside the wiring: who starts a program hands its environment on, less what would steer it.
 READS_ENVIRONMENT: Final = (
     "src/ringi/wiring/",

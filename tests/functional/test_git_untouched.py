@@ -126,6 +126,10 @@ def serves(desk: Desk) -> None:
         assert talk.end() == 0
 
 
+def serves_an_editor(desk: Desk) -> None:
+    assert desk.process("acp", "--", "cat").returncode == 0
+
+
 def finds_no(call: str) -> Callable[[Desk], None]:
     def run(desk: Desk) -> None:
         assert desk.run(*call.split()).returncode == NotFound.exit_code
@@ -211,6 +215,7 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("watch", Case(runs("watch --once"))),
     ("task", Case(finds_no("task shorter"))),
     ("mcp", Case(serves)),
+    ("acp", Case(serves_an_editor)),
     ("with", Case(works_beside)),
     ("", Case(runs("", "--json"))),
     ("list", Case(runs("list", "--json list --all"))),

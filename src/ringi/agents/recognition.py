@@ -62,7 +62,7 @@ def by_process(name: str, argv: Sequence[str]) -> str | None:
 
 def is_ringi_with(argv: Sequence[str]) -> bool:
     program = _script(argv) or (argv[0] if argv else "")
-    return PurePosixPath(program).name in _OURS and "with" in argv
+    return PurePosixPath(program).name in _OURS and ("with" in argv or "acp" in argv)
 
 
 def _script(argv: Sequence[str]) -> str | None:

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from ringi.cli.app import App
-from ringi.cli.ui import translated
 from ringi.domain.approval import SignedAnswer
 from ringi.integrations.signing import sign
 from ringi.process.terminal import discard_pending_input
-from ringi.text import Text
+from ringi.text import Text, translated
 from ringi.usecases.prompter import is_yes, require_person
 from ringi.views.lines import Style
 

@@ -21,6 +21,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "ringi completion fish | source",
     ),
     "with": ("ringi with claude", "ringi with --check 'make test' codex", "ringi with --resume p3"),
+    "acp": ("ringi acp -- opencode acp", "ringi acp --check 'make test' -- gemini --acp"),
     "review": (
         "ringi review",
         "ringi review p3 --plain",

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from ringi.cli.app import App
-from ringi.cli.ui import cut, terminal_columns, translated, width
+from ringi.cli.ui import cut, terminal_columns, width
 from ringi.domain.plan import PlanDocument, PlanRef, PlanStatus
 from ringi.domain.risk import Risk
 from ringi.errors import NotFound
 from ringi.plans.overlaps import shared_files
 from ringi.store.lists import is_cut_off
-from ringi.text import Text, stored, visible
+from ringi.text import Text, stored, translated, visible
 from ringi.views import words
 from ringi.views.lines import Line
 from ringi.views.standing import standing

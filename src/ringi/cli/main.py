@@ -53,6 +53,7 @@ START: Final = {
 }
 BESIDE: Final = {
     "with": Text("Run COMMAND, usually an agent, in a copy of the project."),
+    "acp": Text("Run COMMAND, an agent that speaks ACP, in a copy of the project, for an editor."),
     "review": Text(
         "Look at a plan and decide: apply it, drop or edit parts of it, comment on it, reject it."
     ),
@@ -111,6 +112,8 @@ COMMANDS: Final = {**START, **BESIDE, **FROM_REQUEST, **BY_SCRIPT, **INSPECT, **
 # Words of Python get an underscore.
 _NAMES: Final = {"continue": "continue_", "list": "list_", "with": "with_"}
 
+_ELSEWHERE: Final = {"mcp": "ringi.mcp.command", "acp": "ringi.editor.command"}
+
 
 class RingiGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -122,7 +125,7 @@ class RingiGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         name = _NAMES.get(cmd_name, cmd_name)
-        place = "ringi.mcp.command" if name == "mcp" else f"ringi.cli.commands.{name}"
+        place = _ELSEWHERE.get(name, f"ringi.cli.commands.{name}")
         command: click.Command = getattr(import_module(place), name)
         return _with_examples(_in_words(command), cmd_name)
 

@@ -9,10 +9,10 @@ from types import TracebackType
 from typing import Final, NamedTuple, Self, TextIO
 
 from ringi.cli.app import App
-from ringi.cli.ui import Ui, folded, translated, width
+from ringi.cli.ui import Ui, folded, width
 from ringi.domain.prompt import ModelProgress
 from ringi.process.counting import Count
-from ringi.text import Text
+from ringi.text import Text, translated
 from ringi.views.session import progress
 
 

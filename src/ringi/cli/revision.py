@@ -8,10 +8,10 @@ from typing import Final
 from ringi.cli.app import App
 from ringi.cli.arguments import require_text
 from ringi.cli.ask import require_terminal
-from ringi.cli.taken import document_of, tell_left_out, tell_plan
 from ringi.domain.plan import PlanRef, PlanStatus
 from ringi.errors import NoChannel, NotFound
 from ringi.text import Text
+from ringi.usecases.agent_words import document_of, tell_left_out, tell_plan
 from ringi.usecases.revision_plan import TakenRevision, take_revision
 from ringi.workspace.revision import Form, Revision
 

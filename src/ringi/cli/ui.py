@@ -6,14 +6,13 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from gettext import gettext
 from itertools import groupby
 from typing import Any, Final, TextIO
 
 import click
 
 from ringi.errors import RingiError
-from ringi.text import Text, escaped, is_mark, visible
+from ringi.text import Text, escaped, is_mark, shown, translated, visible
 from ringi.views.lines import Line, Span, Style, prose
 
 _LONGEST_LINE: Final = 1000
@@ -43,16 +42,6 @@ _OPENING: Final = frozenset("（「『【〔〈《")  # noqa: RUF001
 # A blank, one wide character, or a run of narrow ones.
 _WIDE: Final = r"\u1100-\u115f\u2e80-\uffef\U0001f000-\U0003ffff"
 _PIECE: Final = rf"\s+|[{_WIDE}]|[^\s{_WIDE}]+"
-
-
-def translated(text: Text) -> str:
-    """In the reader's language, with every detail filtered; a detail may be a Text itself."""
-    details = {name: shown(value) for name, value in text.details.items()}
-    return gettext(text.template).format_map(details)
-
-
-def shown(value: object) -> str:
-    return translated(value) if isinstance(value, Text) else visible(str(value))
 
 
 def _raw(text: Text | str) -> str:

@@ -14,6 +14,7 @@ import click
 
 from ringi.errors import NoExtra, Unreadable
 from ringi.process.installation import extending_command
+from ringi.process.wire import claim_wire
 from ringi.text import Text, why_failed
 
 _CHUNK: Final = 65536
@@ -68,7 +69,7 @@ def mcp(app: App, label: str, port: int | None, host: str) -> None:
 
 
 def _on_stdio(app: App, label: str) -> bool:
-    from ringi.mcp.handshake import Handshake, claim_wire  # noqa: PLC0415  # not for the relay of a sandbox
+    from ringi.mcp.handshake import Handshake  # noqa: PLC0415  # not for the relay of a sandbox
 
     wire = claim_wire()
     handshake = Handshake(wire)

@@ -4,7 +4,6 @@ Whatever is not a plain `initialize` is left to the SDK. It also reads the `init
 here, so that its session begins as usual; only its own answer to it is not sent.
 """
 
-import fcntl
 import json
 import os
 import select
@@ -15,6 +14,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from ringi._version import __version__
+from ringi.process.wire import Wire
 
 INSTRUCTIONS: Final = """\
 ringi controls changes to this repository: you propose exact changes, a person approves exactly those \
@@ -35,31 +35,8 @@ _SERVER: Final = {"name": "ringi", "title": "ringi", "version": __version__}
 _CHUNK: Final = 65536
 _LARGEST_ID: Final = 2**53
 _MOST_BRACKETS: Final = 100
-_FIRST_FREE: Final = 3
 # The client has usually written by now; loading at the same time would only delay the answer.
 _HEAD_START_SEC: Final = 0.05
-
-
-class Wire(NamedTuple):
-    incoming: int
-    outgoing: int
-
-
-def claim_wire() -> Wire:
-    """Claims the standard streams: what anything else prints goes to standard error.
-
-    Commands that we start get neither.
-    """
-    wire = Wire(_duplicate(0), _duplicate(1))
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return wire
-
-
-def _duplicate(descriptor: int) -> int:
-    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE)
 
 
 class Begun(NamedTuple):

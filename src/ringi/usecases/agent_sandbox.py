@@ -115,6 +115,13 @@ def enclosed(
     return Invocation(tuple(whole), inside, takes_terminal, sandbox.confinement(box.bwrap))
 
 
+def place_in_sandbox(
+    workspace: Surrounding, copy: WorkCopy, box: AgentSandbox, env: Mapping[str, str]
+) -> Path:
+    """Where a command finds the copy: at the project's own path, if there is a sandbox and it can be."""
+    return copy.tree if box.bwrap is None else mounts_of_copy(copy, workspace.places.root, _home(env)).folder
+
+
 def _in_ours(argv: tuple[str, ...], *, reading: bool) -> tuple[str, ...]:
     """Root has no capabilities in ours, so an agent's own sandbox cannot map users inside it."""
     agent = agent_of(argv)

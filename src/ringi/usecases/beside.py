@@ -3,9 +3,9 @@
 import contextlib
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -21,7 +21,7 @@ from ringi.process.terminal import Ended
 from ringi.text import Text
 from ringi.usecases.agent_copies import of_agents, plan_of
 from ringi.usecases.agent_sandbox import AgentSandbox, enclosed
-from ringi.usecases.agent_state import AgentState, Replaced
+from ringi.usecases.agent_state import AgentState, Replaced, Surrounding
 from ringi.usecases.conversation import conversation_of
 from ringi.usecases.difference_plan import Origin, Taken, propose_difference
 from ringi.usecases.workspace import OpenWorkspace
@@ -73,25 +73,77 @@ def run_agent(
 
     `on_replaced` is told each link to settings that the agent had replaced.
     """
-    began, folder = workspace.clock.now(), workspace.places.root / copy.record.start
+    began = workspace.clock.now()
+    with agent_place(workspace, copy, argv, environment, sandbox, feedback=feedback) as place:
+        ended = place.run.run_in_terminal(place.argv, place.more, output=output, listener=place.socket)
+    found = ""
+    if sandbox.bwrap:
+        alone = not any(other.is_running for other in of_agents(workspace) if other.id != copy.id)
+        folder = workspace.places.root / copy.record.start
+        found = conversation_of(argv, environment, folder, began, alone=alone)
+    settle(
+        workspace,
+        copy,
+        argv,
+        environment,
+        sandbox,
+        conversation=found,
+        told_at=told_at,
+        on_replaced=on_replaced,
+    )
+    return ended
+
+
+class AgentPlace(NamedTuple):
+    """What an agent is started with."""
+
+    run: CopyRun
+    argv: tuple[str, ...]
+    more: Mapping[str, str]
+    """Variables besides the person's."""
+    socket: AgentSocket
+
+
+@contextlib.contextmanager
+def agent_place(
+    workspace: Surrounding,
+    copy: WorkCopy,
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    sandbox: AgentSandbox,
+    *,
+    feedback: Path | None = None,
+    once: bool = False,
+) -> Iterator[AgentPlace]:
+    """With a socket that leads to our server until the block ends. `once` as in `enclosed`."""
     with AgentSocket(_server(workspace, copy, argv, environment)) as socket:
         more = {MCP_SOCKET: socket.path, FEEDBACK_FILE: feedback}
         visible = [path for path in (socket.folder, feedback) if path is not None]
 
         def enclosing(invocation: Invocation) -> Invocation:
-            return enclosed(workspace, copy, sandbox, invocation, visible=visible)
+            return enclosed(workspace, copy, sandbox, invocation, visible=visible, once=once)
 
-        ended = CopyRun(copy, environment, enclosing=enclosing).run_in_terminal(
+        yield AgentPlace(
+            CopyRun(copy, environment, enclosing=enclosing),
             in_copy(argv, copy.folder_of_commands, workspace.places.root / copy.record.start),
             {name: str(path) for name, path in more.items() if path is not None},
-            output=output,
-            listener=socket,
+            socket,
         )
-    conversation = copy.record.conversation
+
+
+def settle(
+    workspace: OpenWorkspace,
+    copy: WorkCopy,
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    sandbox: AgentSandbox,
+    *,
+    conversation: str = "",
+    told_at: str = "",
+    on_replaced: Callable[[Replaced], None] = lambda _: None,
+) -> None:
+    """After the agent has ended: takes its state back, and notes which conversation it had."""
     if sandbox.bwrap:
-        alone = not any(other.is_running for other in of_agents(workspace) if other.id != copy.id)
-        found = conversation_of(argv, environment, folder, began, alone=alone)
-        conversation = found or conversation
         state = AgentState(workspace, copy, argv, environment)
         state.take_back()
         for replaced in state.put_back_links():
@@ -100,13 +152,12 @@ def run_agent(
         copy.note(
             ended_at=workspace.clock.now(),
             told_at=told_at or copy.record.told_at,
-            conversation=conversation,
+            conversation=conversation or copy.record.conversation,
         )
-    return ended
 
 
 def _server(
-    workspace: OpenWorkspace, copy: WorkCopy, argv: Sequence[str], environment: Mapping[str, str]
+    workspace: Surrounding, copy: WorkCopy, argv: Sequence[str], environment: Mapping[str, str]
 ) -> Server:
     """One per client, outside the sandbox, as a child of this process, which identifies the agent."""
     root = workspace.places.root

@@ -114,7 +114,7 @@ def resume_in(
     """Prepares the copy: applies the person's own changes and writes their feedback to a file."""
     plan = plan_of(workspace, copy)
     answer = workspace.plan.answer(plan.id) if plan else None
-    laid, not_laid = _lay_in(workspace, copy, answer) if answer else ((), ())
+    laid, not_laid = lay_in(workspace, copy, answer) if answer else ((), ())
     now = workspace.clock.now()
     text = _message(workspace, copy, answer)
     feedback = copy.folder / FEEDBACK
@@ -185,7 +185,7 @@ def _command(
     return words, True
 
 
-def _lay_in(
+def lay_in(
     workspace: OpenWorkspace, copy: WorkCopy, answer: PlanAnswer
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Writes the person's version of each file they changed, unless the agent has changed it since."""

@@ -35,20 +35,30 @@ CUT_OFF: Final = (
 
 APPLIED: Final = "applied it to the project"
 UNDONE: Final = "applied it to the project, and undid that later"
+DISCARDED: Final = "threw it away"
+_AT_EXIT: Final = "When you exit"
+AFTER_TURN: Final = "At the end of your turn"
 
 
 def message_of(
-    answer: PlanAnswer, checks: Sequence[CheckResult], *, since: str = "", applied: str = ""
+    answer: PlanAnswer,
+    checks: Sequence[CheckResult],
+    *,
+    since: str = "",
+    applied: str = "",
+    then: str = _AT_EXIT,
 ) -> str:
-    """Everything new since that time, and the decision so far. `applied` says what became of the plan."""
+    """Everything new since that time, and the decision so far. `applied` says what became of the plan,
+    `then` when the next one is made.
+    """
     feedback = [one for one in answer.feedback if one.timestamp > since]
     first = (
         f"A person reviewed your change (plan {answer.name}, version {answer.version}) and {applied}."
-        " This folder is a fresh copy of the project as it is now. When you exit, the difference becomes a"
+        f" This folder is a fresh copy of the project as it is now. {then}, the difference becomes a"
         " new plan."
         if applied
         else f"A person reviewed your change (plan {answer.name}, version {answer.version}) and"
-        f" {_decision(answer, feedback)}. Your change is still in this folder: continue here. When you exit,"
+        f" {_decision(answer, feedback)}. Your change is still in this folder: continue here. {then},"
         " the difference becomes the next version of the same plan."
     )
     parts = [
@@ -62,6 +72,12 @@ def message_of(
     if len(parts) == 1:
         parts.append("They gave no further feedback.")
     return "\n\n".join(parts) + "\n"
+
+
+def has_news(answer: PlanAnswer, since: str) -> bool:
+    """Whether the person decided, said or changed something since then."""
+    said = [one.timestamp for one in answer.feedback] + [one.timestamp for one in answer.comments]
+    return answer.status is PlanStatus.APPROVED or bool(answer.changed) or max(said, default="") > since
 
 
 def message_anew(answer: PlanAnswer, *, since: str = "") -> str:

@@ -20,6 +20,7 @@ from ringi.errors import CopyFailed, Interrupted, NoSandbox, PathRefused, Storag
 from ringi.fs import OsFileSystem
 from ringi.process.capture import Limit, Ran, last, run, shell
 from ringi.process.environment import GIT_PLACES, WITH_VARIABLE, without_forge_tokens
+from ringi.process.start import Command, started
 from ringi.process.terminal import Ended, Listener, run_in_terminal
 from ringi.text import Text, why_failed
 from ringi.workspace.commands import Invocation, WorkspaceCommands
@@ -144,6 +145,22 @@ class CopyRun:
             output=output,
             listener=listener,
             takes_terminal=inside.takes_terminal,
+            confined=inside.confined,
+            mark=self.copy.id,
+        )
+
+    def start(
+        self, argv: Sequence[str], more: Mapping[str, str], *, stdin: int, stdout: int, stderr: int
+    ) -> contextlib.AbstractContextManager[Command]:
+        """A command that runs beside its caller, until the block ends. Raises OSError."""
+        inside = self._enclosing(Invocation(tuple(argv), {**self.environment, **more}))
+        return started(
+            inside.argv,
+            cwd=self.copy.folder_of_commands,
+            env=inside.env,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
             confined=inside.confined,
             mark=self.copy.id,
         )

@@ -13,10 +13,11 @@ import pytest
 from mcp.server.lowlevel import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
-from ringi.mcp.handshake import VERSIONS, Begun, Wire, plain_initialize
+from ringi.mcp.handshake import VERSIONS, Begun, plain_initialize
 from ringi.mcp.server import PlanServer, Surroundings
 from ringi.mcp.stdio import messages
 from ringi.mcp.worker import Worker, Workers
+from ringi.process.wire import Wire
 from tests.helpers import open_scratch
 
 CLIENT = {"name": "a client", "version": "1"}

@@ -11,10 +11,9 @@ from ringi.cli.arguments import STDIN, read_named, require_text
 from ringi.cli.commands.review import starter
 from ringi.cli.plan_names import PLAN
 from ringi.cli.review_dialogue import DialoguePrompter
-from ringi.cli.ui import translated
 from ringi.domain.feedback import Side
 from ringi.domain.plan import risk_of
-from ringi.text import Text
+from ringi.text import Text, translated
 from ringi.usecases.amend import Comment, Drop, Wanted, Write, amend_plan
 from ringi.usecases.plan_checks import PlanChecks
 from ringi.usecases.review_document import path_after, review_document

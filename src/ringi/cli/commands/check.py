@@ -4,10 +4,9 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import STDIN, read_named
-from ringi.cli.ui import shown
 from ringi.domain.codec import MAX_DOCUMENT_BYTES
 from ringi.domain.problems import Level, Problem, ProblemRow
-from ringi.text import Text
+from ringi.text import Text, shown
 from ringi.usecases.check_document import Checked, DocumentKind, check_document
 
 EXIT_REFUSED = 6

@@ -3,8 +3,7 @@
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.ui import shown, translated
-from ringi.text import Text
+from ringi.text import Text, shown, translated
 from ringi.wiring.config import Loaded, Origin, check_expressions, in_words, load
 from ringi.wiring.config_keys import KEYS
 

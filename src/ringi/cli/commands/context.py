@@ -7,10 +7,9 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import STDIN, read_named, require_text
-from ringi.cli.ui import translated
 from ringi.domain.context import FileKind
 from ringi.ports import Gathered
-from ringi.text import Text, visible
+from ringi.text import Text, translated, visible
 from ringi.views.lines import Style
 from ringi.views.session import restless_words
 

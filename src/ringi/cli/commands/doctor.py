@@ -5,8 +5,7 @@ from msgspec import UNSET
 
 from ringi.api.doctor import doctor_of
 from ringi.cli.app import App, pass_app
-from ringi.cli.ui import shown, translated
-from ringi.text import Text
+from ringi.text import Text, shown, translated
 from ringi.usecases import beside
 from ringi.usecases.agent_sandbox import AgentSandbox
 from ringi.usecases.doctor import Finding, Mark

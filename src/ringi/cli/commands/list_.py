@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.ui import cut, terminal_columns, translated
+from ringi.cli.ui import cut, terminal_columns
 from ringi.domain.plan import PlanRef, PlanStatus
-from ringi.text import Text
+from ringi.text import Text, translated
 from ringi.views import words
 
 

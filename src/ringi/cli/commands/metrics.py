@@ -8,11 +8,11 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import Moment, require_text, span_of
-from ringi.cli.ui import shown, translated, width
+from ringi.cli.ui import width
 from ringi.domain.metrics import Metrics
 from ringi.errors import StorageFailed
 from ringi.fs import replace_file
-from ringi.text import Text
+from ringi.text import Text, shown, translated
 from ringi.views import metrics as words
 from ringi.views.metrics_page import page
 from ringi.wiring.system import timestamp

@@ -5,9 +5,9 @@ import click
 from ringi.cli.app import App, pass_app
 from ringi.cli.plan_names import RUN
 from ringi.cli.runs import document, reading
-from ringi.cli.ui import translated
 from ringi.runner.report import report as written
 from ringi.store.run_documents import facts_of_run
+from ringi.text import translated
 from ringi.views.markdown import markdown
 
 

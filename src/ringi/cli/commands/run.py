@@ -12,11 +12,10 @@ from ringi.cli.plan_names import RUN
 from ringi.cli.planning.driver import is_seated
 from ringi.cli.planning.entry import Then, planned, started
 from ringi.cli.planning.forge import started_from_item
-from ringi.cli.ui import translated
 from ringi.domain.run import Review, Run
 from ringi.domain.run_plan import RunRole
 from ringi.errors import NotFound
-from ringi.text import Text
+from ringi.text import Text, translated
 from ringi.usecases.forge.terms import terms_here
 from ringi.usecases.replan import replan
 from ringi.usecases.requests import new_request

@@ -18,7 +18,7 @@ from ringi.cli.commands.review import can_be_full, decide
 from ringi.cli.commands.run_revision import Revisions
 from ringi.cli.progress import Line, Pace
 from ringi.cli.runs import Looked, document, lock_of, reading, show
-from ringi.cli.ui import help_lines, translated, width
+from ringi.cli.ui import help_lines, width
 from ringi.domain.approval import Proof, TypedAnswer
 from ringi.domain.plan import risk_of
 from ringi.domain.risk import Risk
@@ -28,7 +28,7 @@ from ringi.process.counting import watched
 from ringi.runner.bench import RunEvent
 from ringi.runner.deciding import RESULT_WAITS
 from ringi.runner.report import STEP, proofs
-from ringi.text import Text, stored
+from ringi.text import Text, stored, translated
 from ringi.usecases.forecast import forecast_run
 from ringi.usecases.forge.offer import is_due, is_offered, offer_run
 from ringi.usecases.forge.tell import telling_work

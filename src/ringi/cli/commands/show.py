@@ -9,8 +9,7 @@ from ringi.cli.arguments import require_text
 from ringi.cli.commands.list_ import tell_no_plans
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import describe, show_comparison
-from ringi.cli.ui import translated
-from ringi.text import Text
+from ringi.text import Text, translated
 from ringi.usecases import export
 from ringi.usecases.review_document import review_document
 from ringi.usecases.reviewed_plan import ReviewedPlan

@@ -11,13 +11,12 @@ from ringi.cli.arguments import read_named
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import tell_report
 from ringi.cli.progress import progress_on
-from ringi.cli.ui import translated
 from ringi.domain import codec
 from ringi.domain.base import Document
 from ringi.domain.extraction import Extraction
 from ringi.domain.plan import ActionSpec, ActionSpecExt
 from ringi.errors import InvalidSpecs, ModelFailed
-from ringi.text import Text, stored
+from ringi.text import Text, stored, translated
 from ringi.views import words
 from ringi.wiring.config_keys import DEFAULTS
 

@@ -16,7 +16,6 @@ from ringi.api.workspace import Workspace
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_text
 from ringi.cli.plan_names import PLAN
-from ringi.cli.taken import document_of, tell_left_out, tell_plan
 from ringi.cli.ui import Ui
 from ringi.domain.plan import PlanStatus
 from ringi.errors import CheckFailed, Failed, Interrupted, NoSuchProgram, NothingToDo, TooManyFiles, WorkKept
@@ -27,7 +26,7 @@ from ringi.text import Text
 from ringi.usecases import beside
 from ringi.usecases.agent_copies import abandoned, make_room, plan_of, remove_settled
 from ringi.usecases.agent_sandbox import AgentSandbox, agent_sandbox, writable_places
-from ringi.usecases.agent_state import Replaced
+from ringi.usecases.agent_words import document_of, tell_copy, tell_replaced, tell_sandbox, tell_taken
 from ringi.usecases.difference_plan import Taken
 from ringi.usecases.resume import Resumption, find_copy, is_applied, resume_from, resume_in
 from ringi.views import words
@@ -114,7 +113,7 @@ class _Session:
         begin = _start(here, workspace.places.root)
         copy = beside.make_copy(workspace, argv, carry, self._app.tell_progress, begin)
         with copy.claimed():
-            _tell_copy(ui, copy, sandboxed=self._sandbox.bwrap is not None)
+            tell_copy(ui, copy, sandboxed=self._sandbox.bwrap is not None)
             took = round(time.monotonic() - started, 1)
             ui.line(Text("Ready in {seconds} s: {path}", seconds=took, path=str(copy.tree)), style="dim")
             if words != argv:
@@ -148,7 +147,7 @@ class _Session:
             workspace, command, carry, lambda text: ui.line(text, style="dim"), before.record.start
         )
         with fresh.claimed():
-            _tell_copy(ui, fresh, sandboxed=self._sandbox.bwrap is not None)
+            tell_copy(ui, fresh, sandboxed=self._sandbox.bwrap is not None)
             own = workspace.places.root / fresh.record.start
             argv = in_copy(command, fresh.folder_of_commands, own)
             program_of(argv, fresh.folder_of_commands, self._app.environment)
@@ -171,7 +170,7 @@ class _Session:
     ) -> int:
         """Returns the exit code. `argv` is what runs; `command` is what the person typed."""
         app, ui = self._app, self._ui
-        _tell_sandbox(ui, self._sandbox, self._writable(command))
+        tell_sandbox(ui, self._sandbox, self._writable(command))
         try:
             ended = self._run(copy, argv, resumption)
             taken = self._take(copy, command, checks, ended)
@@ -206,7 +205,7 @@ class _Session:
                 output=self._ui.out.fileno(),
                 feedback=resumption.feedback if resumption else None,
                 told_at=resumption.at if resumption else "",
-                on_replaced=self._tell_replaced,
+                on_replaced=lambda replaced: tell_replaced(self._ui, replaced),
             )
         except (FileNotFoundError, PermissionError, NoSuchProgram) as error:
             # Nothing was started.
@@ -217,20 +216,6 @@ class _Session:
             raise error if isinstance(error, NoSuchProgram) else NoSuchProgram(name=argv[0]) from None
         _tell_ended(self._ui, ended, argv[0])
         return ended
-
-    def _tell_replaced(self, replaced: Replaced) -> None:
-        path, why = str(replaced.link), replaced.why_not
-        if why:
-            line = Text(
-                "! the agent replaced {path}, and the link cannot be put back ({why}): do so yourself before "
-                "you start it again",
-                path=path,
-                why=why,
-            )
-            self._ui.line(line, style="red")
-        else:
-            line = Text("! the agent had replaced {path}; the link is back as it was", path=path)
-            self._ui.line(line, style="yellow")
 
     def _take(self, copy: WorkCopy, command: Sequence[str], checks: Sequence[str], ended: Ended) -> Taken:
         app, ui = self._app, self._ui
@@ -248,7 +233,7 @@ class _Session:
         )
         if ui.as_json:
             ui.document(document_of(taken, exit_code=ended.exit_code))
-        _tell_taken(ui, copy, taken)
+        tell_taken(ui, copy, taken)
         if taken.plan is not None and taken.new and taken.plan.status is not PlanStatus.APPROVED:
             how = app.workspace.configuration.config.notify.how
             words = Text("{plan} waits for you: {title}", plan=taken.plan.name, title=taken.plan.title)
@@ -273,46 +258,6 @@ def _start(here: Path, root: Path) -> str:
     """The subfolder of the project that the person is in; empty at the top, or outside."""
     inside = Path(os.path.realpath(here))
     return str(inside.relative_to(root)) if inside != root and inside.is_relative_to(root) else ""
-
-
-def _tell_copy(ui: Ui, copy: WorkCopy, *, sandboxed: bool) -> None:
-    for name in copy.nested:
-        ui.line(Text("! not in the copy: {path} (a repository of its own)", path=name), style="yellow")
-    for name in copy.unreadable:
-        ui.line(Text("! not in the copy: {path} (it cannot be read)", path=name), style="yellow")
-    mounted = copy.record.dependencies if sandboxed else ()
-    behind = (*copy.left_behind, *(() if sandboxed else copy.record.dependencies))
-    parts = []
-    if mounted:
-        parts.append(Text("read-only: {paths}", paths=words.some(mounted)))
-    if copy.record.carried:
-        parts.append(Text("carried: {paths}", paths=words.some(copy.record.carried)))
-    if behind:
-        parts.append(Text("not in the copy: {paths}", paths=words.some(behind)))
-    if parts:
-        ui.line(Text("Ignored by git · {parts}", parts=" · ".join(map(str, parts))), style="dim")
-    if behind:
-        option = f"--carry {shlex.quote(behind[0].rstrip('/'))}"
-        ui.line(Text("If the agent needs one: {option}", option=option), style="dim", indent=2)
-
-
-def _tell_sandbox(ui: Ui, sandbox: AgentSandbox, writable: Sequence[Path]) -> None:
-    if sandbox.bwrap is None:
-        line = Text(
-            "NOT in a sandbox ({why}): nothing keeps the command from writing elsewhere.",
-            why=sandbox.why or "",
-        )
-        ui.line(line, style="yellow")
-        if sandbox.mend:
-            ui.line(Text("To get one: {mend}", mend=sandbox.mend), style="yellow", indent=2)
-    elif writable:
-        places = words.some([str(path) for path in writable], 6)
-        ui.line(Text("In a sandbox: it can write to its copy, a /tmp of its own, {places}.", places=places))
-    else:
-        ui.line(Text("In a sandbox: it can write to its copy and a /tmp of its own."))
-    if not sandbox.scoped:
-        text = Text("It can reach sockets that have no file, such as an X server's: ringi doctor")
-        ui.line(text, style="yellow", indent=2)
 
 
 def _tell_resumption(ui: Ui, copy: WorkCopy, resumption: Resumption) -> None:
@@ -350,24 +295,6 @@ def _tell_ended(ui: Ui, ended: Ended, name: str) -> None:
     if ended.exit_code:
         line = Text("{command} ended with exit code {code}.", command=name, code=ended.exit_code)
         ui.line(line, style="yellow")
-
-
-def _tell_taken(ui: Ui, copy: WorkCopy, taken: Taken) -> None:
-    tell_left_out(ui, taken)
-    if taken.plan is None:
-        ui.line(Text("It changed nothing in its copy; there is no plan."))
-    elif taken.empty:
-        line = Text("It took back all it had changed; {plan} stays as it was.", plan=taken.plan.name)
-        ui.line(line, style="yellow")
-        ui.next_step(f"ringi review {taken.plan.name}")
-    elif not taken.new:
-        ui.line(Text("It changed nothing more; {plan} stays as it was.", plan=taken.plan.name))
-        ui.next_step(f"ringi review {taken.plan.name}")
-    else:
-        tell_plan(ui, taken, taken.plan)
-    if taken.left_out:
-        line = Text("The copy is kept, because not all of it is in the plan: {path}", path=str(copy.tree))
-        ui.line(line, indent=2)
 
 
 def _tell_abandoned(ui: Ui, copies: Sequence[WorkCopy]) -> None:

@@ -15,8 +15,8 @@ from difflib import get_close_matches
 from typing import Final
 from unicodedata import normalize
 
-from ringi.cli.ui import Ui, translated
-from ringi.text import Text, visible
+from ringi.cli.ui import Ui
+from ringi.text import Text, translated, visible
 from ringi.views.lines import Style
 
 _AT_ONCE_SEC: Final = 0.05

@@ -9,11 +9,11 @@ from ringi.cli.screen.cells import Piece, Pieces, broken, clip, pad, restyled, w
 from ringi.cli.screen.highlight import plain
 from ringi.cli.screen.terminal import Size
 from ringi.cli.screen.viewport import FileList, Page, Place, Question, Viewport, visible_rows
-from ringi.cli.ui import cut, translated
-from ringi.cli.ui import shown as words_of
+from ringi.cli.ui import cut
 from ringi.domain.plan import PlanDocument, PlanPreview, PlanRef, PlanStatus, files_changed
 from ringi.patching.changed_words import Ranges
-from ringi.text import Text, visible
+from ringi.text import Text, translated, visible
+from ringi.text import shown as words_of
 from ringi.usecases.plan_facts import facts_of
 from ringi.views import words
 from ringi.views.diff import (

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ringi.cli.screen.viewport import Place, Viewport
-from ringi.cli.ui import shown, width
-from ringi.text import Text
+from ringi.cli.ui import width
+from ringi.text import Text, shown
 from ringi.views.diff import CONFLICTING, LINES, RowKind, Section
 from ringi.views.lines import Span
 

@@ -1,0 +1,80 @@
+"""Files that an agent asks its editor for: read from its copy and written there."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, UnsetType
+
+from ringi.domain.base import prepared
+from ringi.editor.paths import ProjectPaths
+from ringi.editor.protocol import INTERNAL_ERROR, INVALID_PARAMS, LONGEST_LINE, NOT_FOUND, RpcError
+from ringi.errors import RingiError
+from ringi.fs import OsFileSystem
+from ringi.text import Text, translated
+from ringi.workspace.copy import WorkCopy
+from ringi.workspace.copy_run import lay_over
+from ringi.workspace.tree import Tree
+
+
+class Read(Struct):
+    path: str
+    line: int | None = None
+    """Counted from 1."""
+    limit: int | None = None
+
+
+class Write(Struct):
+    path: str
+    content: str
+
+
+def parsed(params: Raw | UnsetType, kind: type[Any]) -> Any:
+    """Raises RpcError."""
+    try:
+        return msgspec.json.decode(params if isinstance(params, Raw) else b"{}", type=prepared(kind))
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise RpcError(INVALID_PARAMS, str(error)) from None
+
+
+def read_text_file(copy: WorkCopy, paths: ProjectPaths, params: Raw | UnsetType) -> dict[str, Any]:
+    wanted: Read = parsed(params, Read)
+    name = paths.inside(wanted.path)
+    try:
+        found = Tree(OsFileSystem(), copy.tree).look(name)
+    except (RingiError, OSError) as error:
+        raise in_words(error) from None
+    if found is None:
+        raise RpcError(NOT_FOUND, f"{wanted.path} does not exist.")
+    if len(found.data) > LONGEST_LINE // 4:
+        raise RpcError(INTERNAL_ERROR, f"{wanted.path} has {len(found.data)} bytes: read it in parts.")
+    try:
+        text = found.data.decode()
+    except UnicodeDecodeError:
+        raise RpcError(INTERNAL_ERROR, f"{wanted.path} is not text in UTF-8.") from None
+    if wanted.line is not None or wanted.limit is not None:
+        first = max((wanted.line or 1) - 1, 0)
+        last = None if wanted.limit is None else first + max(wanted.limit, 0)
+        text = "".join(text.splitlines(keepends=True)[first:last])
+    return {"content": text}
+
+
+def write_text_file(copy: WorkCopy, paths: ProjectPaths, params: Raw | UnsetType) -> dict[str, Any]:
+    wanted: Write = parsed(params, Write)
+    name = paths.inside(wanted.path)
+    tree = Tree(OsFileSystem(), copy.tree)
+    try:
+        found = tree.look(name)
+        mode = int(found.state.mode, 8) if found else 0o644
+        lay_over(tree, {name: (wanted.content.encode(), mode)})
+    except (RingiError, OSError, UnicodeEncodeError) as error:
+        raise in_words(error) from None
+    return {}
+
+
+def in_words(error: Exception) -> RpcError:
+    """With the command that helps, as on a terminal."""
+    if not isinstance(error, RingiError):
+        return RpcError(INTERNAL_ERROR, str(error))
+    message = translated(Text(error.message, **error.details))
+    hint = translated(Text(error.hint, **error.details)) if error.hint else ""
+    return RpcError(INTERNAL_ERROR, f"{message} {hint}".strip())

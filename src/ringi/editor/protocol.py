@@ -1,0 +1,225 @@
+"""The messages of the Agent Client Protocol, as far as we look into them: lines of JSON-RPC 2.0.
+
+An envelope is decoded, its content stays as the bytes that came. Version 1 of the protocol, and the draft of
+version 2, in which a turn ends with an update instead of the answer to its prompt.
+"""
+
+import itertools
+import re
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+LONGEST_LINE: Final = 32 * 1024 * 1024
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+NO_SUCH_METHOD: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+NOT_FOUND: Final = -32002
+"""What the protocol calls a resource that is not there."""
+
+INITIALIZE: Final = "initialize"
+NEW: Final = "session/new"
+LOAD: Final = "session/load"
+RESUME: Final = "session/resume"
+FORK: Final = "session/fork"
+CLOSE: Final = "session/close"
+PROMPT: Final = "session/prompt"
+CANCEL: Final = "session/cancel"
+UPDATE: Final = "session/update"
+CANCEL_REQUEST: Final = "$/cancel_request"
+BEGINNING: Final = frozenset([NEW, LOAD, RESUME, FORK])
+"""Each gets an agent and a copy of its own."""
+LOGIN: Final = frozenset(["authenticate", "auth/login"])
+
+Id = int | str
+# Finds the id of a request that is too long to read, so that it gets an answer too.
+_ID: Final = re.compile(
+    rb'\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")'
+)
+
+
+class Message(Struct, omit_defaults=True):
+    jsonrpc: str = msgspec.field(default="")
+    id: Id | UnsetType | None = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+    @property
+    def is_request(self) -> bool:
+        return self.method is not UNSET and self.id is not UNSET
+
+    @property
+    def is_response(self) -> bool:
+        return self.method is UNSET
+
+
+class Addressed(Struct, rename="camel"):
+    """Whom a message concerns."""
+
+    session_id: str | UnsetType | None = UNSET
+    request_id: Id | UnsetType | None = UNSET
+
+
+class Updated(Struct, rename="camel"):
+    session_update: str = ""
+    state: str = ""
+    tool_call_id: str = ""
+
+
+class Update(Struct):
+    update: Updated
+
+
+class RpcError(Exception):
+    """The answer to a request that cannot be served."""
+
+    def __init__(self, code: int, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+        self.words = words
+
+
+class Refusal(NamedTuple):
+    """The answer to a line that is not a message."""
+
+    code: int
+    words: str
+    id: Id | None = None
+
+
+_ENVELOPE: Final = msgspec.json.Decoder(Message)
+_ADDRESSED: Final = msgspec.json.Decoder(Addressed)
+_UPDATE: Final = msgspec.json.Decoder(Update)
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def understood(line: bytes) -> Message | Refusal:
+    try:
+        message = _ENVELOPE.decode(line)
+    except msgspec.ValidationError:
+        return Refusal(INVALID_REQUEST, "This is not a message of JSON-RPC 2.0.", _found_id(line))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return Refusal(PARSE_ERROR, "This line is not JSON.")
+    if message.jsonrpc != "2.0" or not _is_whole(message):
+        number = message.id if isinstance(message.id, int | str) and message.method is not UNSET else None
+        return Refusal(INVALID_REQUEST, "This is not a message of JSON-RPC 2.0.", number)
+    return message
+
+
+def _is_whole(message: Message) -> bool:
+    answers = (message.result is not UNSET) + (message.error is not UNSET)
+    if message.method is UNSET:
+        return answers == 1 and message.id is not UNSET
+    # A request whose id is null could not be answered.
+    return not answers and message.id is not None
+
+
+def _found_id(line: bytes) -> Id | None:
+    found = _ID.match(line)
+    number: Id | None = msgspec.json.decode(found[1]) if found else None
+    return number
+
+
+def too_long(head: bytes) -> Refusal:
+    return Refusal(INVALID_REQUEST, f"The message has more than {LONGEST_LINE} bytes.", _found_id(head))
+
+
+def addressed(params: Raw | UnsetType) -> Addressed:
+    if params is UNSET:
+        return Addressed()
+    try:
+        return _ADDRESSED.decode(params)
+    except (msgspec.MsgspecError, RecursionError):
+        return Addressed()
+
+
+def updated(params: Raw | UnsetType) -> Updated:
+    if params is UNSET:
+        return Updated()
+    try:
+        return _UPDATE.decode(params).update
+    except (msgspec.MsgspecError, RecursionError):
+        return Updated()
+
+
+def content(raw: Raw | UnsetType) -> dict[str, Any]:
+    """As plain values; empty if it is no object."""
+    if raw is UNSET:
+        return {}
+    try:
+        found = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def raw(value: object) -> Raw:
+    return Raw(_ENCODER.encode(value))
+
+
+def line_of(message: Message) -> bytes:
+    message.jsonrpc = "2.0"
+    return _ENCODER.encode(message) + b"\n"
+
+
+def request(number: Id, method: str, params: Raw | UnsetType) -> bytes:
+    return line_of(Message(id=number, method=method, params=params))
+
+
+def answered(number: Id | None, result: object) -> bytes:
+    return line_of(Message(id=number, result=raw(result)))
+
+
+def refused(number: Id | None, code: int, words: str) -> bytes:
+    return line_of(Message(id=number, error=raw({"code": code, "message": words})))
+
+
+class Told:
+    """Updates that we send ourselves; in version 2 messages have names, and a tool call has one kind."""
+
+    def __init__(self, session: str, version: int) -> None:
+        self._session = session
+        self._version = version
+        self._numbers = itertools.count(1)
+
+    def _name(self) -> str:
+        return f"ringi-{next(self._numbers)}"
+
+    def text(self, text: str) -> bytes:
+        update: dict[str, Any] = {"sessionUpdate": "agent_message_chunk"}
+        if self._version > 1:
+            update["messageId"] = self._name()
+        return self._update({**update, "content": {"type": "text", "text": text}})
+
+    def call(self, title: str, content: list[dict[str, Any]], *, kind: str) -> bytes:
+        update = {
+            "sessionUpdate": "tool_call" if self._version == 1 else "tool_call_update",
+            "toolCallId": self._name(),
+            "title": title,
+            "kind": kind,
+            "status": "completed",
+            "content": content,
+        }
+        return self._update(update)
+
+    def idle(self, reason: str) -> bytes:
+        """Version 2: the end of a turn."""
+        return self._update({"sessionUpdate": "state_update", "state": "idle", "stopReason": reason})
+
+    def content_of(self, call: str, text: str) -> bytes:
+        """What a tool call shows from now on."""
+        update = {"sessionUpdate": "tool_call_update", "toolCallId": call, "content": [text_of(text)]}
+        return self._update(update)
+
+    def _update(self, update: dict[str, Any]) -> bytes:
+        params = raw({"sessionId": self._session, "update": update})
+        return line_of(Message(method=UPDATE, params=params))
+
+
+def text_of(text: str) -> dict[str, Any]:
+    return {"type": "content", "content": {"type": "text", "text": text}}

@@ -1,0 +1,222 @@
+"""The proxy between an editor and its agents: what is passed on, what is held, what we answer ourselves."""
+
+import asyncio
+import contextlib
+import signal
+from typing import Final
+
+from ringi.editor.agent import Agent, Listener
+from ringi.editor.channel import Answer
+from ringi.editor.crew import Crew
+from ringi.editor.files import in_words
+from ringi.editor.protocol import (
+    BEGINNING,
+    CANCEL,
+    CANCEL_REQUEST,
+    CLOSE,
+    INITIALIZE,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    LOGIN,
+    LONGEST_LINE,
+    PROMPT,
+    Id,
+    Message,
+    Refusal,
+    RpcError,
+    addressed,
+    content,
+    refused,
+    too_long,
+    understood,
+)
+from ringi.editor.requests import Requests
+from ringi.editor.sessions import Sessions
+from ringi.editor.tasks import Tasks
+from ringi.editor.turns import PATIENCE_SEC, Turns
+from ringi.editor.wire import Inlet, Outlet
+from ringi.editor.work import Work
+from ringi.errors import Interrupted, RingiError
+from ringi.process.wire import Wire
+from ringi.text import Text, translated
+from ringi.usecases.agent_words import Printer
+
+_LAST_SEC: Final = 2.0
+_CHECK_SEC: Final = 1.0
+
+
+class Proxy:
+    def __init__(self, work: Work, log: Printer, *, patience_sec: float = PATIENCE_SEC) -> None:
+        self._log = log
+        self._inlet = Inlet(LONGEST_LINE, self._from_editor, self._skip, self._over)
+        self._outlet = Outlet(self._full)
+        self._tasks = Tasks()
+        self._crew = Crew(work, Listener(self._from_agent, self._gone, self._strange))
+        self._sessions = Sessions(work, self._crew)
+        self._turns = Turns(self._outlet.write, patience_sec)
+        self._requests = Requests(self._outlet.write, self._tasks)
+        self._open: set[Id] = set()
+        """Requests of the editor that wait for us."""
+        self._ended = asyncio.Event()
+        self._code = 0
+
+    async def run(self, wire: Wire) -> int:
+        """Until the editor leaves, the agents are gone, or a signal comes. Returns the exit code."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores it on purpose
+                loop.add_signal_handler(number, self._over, Interrupted.exit_code)
+        await self._outlet.open(wire.outgoing)
+        self._crew.warm_up()
+        await self._inlet.listen(wire.incoming)
+        while not self._ended.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), _CHECK_SEC)
+            for agent in self._crew.agents:
+                agent.keep_alive()
+        self._tasks.cancel()
+        for left in await self._crew.close():
+            if isinstance(left, str):
+                self._log.next_step(f"ringi review {left}")
+            elif isinstance(left, RingiError):
+                self._log.line(f"✗ {in_words(left).words}")
+            else:
+                raise left
+        await self._outlet.close(_LAST_SEC)
+        return self._code
+
+    def _over(self, code: int = 0) -> None:
+        self._code = self._code or code
+        self._ended.set()
+
+    def _full(self, full: bool) -> None:  # a callback
+        """The editor does not read: neither do we, from the agents."""
+        for agent in self._crew.agents:
+            agent.channel.pause(paused=full)
+
+    def _strange(self, said: str) -> None:
+        self._log.line(Text("! dropped, because the protocol does not know it: {said}", said=said))
+
+    # ------------------------------------------------------------------ from the editor
+
+    def _skip(self, head: bytes) -> None:
+        refusal = too_long(head)
+        self._outlet.write(refused(refusal.id, refusal.code, refusal.words))
+
+    def _from_editor(self, line: bytes) -> None:
+        message = understood(line)
+        if isinstance(message, Refusal):
+            self._outlet.write(refused(message.id, message.code, message.words))
+        elif message.is_request and isinstance(message.id, int | str):
+            self._take_request(message.id, message, line)
+        elif not message.is_response:
+            self._take_notification(message, line)
+        elif not self._requests.answer(message):
+            self._strange(f"an answer to {message.id!r}, which nobody asked")
+
+    def _take_notification(self, message: Message, line: bytes) -> None:
+        to = addressed(message.params)
+        if message.method == CANCEL_REQUEST:
+            agent = next((one for one in self._crew.agents if _has(one, to.request_id)), None)
+        else:
+            agent = self._sessions.of(to.session_id)
+        if agent is None or not agent.alive:
+            return
+        if message.method == CANCEL:
+            self._turns.cancel(agent)
+        agent.channel.send(message, line)
+
+    def _take_request(self, number: Id, message: Message, line: bytes) -> None:
+        if number in self._open or any(agent.channel.has(number) for agent in self._crew.agents):
+            self._outlet.write(refused(number, INVALID_REQUEST, f"The request {number!r} is still open."))
+        else:
+            self._open.add(number)
+            self._tasks.spawn(self._answer(number, message, line))
+
+    async def _answer(self, number: Id, message: Message, line: bytes) -> None:
+        """Every request gets an answer, whatever happens."""
+        try:
+            if (answer := await self._answer_to(number, message, line)) is not None:
+                self._outlet.write(answer.line)
+        except RpcError as error:
+            self._outlet.write(refused(number, error.code, error.words))
+        except RingiError as error:
+            words = in_words(error)
+            self._outlet.write(refused(number, words.code, words.words))
+        except OSError as error:
+            self._outlet.write(refused(number, INTERNAL_ERROR, str(error)))
+        finally:
+            self._open.discard(number)
+
+    async def _answer_to(self, number: Id, message: Message, line: bytes) -> Answer | None:
+        """None if an agent's own answer is passed on when it comes."""
+        method, crew, sessions = message.method, self._crew, self._sessions
+        if method == INITIALIZE:
+            return await crew.greet(number, message.params)
+        if not crew.greeted:
+            raise RpcError(INVALID_REQUEST, "initialize comes first.")
+        if method in BEGINNING:
+            return await sessions.begin(number, str(method), content(message.params))
+        to = addressed(message.params)
+        agent = sessions.of(to.session_id)
+        if method == PROMPT:
+            if agent is None:
+                words = Text(
+                    "There is no session {name} here: load it, or begin a new one.", name=to.session_id
+                )
+                raise RpcError(INVALID_PARAMS, translated(words))
+            return await self._turns.take(agent, number, content(message.params), crew.version)
+        agent = agent or await crew.any()
+        if method in LOGIN:
+            return await crew.log_in(agent, number, message)
+        if method == CLOSE:
+            answer = await agent.channel.ask(CLOSE, message.params, number)
+            sessions.forget(agent)
+            await crew.end(agent)
+            return answer
+        agent.channel.send(message, line)
+        return None
+
+    # ------------------------------------------------------------------ from the agents
+
+    def _from_agent(self, agent: Agent, message: Message, line: bytes) -> None:
+        if message.is_request:
+            self._requests.take(agent, message)
+            return
+        if not message.is_response:
+            owner = self._sessions.of(addressed(message.params).session_id)
+            if owner is not None and owner is not agent:
+                self._strange(f"an update of another agent's session {owner.session!r}")
+                return
+            if message.method == CANCEL_REQUEST:
+                self._requests.cancel(agent, message)
+                return
+            if self._crew.version > 1 and self._turns.ended_by(agent, message, line):
+                return
+            line = self._requests.shown(agent, message, line)
+        self._outlet.write(line + b"\n")
+
+    def _gone(self, agent: Agent) -> None:
+        self._tasks.spawn(self._bury(agent))
+
+    async def _bury(self, agent: Agent) -> None:
+        """What it had to answer is answered, what it left becomes a plan."""
+        why = await agent.last_words()
+        left = agent.channel.drop(why)
+        for turn in agent.turns:
+            if not turn.idle.done():
+                turn.idle.set_exception(RpcError(INTERNAL_ERROR, why))
+        await agent.quiet.wait()
+        for number in left:
+            self._outlet.write(refused(number, INTERNAL_ERROR, why))
+        self._requests.forget(agent)
+        self._log.line(why)
+        self._sessions.forget(agent)
+        await self._crew.end(agent)
+        if not self._crew.agents:
+            self._over(1)
+
+
+def _has(agent: Agent, number: object) -> bool:
+    return isinstance(number, int | str) and agent.channel.has(number)

@@ -1,0 +1,84 @@
+"""What a thread in the editor shows of a plan: its diffs, and our words, which no markup can change."""
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from ringi.domain.plan import PlanRef
+from ringi.editor.paths import ProjectPaths
+from ringi.text import Text, shown, translated, visible
+from ringi.usecases.turns import changes_of
+from ringi.usecases.workspace import OpenWorkspace
+from ringi.views.lines import Line
+
+MOST_FILES: Final = 50
+MOST_BYTES: Final = 1_000_000
+_TICKS: Final = re.compile("`+")
+_MARKUP: Final = re.compile(r"[\\`*_\[\]<>!#|~&]")
+
+
+class ThreadPrinter:
+    """Collects lines for one message, without styles."""
+
+    def __init__(self) -> None:
+        self.rows: list[str] = []
+
+    def line(self, text: Text | str = "", *, style: str = "", indent: int = 0) -> None:
+        del style
+        self.rows.append(" " * indent + (translated(text) if isinstance(text, Text) else text))
+
+    def show(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            self.line("".join(shown(span.text) for span in line.spans), indent=line.indent)
+
+    def next_step(self, command: str) -> None:
+        self.line(f"→ {visible(command)}", indent=2)
+
+    @property
+    def message(self) -> str:
+        return fenced("\n".join(self.rows))
+
+
+def fenced(text: str) -> str:
+    """As a block of plain text: editors render messages as Markdown, and words of others are in it."""
+    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"\n{fence}text\n{text}\n{fence}\n"
+
+
+def plain_title(text: str) -> str:
+    """Editors render titles as Markdown as well."""
+    clean = visible(" ".join(text.split()))
+    return f"`{clean.replace('`', chr(39))}`" if _MARKUP.search(clean) else clean
+
+
+class Shown(NamedTuple):
+    """A plan as a tool call shows it."""
+
+    title: str
+    content: list[dict[str, Any]]
+    unshown: int
+    """Files that are too many, too large or not text."""
+
+
+def shown_plan(workspace: OpenWorkspace, plan: PlanRef, paths: ProjectPaths) -> Shown:
+    blocks: list[dict[str, Any]] = []
+    unshown, room = 0, MOST_BYTES
+    for effect in changes_of(workspace, plan.id):
+        old, new = _text(effect.old), _text(effect.new)
+        size = len(effect.old or b"") + len(effect.new or b"")
+        if old is None or new is None or size > room or len(blocks) >= MOST_FILES:
+            unshown += 1
+            continue
+        room -= size
+        block = {"type": "diff", "path": paths.at_project(effect.path), "newText": new}
+        blocks.append(block if effect.old is None else {**block, "oldText": old})
+    return Shown(plain_title(f"{plan.name} {plan.title}"), blocks, unshown)
+
+
+def _text(data: bytes | None) -> str | None:
+    """None if it is not text."""
+    try:
+        return None if data and b"\0" in data else (data or b"").decode()
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,104 @@
+"""Turns: each begins with what the person made of the last plan; its end is held until there is the next."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from ringi.editor.agent import Agent, Turn
+from ringi.editor.channel import Answer
+from ringi.editor.files import in_words
+from ringi.editor.protocol import PROMPT, Id, Message, RpcError, answered, raw, updated
+from ringi.editor.thread import fenced
+from ringi.errors import RingiError
+from ringi.text import visible
+
+PATIENCE_SEC: Final = 10.0
+_LONGEST_TITLE: Final = 72
+_FROM_RINGI: Final = (
+    "<ringi>\nThis part is from ringi, which keeps your changes in a copy until a person approves them; the "
+    "person's own words follow after it.\n\n{message}</ringi>"
+)
+
+
+class Turns:
+    def __init__(self, tell: Callable[[bytes], None], patience_sec: float) -> None:
+        self._tell = tell
+        self._patience_sec = patience_sec
+
+    async def take(self, agent: Agent, number: Id, params: dict[str, Any], version: int) -> Answer | None:
+        """The answer to a prompt; None if it was given already. Raises RingiError and RpcError."""
+        prompt = params.get("prompt")
+        blocks = prompt if isinstance(prompt, list) else []
+        turn = Turn(number, _title(blocks))
+        first = not agent.turns
+        agent.begin(turn)
+        try:
+            if agent.started.warnings and not agent.warned:
+                agent.warned = True
+                self._tell(agent.told.text(agent.started.warnings))
+            if first and (news := await agent.begin_turn()):
+                block = {"type": "text", "text": _FROM_RINGI.format(message=news)}
+                params = {**params, "prompt": [block, *blocks]}
+            if turn.cancelled:
+                return Answer(Message(), answered(turn.id, {"stopReason": "cancelled"}))
+            return await self._carry_out(agent, turn, params, version)
+        finally:
+            agent.end(turn)
+
+    async def _carry_out(
+        self, agent: Agent, turn: Turn, params: dict[str, Any], version: int
+    ) -> Answer | None:
+        try:
+            answer = await agent.channel.ask(PROMPT, raw(params), turn.id)
+        except RpcError:
+            await self._end(agent, turn)
+            raise
+        if version == 1 or answer.message.result is UNSET:
+            await self._end(agent, turn)
+            return answer
+        self._tell(answer.line)
+        try:
+            line = await turn.idle
+        finally:
+            await self._end(agent, turn)
+        self._tell(line)
+        return None
+
+    async def _end(self, agent: Agent, turn: Turn) -> None:
+        try:
+            await agent.end_turn(turn.title, self._tell)
+        except RingiError as error:
+            self._tell(agent.told.text(fenced(f"✗ {in_words(error).words}")))
+
+    def cancel(self, agent: Agent) -> None:
+        """An agent that does not end its turn even then is not waited for."""
+        for turn in agent.turns:
+            turn.cancelled = True
+            asyncio.get_running_loop().call_later(self._patience_sec, self._give_up, agent, turn)
+
+    def _give_up(self, agent: Agent, turn: Turn) -> None:
+        agent.channel.give_up(turn.id, answered(turn.id, {"stopReason": "cancelled"}))
+        if not turn.idle.done():
+            turn.idle.set_result(agent.told.idle("cancelled"))
+
+    def ended_by(self, agent: Agent, message: Message, line: bytes) -> bool:
+        """Whether an update ends a turn, as in version 2; then it is held."""
+        if not agent.turns or b'"state_update"' not in line:
+            return False
+        update, turn = updated(message.params), agent.turns[0]
+        if update.session_update != "state_update" or update.state != "idle" or turn.idle.done():
+            return False
+        turn.idle.set_result(line + b"\n")
+        return True
+
+
+def _title(blocks: list[Any]) -> str:
+    """The first line of what the person asked for."""
+    for block in blocks:
+        text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
+        for line in text.splitlines() if isinstance(text, str) else ():
+            if words := visible(" ".join(line.split())):
+                return words if len(words) <= _LONGEST_TITLE else words[: _LONGEST_TITLE - 1] + "…"
+    return ""

@@ -1,0 +1,253 @@
+"""What is done in the workspace for an agent in an editor: its copy, its turns, its plan.
+
+Each call opens the workspace anew, as a command would: an editor runs for days, while settings change. Calls
+block; each agent has a thread for them.
+"""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import UNSET, UnsetType
+
+from ringi.api import Workspace, open_workspace
+from ringi.editor.paths import ProjectPaths
+from ringi.editor.thread import Shown, ThreadPrinter, shown_plan
+from ringi.errors import NoSuchProgram, RingiError
+from ringi.process.agent_socket import AgentSocket
+from ringi.process.program import from_here, program_of
+from ringi.process.start import Command
+from ringi.text import Text
+from ringi.usecases import beside
+from ringi.usecases.agent_copies import make_room, remove_settled
+from ringi.usecases.agent_sandbox import (
+    AgentSandbox,
+    agent_sandbox,
+    enclosed,
+    place_in_sandbox,
+    writable_places,
+)
+from ringi.usecases.agent_words import Printer, tell_copy, tell_replaced, tell_sandbox, tell_taken
+from ringi.usecases.settings import Settings
+from ringi.usecases.turns import begin_turn, bring, copy_of
+from ringi.workspace.commands import Invocation
+from ringi.workspace.copy import Supervisor, WorkCopy
+from ringi.workspace.copy_run import CopyRun
+from ringi.workspace.places import Places, find_root
+
+
+class Wish(NamedTuple):
+    """The command line of `ringi acp`."""
+
+    command: tuple[str, ...]
+    start: Path
+    environment: Mapping[str, str]
+    checks: tuple[str, ...] = ()
+    carry: tuple[str, ...] = ()
+
+
+class Around(NamedTuple):
+    """What a sandbox needs to know of the workspace."""
+
+    places: Places
+    settings: Settings
+
+
+class Started(NamedTuple):
+    """An agent in its copy."""
+
+    copy: WorkCopy
+    paths: ProjectPaths
+    around: Around
+    sandbox: AgentSandbox
+    command: Command
+    socket: AgentSocket
+    stdin: int
+    stdout: int
+    warnings: str
+    """What the person should know before they work with it."""
+    close: Callable[[], None]
+    """Ends it and all it started, and lets go of the copy."""
+
+
+class TurnEnd(NamedTuple):
+    plan: Shown | None
+    """None if there is nothing new to show."""
+    words: str
+
+
+class Work:
+    def __init__(self, wish: Wish, log: Printer) -> None:
+        self._wish = wish
+        self._log = log
+
+    @property
+    def root(self) -> Path:
+        """Raises NoWorkspace."""
+        return find_root(self._wish.start)
+
+    def knows(self, conversation: str) -> bool:
+        """Whether there is a copy in which that conversation can go on."""
+        with self._opened() as workspace:
+            return copy_of(workspace, conversation) is not None
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Workspace]:
+        with open_workspace(self._wish.start, environment=self._wish.environment) as workspace:
+            yield workspace
+
+    def start(self, conversation: str = "", source: WorkCopy | None = None) -> Started:
+        """In the copy of that conversation if there is one, else in a fresh one with the changes of `source`.
+
+        Raises RingiError.
+        """
+        wish, log = self._wish, self._log
+        with self._opened() as workspace:
+            sandbox = agent_sandbox(workspace)
+            program_of(wish.command, Path.cwd(), wish.environment)
+            argv = from_here(wish.command, Path.cwd(), workspace.places.root)
+            places = writable_places(workspace, argv, wish.environment) if sandbox.bwrap else ()
+            for told in (*remove_settled(workspace), *make_room(workspace)):
+                log.line(told)
+            if found := copy_of(workspace, conversation):
+                return self._started(workspace, found, argv, sandbox, places)
+            carry = (*workspace.settings.beside.carry, *wish.carry)
+            copy = beside.make_copy(workspace, argv, carry, lambda _: None)
+            try:
+                tell_copy(log, copy, sandboxed=sandbox.bwrap is not None)
+                if source is not None:
+                    bring(source, copy)
+                copy.note(taken=source is None)  # nothing is lost if it is never used
+                return self._started(workspace, copy, argv, sandbox, places)
+            except (RingiError, OSError):
+                copy.remove(wait=False)
+                raise
+
+    def _started(
+        self,
+        workspace: Workspace,
+        copy: WorkCopy,
+        argv: tuple[str, ...],
+        sandbox: AgentSandbox,
+        places: Sequence[Path],
+    ) -> Started:
+        warned = ThreadPrinter()
+        tell_sandbox(self._log, sandbox, places)
+        if sandbox.bwrap is None:
+            tell_sandbox(warned, sandbox, places)
+        around = Around(workspace.places, workspace.settings)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(copy.claimed())
+            copy.note(supervisor=Supervisor.this_process())
+            command, socket, (stdin, stdout) = self._run(stack, around, copy, argv, sandbox)
+            seen = place_in_sandbox(around, copy, sandbox, self._wish.environment)
+            return Started(
+                copy=copy,
+                paths=ProjectPaths(workspace.places.root, seen),
+                around=around,
+                sandbox=sandbox,
+                command=command,
+                socket=socket,
+                stdin=stdin,
+                stdout=stdout,
+                warnings=warned.message if warned.rows else "",
+                close=stack.pop_all().close,
+            )
+
+    def _run(
+        self,
+        stack: contextlib.ExitStack,
+        around: Around,
+        copy: WorkCopy,
+        argv: tuple[str, ...],
+        sandbox: AgentSandbox,
+    ) -> tuple[Command, AgentSocket, tuple[int, int]]:
+        place = stack.enter_context(
+            beside.agent_place(around, copy, argv, self._wish.environment, sandbox, once=True)
+        )
+        with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
+            reader, stdin = os.pipe()
+            stdout, writer = os.pipe()
+            for number, ends in ((reader, theirs), (writer, theirs), (stdin, ours), (stdout, ours)):
+                ends.callback(os.close, number)
+            try:
+                command = stack.enter_context(
+                    place.run.start(place.argv, place.more, stdin=reader, stdout=writer, stderr=2)
+                )
+            except (FileNotFoundError, PermissionError):
+                raise NoSuchProgram(name=place.argv[0]) from None
+            ours.pop_all()
+        return command, place.socket, (stdin, stdout)
+
+    def begin(self, started: Started) -> tuple[WorkCopy, str]:
+        """Before a turn: the copy as it continues, and what the agent must be told first."""
+        with self._opened() as workspace:
+            turn = begin_turn(workspace, started.copy)
+            return turn.copy, turn.message
+
+    def end(
+        self, started: Started, title: str, tell: Callable[[str], None], *, exit_code: int | UnsetType = UNSET
+    ) -> TurnEnd:
+        """After a turn: its plan, or the next version of it. `tell` gets what is going on."""
+        printer = ThreadPrinter()
+
+        def check(command: str) -> None:
+            said = ThreadPrinter()
+            said.line(Text("Checking: {command} …", command=command))
+            tell(said.message)
+
+        with self._opened() as workspace:
+            taken = beside.take(
+                workspace,
+                started.copy,
+                self._wish.command,
+                sandbox=started.sandbox,
+                environment=self._wish.environment,
+                checks=(*workspace.settings.beside.checks, *self._wish.checks),
+                title=title,
+                agent_exit=exit_code,
+                on_check=check,
+            )
+            if taken.plan is None and not taken.left_out:
+                return TurnEnd(None, "")
+            plan = shown_plan(workspace, taken.plan, started.paths) if taken.plan and taken.new else None
+            tell_taken(printer, started.copy, taken)
+            if plan and plan.unshown:
+                printer.line(
+                    Text("{count} files are not shown here; the review shows all.", count=plan.unshown)
+                )
+            return TurnEnd(plan, printer.message)
+
+    def close(self, started: Started, session: str) -> str:
+        """Ends the agent. What it left becomes a plan, without checks; what is empty goes.
+
+        Returns the name of the plan that holds its work.
+        """
+        started.close()
+        with self._opened() as workspace, started.copy.claimed():
+            copy, argv, environment = started.copy, self._wish.command, self._wish.environment
+            beside.settle(
+                workspace,
+                copy,
+                argv,
+                environment,
+                started.sandbox,
+                conversation=session,
+                on_replaced=lambda replaced: tell_replaced(self._log, replaced),
+            )
+            if not copy.record.taken:
+                beside.take(workspace, copy, argv, sandbox=started.sandbox, environment=environment)
+            if not copy.record.plan_id and not copy.record.left_out:
+                copy.remove(wait=False)
+                return ""
+            return workspace.plan.ref(copy.record.plan_id).name if copy.record.plan_id else ""
+
+    def terminal_in(self, started: Started) -> CopyRun:
+        """Where commands of the agent run: in its sandbox."""
+
+        def enclosing(invocation: Invocation) -> Invocation:
+            return enclosed(started.around, started.copy, started.sandbox, invocation, terminal=False)
+
+        return CopyRun(started.copy, self._wish.environment, enclosing=enclosing)

@@ -1,0 +1,82 @@
+"""The turns of an agent that lives on between them: each ends with a plan, and the next begins with what the
+person made of it.
+"""
+
+from typing import NamedTuple
+
+from ringi.domain.plan import ENDED, PlanStatus
+from ringi.errors import CopyFailed, RingiError
+from ringi.fs import OsFileSystem
+from ringi.plans.effects import Effect
+from ringi.plans.preview import effects
+from ringi.text import Text
+from ringi.usecases.agent_copies import of_agents, plan_of
+from ringi.usecases.resume import lay_in
+from ringi.usecases.workspace import OpenWorkspace
+from ringi.views.message import AFTER_TURN, APPLIED, DISCARDED, UNDONE, has_news, message_of
+from ringi.workspace.copy import Supervisor, WorkCopy
+from ringi.workspace.copy_rebase import files_of, rebased
+from ringi.workspace.copy_run import lay_over
+from ringi.workspace.tree import Tree
+
+
+class Turn(NamedTuple):
+    """What an agent begins with."""
+
+    copy: WorkCopy
+    message: str = ""
+    """Empty if there is nothing new."""
+    laid: tuple[str, ...] = ()
+    """Files the person dropped or edited, now updated in the copy."""
+    not_laid: tuple[str, ...] = ()
+    """Such files that were not updated, because the agent had changed them since."""
+
+
+def begin_turn(workspace: OpenWorkspace, copy: WorkCopy) -> Turn:
+    """Prepares the copy, in which the agent's process may live already. Raises CopyFailed."""
+    plan = plan_of(workspace, copy)
+    now = workspace.clock.now()
+    mine = {"supervisor": Supervisor.this_process(), "taken": False}
+    if plan is None:
+        copy.note(**mine)
+        return Turn(copy)
+    answer = workspace.plan.answer(plan.id)
+    checks, since = workspace.plan.get_state(plan.id).checks, copy.record.told_at
+    if plan.status not in ENDED:
+        laid, not_laid = lay_in(workspace, copy, answer)
+        news = has_news(answer, since)
+        message = message_of(answer, checks, since=since, then=AFTER_TURN) if news else ""
+        tree = copy.difference().tree
+        copy.note(**mine, planned_tree=tree, planned_version=plan.version, told_at=now)
+        return Turn(copy, message, laid, not_laid)
+    done = UNDONE if plan.undone else APPLIED if plan.status is PlanStatus.COMPLETED else DISCARDED
+    places = workspace.places
+    known = copy.record.planned_tree or copy.difference().tree
+    again = rebased(copy, places.root, places.state, known)
+    if again is None:
+        raise CopyFailed(why=Text("the project became a repository of another kind"))
+    message = message_of(answer, checks, since=since, applied=done, then=AFTER_TURN)
+    again.note(**mine, plan_id="", planned_tree="", planned_version=0, left_out=False, told_at=now)
+    return Turn(again, message)
+
+
+def copy_of(workspace: OpenWorkspace, conversation: str) -> WorkCopy | None:
+    """The copy in which a conversation was held, if it can be continued there."""
+    for copy in reversed(of_agents(workspace)):
+        if conversation and copy.record.conversation == conversation:
+            return None if copy.is_running or copy.is_gone or copy.record.emptied else copy
+    return None
+
+
+def bring(source: WorkCopy, target: WorkCopy) -> None:
+    """Lays what an agent changed in its copy into another, in which nobody works yet."""
+    lay_over(Tree(OsFileSystem(), target.tree), files_of(source.difference()))
+
+
+def changes_of(workspace: OpenWorkspace, plan_id: str) -> list[Effect]:
+    """What a plan does to files; nothing if the project changed, so that it is not known."""
+    try:
+        found = effects(workspace.services, workspace.plan.stored(plan_id))
+        return [effect for some in found for effect in some]
+    except RingiError:
+        return []

@@ -1,0 +1,109 @@
+"""`ringi acp`: an editor, an agent in a copy, and plans in the thread."""
+
+import os
+import pwd
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ringi import open_workspace
+from tests.fakes.signing import RealKey
+from tests.functional.acp_desk import Editor, editor
+from tests.functional.beside_desk import HomeDesk, home_desk
+from tests.helpers import Person, accept_signers_in
+
+USER = pwd.getpwuid(os.getuid()).pw_name
+
+
+@pytest.fixture
+def desk(monkeypatch: pytest.MonkeyPatch, first_commit: Path) -> Iterator[HomeDesk]:
+    with home_desk(monkeypatch, first_commit) as desk:
+        monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+        yield desk
+
+
+@pytest.fixture
+def listed(desk: HomeDesk) -> RealKey:
+    (desk.home / ".ssh").mkdir(mode=0o700)
+    key = RealKey(desk.home / ".ssh", "id_ed25519")
+    signers = desk.home / ".config" / "ringi" / "allowed_signers"
+    signers.parent.mkdir(parents=True)
+    signers.write_text(f"{USER} {key.public}\n")
+    signers.chmod(0o600)
+    accept_signers_in(desk.root)
+    return key
+
+
+def shown(one: Editor) -> list[str]:
+    """The files of the newest plan in the thread."""
+    return [block["path"] for block in one.updates("tool_call")[-1]["content"]]
+
+
+@pytest.mark.req("CP-11", "PT-4", "PT-9")
+def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
+    desk: HomeDesk, listed: RealKey
+) -> None:
+    before, root = desk.files(), desk.root
+    with editor(desk, "--check", "test -e app/hello.py") as one:
+        session = one.begin()
+        first = (
+            "Say good day\nwrite app/hello.py def hello():\\n    return 'good dya'\\n\nwrite NEW.md <b>\\n"
+        )
+        assert one.prompt(session, first)["result"] == {"stopReason": "end_turn"}
+        # The plan is in the thread, and the files are as they were.
+        call = one.updates("tool_call", session)[-1]
+        assert call["title"] == "p1 Say good day"
+        assert call["content"] == [
+            {"type": "diff", "path": f"{root}/NEW.md", "newText": "<b>\n"},
+            {
+                "type": "diff",
+                "path": f"{root}/app/hello.py",
+                "oldText": 'def hello():\n    return "hello"\n',
+                "newText": "def hello():\n    return 'good dya'\n",
+            },
+        ]
+        assert "passed on exactly these bytes: test -e app/hello.py" in one.said()
+        assert "ringi has not touched your files." in one.said()
+        assert "ringi review p1" in one.said()
+        assert desk.files() == before
+        # No message of the editor approves; nothing that the agent is told does either.
+        assert desk.json("list")[0]["status"] == "pending_review"
+
+        with open_workspace(root, person=Person()) as workspace:
+            workspace.plan.comment("p1", "app/hello.py", 2, "A typo.")
+        assert desk.run("reject", "p1", "--feedback", "No NEW.md, please.").returncode == 0
+        second = "Do as they say\nremove NEW.md\nwrite app/hello.py def hello():\\n    return 'good day'\\n"
+        assert one.prompt(session, second)["result"] == {"stopReason": "end_turn"}
+        news, words = one.told()[-1]["prompt"]
+        assert words == second
+        assert news.startswith("<ringi>")
+        assert "> No NEW.md, please." in news
+        assert "app/hello.py:2: A typo." in news
+        assert "p1 is now version 2." in one.said()
+        assert [block["path"] for block in one.updates("tool_call")[-1]["content"]] == [
+            f"{root}/app/hello.py"
+        ]
+        assert desk.files() == before
+
+        assert desk.run("approve", "p1", "--sign", str(listed.path)).returncode == 0
+        assert desk.run("execute", "p1").returncode == 0
+        good = "def hello():\n    return 'good day'\n"
+        assert desk.files() == {**before, "app/hello.py": (good.encode(), before["app/hello.py"][1])}
+
+        # What comes next is a plan of its own, with only what is new.
+        (root / "README.md").write_text("# Mine\n")
+        assert one.prompt(session, "see README.md\nwrite LATER.md later\\n")["result"]
+        news = one.told()[-1]["prompt"][0]
+        assert "applied it to the project" in news
+        assert '"# Mine\\n"' in one.said()
+        assert shown(one) == [f"{root}/LATER.md"]
+        assert one.updates("tool_call")[-1]["title"].startswith("p2 ")
+        # Nothing new: nothing is said before the person's own words.
+        one.prompt(session, "see README.md")
+        assert one.told()[-1]["prompt"] == ["see README.md"]
+        assert one.leave() == 0
+    assert {plan["number"]: plan["status"] for plan in desk.json("list")} == {
+        1: "completed",
+        2: "pending_review",
+    }
