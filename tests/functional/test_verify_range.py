@@ -80,6 +80,69 @@ def test_one_byte_more_is_refused(work: Office) -> None:
     assert shown.splitlines()[-1] == "✗ Changed files: 1 signed, 1 by nobody; 1 not covered"
 
 
+def test_a_silent_squash_over_a_changed_file_is_the_runs_and_one_byte_more_is_red(work: Office) -> None:
+    """Its branch is gone, and so are the bytes that the run read and made."""
+    work.write("numbers.txt", f"zero\n{NUMBERS}")
+    work.commit("The same file")
+    for branch, more in (("plain", ""), ("more", "51\n"), ("within", "")):
+        work.git("checkout", "-q", "-B", branch, "main")
+        work.git("merge", "-q", "--squash", "work")
+        if branch == "within":
+            work.edit("numbers.txt", "forty\n", "forty!\n")
+        work.write("numbers.txt", (work.root / "numbers.txt").read_text() + more)
+        work.commit("All of it")
+        clone = work.cloned(f"of-{branch}", "--single-branch", "--branch", branch)
+        if branch == "plain":
+            assert clone.levels("HEAD")["numbers.txt"] == "replayed"
+            clone.accepted("HEAD", "agents")
+        else:
+            shown = clone.refused("HEAD", "agents")
+            assert "✗ numbers.txt" in shown
+            assert "names no agent, but has lines that run run-1 wrote" in shown
+    # What comes after it is people's, also if they write the same again.
+    work.git("checkout", "-q", "plain")
+    work.edit("numbers.txt", "ten\n", "10\n")
+    work.commit("Back")
+    work.edit("numbers.txt", "\n10\n", "\nten\n11\n")
+    work.commit("And again")
+    assert work.levels("HEAD") == {"numbers.txt": "unassisted"}
+    work.accepted("HEAD", "agents")
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["same-file", "other-file"])
+def test_a_merge_with_one_byte_more_is_red_and_a_commit_on_top_is_its_authors(
+    work: Office, same: bool
+) -> None:
+    if same:
+        work.write("numbers.txt", f"zero\n{NUMBERS}")
+        work.commit("The same file")
+    work.git("checkout", "-q", "-b", "merged")
+    work.git("merge", "-q", "--no-ff", "-m", "Merge", "work")
+    work.accepted("main..HEAD", "agents")
+    work.git("checkout", "-q", "-b", "more", "main")
+    work.git("merge", "-q", "--no-ff", "--no-commit", "work")
+    work.edit("numbers.txt", "\n50\n", "\n50\n51\n")
+    work.commit("Merge")
+    shown = work.refused("main..HEAD", "agents")
+    assert "✗ numbers.txt" in shown
+    assert "names no agent, but" in shown
+    work.git("checkout", "-q", "merged")
+    work.edit("numbers.txt", "\n50\n", "\n50\n51\n")
+    work.commit("Mine")
+    work.accepted("main..HEAD", "agents")
+
+
+def test_who_changes_other_lines_of_a_file_that_a_run_wrote_to_is_not_doubted(work: Office) -> None:
+    """The run was approved and is not merged yet."""
+    work.write("numbers.txt", f"zero\n{NUMBERS}")
+    work.commit("The same file")
+    work.edit("numbers.txt", "\n20\n", "\ntwenty\n")
+    work.edit("numbers.txt", "\n10\n", "\n10.0\n")
+    work.commit("Mine")
+    assert work.levels("HEAD") == {"numbers.txt": "unassisted"}
+    work.accepted("HEAD", "agents")
+
+
 def test_a_byte_of_an_approval_is_changed(work: Office) -> None:
     """In each note that has it: one good copy would be enough."""
     for path in ("new.txt", "numbers.txt"):

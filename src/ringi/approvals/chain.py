@@ -32,6 +32,7 @@ class Merge(NamedTuple):
     """In each parent; the state after it may be among them."""
     after: FileAt
     evidence: Evidence
+    parents: tuple[str, ...] = ()
 
 
 def strongest(before: FileAt, after: FileAt, links: Sequence[Link]) -> tuple[Link, ...] | None:

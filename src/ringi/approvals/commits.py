@@ -42,6 +42,21 @@ class PathHistory(NamedTuple):
             *(before for before, _, _ in self.assisted),
         }
 
+    def given_to(self, runs: Mapping[str, Made]) -> "PathHistory":
+        """These commits are taken for those of runs, and are no links by themselves."""
+        links = [one for one in self.links if one.evidence.commit in runs]
+        merges = [one for one in self.merges if one.evidence.commit in runs]
+        return self._replace(
+            links=[one for one in self.links if one not in links],
+            merges=[one for one in self.merges if one not in merges],
+            assisted=[
+                *self.assisted,
+                *((one.before, one.after, one.evidence.commit) for one in links),
+                *((one.before[0], one.after, one.evidence.commit) for one in merges),
+            ],
+            runs={**self.runs, **runs},
+        )
+
 
 def proof_of(commit: PastCommit, grounds: Grounds) -> Evidence:
     """An agent's commit proves nothing, a listed person's signed one much."""
@@ -89,7 +104,7 @@ def by_path(paths: Collection[str], commits: Iterable[tuple[PastCommit, Evidence
             befores.setdefault(step.path, []).append(step.before)
         after = {step.path: step.after for step in commit.changes}
         for path in befores.keys() & found.keys():
-            _add(found[path], befores[path], after[path], evidence, len(commit.parents))
+            _add(found[path], befores[path], after[path], evidence, commit.parents)
     return found
 
 
@@ -111,12 +126,7 @@ def taken_for_runs(known: PathHistory, made: Sequence[Made], base: Iterable[Step
             runs[link.evidence.commit] = begun[0]._replace(after=link.after)
         elif lost := [one for one in begun if (one.before, one.after) not in others]:
             runs[link.evidence.commit] = lost[0]
-    taken = [link for link in known.links if link.evidence.commit in runs]
-    return known._replace(
-        links=[link for link in known.links if link.evidence.commit not in runs],
-        assisted=[*known.assisted, *((link.before, link.after, link.evidence.commit) for link in taken)],
-        runs=runs,
-    )
+    return known.given_to(runs)
 
 
 def _results(before: FileAt, made: Sequence[Made]) -> set[FileAt]:
@@ -130,12 +140,15 @@ def _results(before: FileAt, made: Sequence[Made]) -> set[FileAt]:
     return found
 
 
-def _add(known: PathHistory, befores: list[FileAt], after: FileAt, evidence: Evidence, parents: int) -> None:
-    taken = len(befores) < parents  # as one of them has it
+def _add(
+    known: PathHistory, befores: list[FileAt], after: FileAt, evidence: Evidence, parents: Sequence[str]
+) -> None:
+    taken = len(befores) < len(parents)  # as one of them has it
     if not taken:
         known.made.add(after)
-    if parents > 1:
-        known.merges.append(Merge((*befores, *([after] if taken else [])), after, evidence))
+    if len(parents) > 1:
+        states = (*befores, *([after] if taken else []))
+        known.merges.append(Merge(states, after, evidence, tuple(parents)))
     elif evidence.level is Level.NONE:
         known.assisted.append((befores[0], after, evidence.commit))
     else:

@@ -22,9 +22,12 @@ _NAME: Final = re.compile(rb'"name":("(?:[^"\\]|\\.)*")')
 class Made(NamedTuple):
     """What a run did to a path, says a note; whether it proves an approval is another question."""
 
+    path: str
     before: FileAt
     after: FileAt
     run: str
+    diff: str = ""
+    """Of the whole approval."""
 
 
 class Notes:
@@ -79,7 +82,7 @@ class Notes:
         for step, places in self.steps.get(path, {}).items():
             for said in (self.approvals[place].statement.predicate for place in places):
                 if said.step and said.act is SignedAct.APPROVE:
-                    yield Made(step.before, step.after, said.step.run_id)
+                    yield Made(path, step.before, step.after, said.step.run_id, said.diff or "")
 
     def _take(self, blob: str, data: bytes) -> None:
         if data not in self._taken:

@@ -3,7 +3,7 @@
 Whatever they give must be exactly what is there: a byte more is not covered.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -53,16 +53,14 @@ def part_of(diff: str, path: str) -> bytes | None:
 
 
 def in_own_words(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
-    """The approved change as we would write it, if the bytes prove it: nobody signed these words.
+    """The approved change as we would write it: nobody signed these words.
 
-    None if the bytes before it are not known, or these words lead elsewhere.
+    None if the bytes before or after it are not known; see `learn`.
     """
     before, after = diff.step.before, diff.step.after
     data = None if before == NOT_THERE else known.get(before.blob)
-    if (data is None and before != NOT_THERE) or after == NOT_THERE:
-        return None
-    made = _applied(diff, data, exact=True)
-    if made is None or codec.blob_id(made, like=after.blob) != after.blob:
+    made = known.get(after.blob)
+    if (data is None and before != NOT_THERE) or made is None:
         return None
     old = None if data is None else Side(data, before.mode)
     try:
@@ -73,6 +71,30 @@ def in_own_words(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
     return diff._replace(patch=patch) if patch else None
 
 
+def learn(diffs: Iterable[Diff], known: dict[str, bytes]) -> None:
+    """Adds the bytes that each of them made of bytes that are known: a clone has not always both.
+
+    Their names prove them, whoever wrote the diff.
+    """
+    waiting = list(diffs)
+    while True:
+        ready = [one for one in waiting if _is_known(one.step.before, known)]
+        if not ready:
+            return
+        waiting = [one for one in waiting if not _is_known(one.step.before, known)]
+        for one in ready:
+            before, after = one.step.before, one.step.after
+            if _is_known(after, known):
+                continue
+            made = _applied(one, None if before == NOT_THERE else known[before.blob], exact=True)
+            if made is not None and codec.blob_id(made, like=after.blob) == after.blob:
+                known[after.blob] = made
+
+
+def _is_known(at: FileAt, known: Mapping[str, bytes]) -> bool:
+    return at == NOT_THERE or at.blob in known
+
+
 class Replay:
     """Of one path. `diffs` come oldest first; `known` are contents by the blob that has them."""
 
@@ -80,8 +102,7 @@ class Replay:
         self._diffs = diffs[-MOST:]
         self._known = dict(known)
         self._given: dict[tuple[FileAt, int], _State | None] = {}
-        for diff in self._diffs:
-            self._learn(diff)
+        learn(self._diffs, self._known)
 
     def links(self, before: FileAt, after: FileAt) -> tuple[Link, ...] | None:
         """Approvals that follow each other and lead from one state to the other; None if there are none.
@@ -110,16 +131,6 @@ class Replay:
                 if state.at == after:
                     return links
         return None
-
-    def _learn(self, diff: Diff) -> None:
-        """The bytes that were approved, if those before them are known: a clone has not always both."""
-        before, after = diff.step.before, diff.step.after
-        data = None if before == NOT_THERE else self._known.get(before.blob)
-        if after.blob in self._known or (data is None and before != NOT_THERE):
-            return
-        made = _applied(diff, data, exact=True)
-        if made is not None and codec.blob_id(made, like=after.blob) == after.blob:
-            self._known[after.blob] = made
 
     def _applied(self, state: _State, place: int, like: str) -> _State | None:
         key = state.at, place

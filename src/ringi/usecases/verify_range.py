@@ -11,11 +11,12 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec import UNSET
 
+from ringi.approvals.brought import brought_by
 from ringi.approvals.chain import Link, level_of, merged, strongest, uses_twice
 from ringi.approvals.commits import PathHistory, by_path, proof_of, related, taken_for_runs
 from ringi.approvals.envelope import Grounds, Judged, judged, refusal
 from ringi.approvals.notes import Notes
-from ringi.approvals.replay import Diff, Replay, in_own_words, part_of
+from ringi.approvals.replay import Diff, Replay, in_own_words, learn, part_of
 from ringi.domain.provenance import NOT_THERE, NOTES, FileAt, Step
 from ringi.domain.provenance_verdict import (
     Evidence,
@@ -196,13 +197,15 @@ class _Examined:
 
     def _doubt(self, paths: Sequence[str]) -> None:
         """Notes hang on what runs made, which may be in neither tree. All are read, none is judged."""
-        silent = [path for path in paths if self._commits[path].links]
+        silent = [path for path in paths if self._commits[path].links or self._commits[path].merges]
         if silent:
             self._notes.follow_all()
         made = {path: found for path in silent if (found := list(self._notes.made(path)))}
         past = _past(self._history, self._asked.trusted or self._asked.base, made)
         for path, found in made.items():
-            self._commits[path] = taken_for_runs(self._commits[path], found, past.get(path, ()))
+            steps = past.get(path, ())
+            known = taken_for_runs(self._commits[path], found, steps)
+            self._commits[path] = known.given_to(brought_by(self._history, known, found, steps))
         if taken := [path for path in made if self._commits[path].runs]:
             self._find(taken)
 
@@ -212,11 +215,14 @@ class _Examined:
         diffs = {path: found for path in paths if (found := list(_diffs(self._counting(path))))}
         ends = {path: list(_ends(self._net[path], self._commits.get(path))) for path in diffs}
         blobs = {before.blob for path in diffs for before, _ in ends[path]}
-        blobs |= {diff.step.before.blob for found in diffs.values() for diff in found}
+        # Words that do not count may still lead to bytes that do.
+        told = {path: list(_diffs(self._given(path), _MOST_REPLAYED)) for path in diffs}
+        blobs |= {diff.step.before.blob for found in told.values() for diff in found}
         past = _past(self._history, self._asked.base, diffs)
         blobs |= {step.before.blob for steps in past.values() for step in steps}
         known = self._history.contents(blobs - {""})
         for path, all_found in diffs.items():
+            learn(told[path], known)
             found = [one for one in (_checked(diff, known) for diff in all_found) if one]
             given = [Link(step.before, step.after, one.evidence) for step, one in self._given(path)]
             used = _used(given, Replay(found, known), past.get(path, ()))
@@ -310,9 +316,9 @@ class _Examined:
             yield _unlike(change, *max(other, key=lambda pair: pair[0].at))
 
 
-def _diffs(counting: Iterable[tuple[Step, Judged]]) -> Iterator[Diff]:
-    """Oldest first."""
-    for step, given in sorted(counting, key=lambda pair: pair[1].evidence.at):
+def _diffs(counting: Iterable[tuple[Step, Judged]], most: int = 0) -> Iterator[Diff]:
+    """Oldest first; of more than `most` the newest."""
+    for step, given in sorted(counting, key=lambda pair: pair[1].evidence.at)[-most:]:
         diff = given.statement.predicate.diff
         if diff and (part := part_of(diff, step.path)):
             yield Diff(step, part, given.evidence)
@@ -338,12 +344,19 @@ def _file(change: Step, chain: tuple[Link, ...] | None, why: Mapping[str, tuple[
 
 def _by_agents(commits: PathHistory | None) -> Iterator[Text]:
     """The newest first."""
-    for _, after, oid in reversed(commits.assisted[-_MOST_REASONS:] if commits else ()):
+    for before, after, oid in reversed(commits.assisted[-_MOST_REASONS:] if commits else ()):
         made, short = commits.runs.get(oid) if commits else None, oid[:COMMIT_SHOWN]
         if made is None:
             yield Text("commit {id} changed it with an agent", id=short)
         elif made.after == after:
             yield Text("commit {id} names no agent, but run {run} made these bytes", id=short, run=made.run)
+        elif made.before != before:
+            yield Text(
+                "commit {id} names no agent, but has lines that run {run} wrote: "
+                "approve these bytes, or sign the commit if it is your own work (git commit --amend -S)",
+                id=short,
+                run=made.run,
+            )
         else:
             yield Text(
                 "commit {id} names no agent, but run {run} changed this file from the same bytes to others: "
