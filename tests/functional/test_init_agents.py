@@ -137,7 +137,7 @@ def test_what_is_written_during_the_question_is_theirs(desk: Desk):
     assert (desk.root / ".codex" / "config.toml").read_text().startswith("theirs = 1\n")
 
 
-@pytest.mark.parametrize("words", [["--agents", "emacs"], ["--agents", ""], ["--agents", "claude", "--key"]])
+@pytest.mark.parametrize("words", [["--agents", "zed,ed"], ["--agents", ""], ["--agents", "claude", "--key"]])
 def test_wrong_usage_is_told(desk: Desk, words: list[str]):
     done = desk.run("init", *words)
     assert done.returncode == 2
@@ -180,3 +180,14 @@ def test_the_plain_name_is_written_where_it_means_this_installation(desk: Desk, 
     assert set_up(desk, "--agents", "claude")[0] == 0
     server = json.loads((desk.root / ".mcp.json").read_text())["mcpServers"]["ringi"]
     assert server["command"] == "ringi"
+
+
+def test_entries_of_editors_are_shown_and_nothing_is_written(desk: Desk, isolated: Path):
+    before, home = desk.files(), sorted(isolated.rglob("*zed*"))
+    done = desk.run("init", "--agents", "zed,emacs")
+    assert (done.returncode, "agent_servers" in done.stdout) == (0, True)
+    assert "agent-shell-opencode-acp-command" in done.stdout
+    answer = desk.json("init", "--agents", "neovim,jetbrains")
+    assert [one["editor"] for one in answer["editors"]] == ["jetbrains", "neovim"]
+    assert (answer["plan"], answer["agents"]) == (None, [])
+    assert (desk.files(), sorted(isolated.rglob("*zed*"))) == (before, home)

@@ -754,3 +754,38 @@ def test_specs_left_out_are_asked_for_later(desk: Desk, tmp_path: Path) -> None:
     assert desk.run("execute", "p2").returncode == 0
     assert (desk.root / "y").read_text() == "1\n"
     assert len(desk.json("list")) == 2
+
+
+@pytest.mark.req("PT-9", "CP-11")
+def test_shown_amended_and_signed_from_an_editor(desk: Desk, key: str, isolated: Path, quick: Quick) -> None:
+    """Without a terminal: everything but the decision, and that by a signature alone."""
+    name = propose(desk, NOTES, README)
+    ssh = Path.home() / ".ssh"
+    ssh.mkdir(exist_ok=True)
+    (ssh / "id_ed25519.pub").write_text(Path(f"{key}.pub").read_text())
+    _, shown = quick("show", name, "--as", "review", "--file", "README.md")
+    assert shown["decide"]["apply"] == f"ringi apply {name} --sign {ssh / 'id_ed25519.pub'}"
+    assert [file["path"] for file in shown["files"]] == ["README.md"]
+    code, amended = quick(
+        "amend", name, "--seen", "1", "--drop", "README.md", "--comment", "notes.txt:1", "good"
+    )
+    assert (code, amended["plan"]["version"], len(amended["files"])) == (0, 2, 1)
+    assert amended["files"][0]["comments"][0]["text"] == "good"
+    for words, wanted in {
+        ("amend", name, "--drop", "notes.txt#2"): (2, "not_found"),
+        ("amend", name, "--seen", "1", "--drop", "notes.txt"): (4, "plan_changed"),
+        ("amend", name, "--drop", "notes.txt"): (6, "invalid_specs"),
+        ("amend", name, "--write", "notes.txt"): (2, "usage"),
+        ("amend", name, "--comment", "notes.txt", "x"): (2, "usage"),
+        ("amend", name): (2, "usage"),
+        ("show", name, "--file", "notes.txt"): (2, "usage"),
+        ("apply", name): (3, "no_channel"),
+        ("apply", name, "--sign", str(desk.root / "README.md")): (1, "signing_failed"),
+    }.items():
+        code, said = quick(*words)
+        assert (code, said["error"]["code"]) == wanted, words
+    assert failing(desk, "amend", name, "--drop", "notes.txt", CLAUDECODE="1")[0] == 3
+    code, done = quick("apply", name, "--sign", key)
+    assert (code, done["overall_success"]) == (0, True)
+    assert (desk.root / "notes.txt").read_text() == "new\n"
+    assert quick("apply", name, "--sign", key)[1]["status"] == "completed"

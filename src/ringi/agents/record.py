@@ -187,6 +187,8 @@ class Agent(NamedTuple):
     mcp: Mcp | None = None
     settings: Settings | None = None
     trust: Trust | None = None
+    acp: tuple[str, ...] = ()
+    """What starts it for an editor, if it speaks the Agent Client Protocol."""
 
     def places(self, environment: Mapping[str, str]) -> tuple[Place, ...]:
         """Where it keeps state, without duplicates; empty if there is no home folder."""

@@ -4,7 +4,12 @@ from collections.abc import Mapping
 from typing import Final
 
 EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
-    "init": ("ringi init", "ringi init --agents claude,codex", "ringi init --ci github"),
+    "init": (
+        "ringi init",
+        "ringi init --agents claude,codex",
+        "ringi init --agents zed",
+        "ringi init --ci github",
+    ),
     "doctor": ("ringi doctor", "ringi doctor --repair"),
     "trust": ("ringi trust", "ringi trust --show"),
     "signers": ("ringi signers", "ringi signers --accept", "ringi signers --proof signed"),

@@ -1,15 +1,20 @@
 """What is known about the project at one moment (CP-10): the facts that change plans are based on."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from ringi.domain.base import CamelDocument
 from ringi.text import Text
 
 Line = Annotated[int, msgspec.Meta(ge=1)]
 """Counted from 1, as columns are."""
+
+
+_MOST_NAMED: Final = 20
 
 
 class Severity(StrEnum):
@@ -29,6 +34,9 @@ class Diagnostic(CamelDocument, frozen=True, omit_defaults=True):
     code: str = ""
     source: str = ""
     """The tool that says so."""
+    end_line: Line | None = None
+    end_column: Line | None = None
+    """The first column after it, as editors count a range."""
 
 
 LINK_MODE: Final = "120000"
@@ -95,6 +103,15 @@ def why(gap: Gap) -> Text:
     return Text("the editor {editor} does not know everything yet", editor=gap.subject)
 
 
+def why_incomplete(gaps: Sequence[Gap]) -> Text:
+    """Names every unsaved file, because saving them all may be all that is to be done."""
+    unsaved = [gap.subject for gap in gaps if gap.code is GapCode.UNSAVED]
+    if len(unsaved) > 1:
+        paths = ", ".join(unsaved[:_MOST_NAMED]) + (", …" if len(unsaved) > _MOST_NAMED else "")
+        return Text("files with changes in an editor that are not saved: {paths}", paths=paths)
+    return why(gaps[0]) if gaps else Text("nothing says why")
+
+
 class StateSource(StrEnum):
     WORKSPACE = "workspace"
     EDITOR = "editor"
@@ -118,6 +135,17 @@ class ProjectState(CamelDocument, frozen=True, kw_only=True):
     """SHA-256 of the commands and globs it was captured with; others would give another state."""
 
 
+class Unsaved(CamelDocument, frozen=True):
+    """A file in an editor that was changed and not saved. With its text or its hash, it counts as saved if
+    that is what the file holds.
+    """
+
+    path: str
+    sha256: str | UnsetType = UNSET
+    """Of its text as the editor would save it."""
+    text: str | UnsetType = UNSET
+
+
 class EditorState(CamelDocument, frozen=True, kw_only=True):
     """What an editor pushes: only what it alone knows. Everything else is captured from the files."""
 
@@ -126,5 +154,6 @@ class EditorState(CamelDocument, frozen=True, kw_only=True):
     snapshot_id: str | None = None
     """The snapshot its diagnostics are about; the push is refused if the files have changed since."""
     diagnostics: tuple[Diagnostic, ...] = ()
-    unsaved: tuple[str, ...] = ()
+    unsaved: tuple[str | Unsaved, ...] = ()
+    """Files alone, or with what the editor has of them."""
     complete: bool = True

@@ -30,7 +30,7 @@ from ringi.domain.plan import (
     selected,
     with_state,
 )
-from ringi.domain.project_state import Diagnostic, ProjectState, why
+from ringi.domain.project_state import Diagnostic, ProjectState, why_incomplete
 from ringi.errors import (
     ChangeRefused,
     NoBasis,
@@ -103,7 +103,7 @@ def propose_change(
     """
     _require_basis(change.basis)
     if not state.complete:
-        raise StateIncomplete(why=why(state.gaps[0]) if state.gaps else Text("nothing says why"))
+        raise StateIncomplete(why=why_incomplete(state.gaps))
     _require_reported(change.basis, state)
     change = change._replace(diffs=_without_renames(services, change.diffs))
     effects = _effects(services, change.diffs)

@@ -1,18 +1,24 @@
 """The project's state (CP-10): captured from the workspace, with what an editor adds."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+import msgspec
+from msgspec import UNSET
 
 from ringi.domain.change_plan import milliseconds
 from ringi.domain.codec import canonical, digest
 from ringi.domain.project_state import (
+    Diagnostic,
     EditorState,
     Gap,
     GapCode,
     ProjectState,
     StateSource,
+    Unsaved,
 )
-from ringi.errors import PushStale
+from ringi.errors import PushStale, Refused, StorageFailed
 from ringi.plans.change import take_state
 from ringi.policy.files import critical_files, mutable_state_files
 from ringi.text import Text
@@ -79,8 +85,9 @@ def capture(
         environment=workspace.environment,
         on_command=lambda command: on_progress(Text("running {command} …", command=command)),
     )
-    gaps = (*_unread(snapshot, listing), *_absent(snapshots), *diagnosed.gaps, *_editor_gaps(editor))
-    pushed = editor.diagnostics if editor else ()
+    gaps = (*_unread(snapshot, listing), *_absent(snapshots), *diagnosed.gaps)
+    gaps += tuple(_editor_gaps(workspace, editor)) if editor else ()
+    pushed = [_named(workspace, item) for item in editor.diagnostics] if editor else []
     ours = [item for item in pushed if item.file in inside]
     thresholds = workspace.services.rules.thresholds
     state = ProjectState(
@@ -140,8 +147,40 @@ def _absent(snapshots: Snapshots) -> list[Gap]:
     return [Gap(GapCode.NOT_CHECKED_OUT, _name(absent[0]), str(len(absent)))] if absent else []
 
 
-def _editor_gaps(editor: EditorState | None) -> list[Gap]:
-    if editor is None:
-        return []
-    gaps = [Gap(GapCode.UNSAVED, path) for path in editor.unsaved]
-    return gaps if editor.complete else [*gaps, Gap(GapCode.EDITOR, editor.editor)]
+def _editor_gaps(workspace: OpenWorkspace, editor: EditorState) -> Iterator[Gap]:
+    """A file outside the project is no concern of it."""
+    for given in editor.unsaved:
+        one = Unsaved(given) if isinstance(given, str) else given
+        path = _in_project(workspace, one.path)
+        if path is not None and not _is_saved(workspace, path, one):
+            yield Gap(GapCode.UNSAVED, path)
+    if not editor.complete:
+        yield Gap(GapCode.EDITOR, editor.editor)
+
+
+def _is_saved(workspace: OpenWorkspace, path: str, given: Unsaved) -> bool:
+    """Whether the file holds what the editor has, whatever the editor says."""
+    if given.text is not UNSET:
+        wanted = digest(given.text.encode("utf-8", "surrogatepass"))
+    elif given.sha256 is not UNSET:
+        wanted = given.sha256.lower()
+    else:
+        return False
+    try:
+        found = workspace.services.tree.look(path)
+    except (Refused, StorageFailed, OSError):
+        return False
+    return found is not None and found.state.sha256 == wanted
+
+
+def _named(workspace: OpenWorkspace, item: Diagnostic) -> Diagnostic:
+    """About a path in the project, if it is one."""
+    path = _in_project(workspace, item.file)
+    return item if path is None else msgspec.structs.replace(item, file=path)
+
+
+def _in_project(workspace: OpenWorkspace, path: str) -> str | None:
+    """Below the root, also if it was named in full; None if it is elsewhere."""
+    root = str(workspace.places.root)
+    whole = os.path.normpath(os.path.join(root, path))  # noqa: PTH118  # a link stays as it was named
+    return whole[len(root) + 1 :] if whole.startswith(root + os.sep) and "\0" not in path else None

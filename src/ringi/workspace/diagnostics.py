@@ -141,7 +141,8 @@ def merged(parts: Iterable[Iterable[Diagnostic]]) -> tuple[Diagnostic, ...]:
 
 
 def _order(one: Diagnostic) -> tuple[object, ...]:
-    return one.file, one.line or 0, one.column or 0, one.severity, one.code, one.message, one.source
+    place = one.line or 0, one.column or 0, one.end_line or 0, one.end_column or 0
+    return one.file, *place, one.severity, one.code, one.message, one.source
 
 
 def _found(output: bytes, errors: bytes, form: Format, source: str) -> Iterator[_Found]:

@@ -118,13 +118,14 @@ FIELDS: dict[type[Document], str] = {
     events.Event: "schema_version seq at event plan_id subject_kind actor reason counts"
     " risk_score document evidence previous",
     events.LoggedEvent: "event hash",
-    project_state.Diagnostic: "file message line column severity code source",
+    project_state.Diagnostic: "file message line column severity code source endLine endColumn",
     project_state.StateFile: "path mode oid",
     project_state.Unanalysed: "file why",
     project_state.Dependencies: "uses unanalysed",
     project_state.Gap: "code subject detail",
     project_state.ProjectState: "version snapshotId capturedAt source files diagnostics dependencies"
     " criticalFiles mutableStateFiles complete gaps settings",
+    project_state.Unsaved: "path sha256 text",
     project_state.EditorState: "version editor snapshotId diagnostics unsaved complete",
     change_plan.DiagnosticRef: "file message line",
     change_plan.PlanBasis: "trigger relatedDiagnostics",

@@ -1,12 +1,14 @@
 """Capturing the project's state: what has not changed is not read again, and what may have is."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ringi.api import Workspace
-from ringi.domain.project_state import Dependencies, Unanalysed
+from ringi.domain import codec
+from ringi.domain.project_state import Dependencies, EditorState, Unanalysed, why_incomplete
 from ringi.text import Text
 from ringi.usecases import project
 from ringi.workspace.dependencies import is_final
@@ -67,3 +69,39 @@ def test_a_changed_file_is(ws: Workspace):
 )
 def test_what_may_pass_is_tried_again(why: Text, final: bool):
     assert is_final(Dependencies({}, (Unanalysed("a.py", str(why)),))) is final
+
+
+@pytest.mark.req("CP-10")
+def test_what_an_editor_pushes(ws: Workspace):
+    root = ws.places.root
+    (root / "saved.py").write_text("x = 1\n")
+    pushed = {
+        "editor": "an editor",
+        "diagnostics": [
+            {"file": str(root / "uses.py"), "line": 1, "column": 8, "endLine": 1, "endColumn": 12,
+             "message": "unused", "severity": "note", "code": "F401", "source": "a language server"},
+            {"file": "./used.py", "message": "empty"},
+            {"file": "/elsewhere/uses.py", "message": "of another project"},
+        ],
+        "unsaved": [
+            "uses.py",
+            str(root / "used.py"),
+            "/elsewhere/other.py",
+            "../beside.py",
+            {"path": "saved.py", "text": "x = 1\n"},
+            {"path": "saved.py", "sha256": codec.digest(b"x = 1\n")},
+            {"path": "saved.py", "text": "x = 2\n"},
+            {"path": "new.py", "text": ""},
+        ],
+    }  # fmt: skip
+    captured = project.capture(ws, editor=codec.foreign(json.dumps(pushed).encode(), EditorState, "push"))
+    state = captured.state
+    assert captured.outside == 1
+    assert [(one.file, one.end_column, one.source) for one in state.diagnostics] == [
+        ("used.py", None, ""),
+        ("uses.py", 12, "a language server"),
+    ]
+    assert [gap.subject for gap in state.gaps] == ["uses.py", "used.py", "saved.py", "new.py"]
+    assert "uses.py, used.py, saved.py, new.py" in str(why_incomplete(state.gaps))
+    assert "uses.py has changes" in str(why_incomplete(state.gaps[:1]))
+    assert not state.complete

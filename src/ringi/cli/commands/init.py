@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from ringi.agents.editors import EDITORS, Editor
 from ringi.agents.record import Agent
 from ringi.agents.table import CONFIGURABLE
 from ringi.api.doctor import doctor_of
@@ -32,6 +33,7 @@ from ringi.process.installation import extending_command
 from ringi.text import Text
 from ringi.usecases.agent_setup import Offer, make_alias, missing, offer, present, program, propose
 from ringi.usecases.doctor import Mark
+from ringi.usecases.editor_setup import EditorEntry, editor_entries
 from ringi.usecases.init import PRE_RECEIVE, install_hook
 from ringi.usecases.prompter import require_person
 from ringi.usecases.verify_range import PROJECTS
@@ -51,7 +53,7 @@ from ringi.wiring.setup import initialise, users_signers
 @click.option(
     "--agents",
     metavar="NAMES",
-    help="Set up these agents only: claude,codex,vscode,gemini,opencode.",
+    help="Set up these only: claude,codex,vscode,gemini,opencode,zed,jetbrains,neovim,emacs.",
 )
 @click.option("--alias", metavar="NAME", help="Instead, make a program of this name that starts ringi.")
 @click.option(
@@ -107,16 +109,18 @@ def init(
         _list_key(app, key, principal)
         return
     root = _root_or_here(app)
-    wanted = _chosen_agents(agents) if agents is not None else present(root, app.environment)
+    wanted, editors = _chosen(agents) if agents is not None else (present(root, app.environment), [])
     made = initialise(root)
     for path in made:
         app.ui.line(Text("created {path}", path=str(path.relative_to(root))))
     app.ui.line(Text("✓ {path} is a workspace", path=str(root)), style="green")
     offers = _offers(app, wanted, asked_for=agents is not None)
+    entries = editor_entries(editors, app.environment, program(app.environment, sys.argv[0]))
     if app.ui.as_json:
-        _answer(app, made, offers, asked_for=agents is not None)
+        _answer(app, made, offers, entries, asked_for=agents is not None)
         return
     bad = [finding for finding in doctor_of(root, app.environment).examine() if finding.mark is Mark.BAD]
+    _tell_entries(app, entries)
     _set_up(ctx, offers, asked_for=agents is not None)
     for finding in bad:
         show_finding(app, finding)
@@ -169,14 +173,29 @@ def _start(agents: Sequence[Agent]) -> str:
     return f"ringi with {beside[0] if beside else '-- COMMAND'}"
 
 
-def _chosen_agents(names: str) -> list[Agent]:
-    """From `claude,codex`."""
+def _chosen(names: str) -> tuple[list[Agent], list[Editor]]:
+    """From `claude,zed`."""
     wanted = [name.strip() for name in names.split(",") if name.strip()]
-    unknown = [name for name in wanted if name not in CONFIGURABLE]
-    if unknown or not wanted:
-        words = _("Choose from: {names}").format(names=", ".join(CONFIGURABLE))
+    known = [*CONFIGURABLE, *EDITORS]
+    if not wanted or not set(wanted) <= set(known):
+        words = _("Choose from: {names}").format(names=", ".join(known))
         raise click.BadParameter(words, param_hint="--agents")
-    return [agent for name, agent in CONFIGURABLE.items() if name in wanted]
+    agents = [agent for name, agent in CONFIGURABLE.items() if name in wanted]
+    return agents, [editor for name, editor in EDITORS.items() if name in wanted]
+
+
+def _tell_entries(app: App, entries: Sequence[EditorEntry]) -> None:
+    """Nothing outside the project is written: the person adds it themselves."""
+    ui = app.ui
+    if entries and not entries[0].found:
+        ui.line(Text("! no agent that speaks ACP was found; these are for opencode:"), style="yellow")
+    for entry in entries:
+        ui.line(
+            Text("{editor}: add this to {file}", editor=entry.editor.title, file=entry.file), style="bold"
+        )
+        for line in entry.text.split("\n"):
+            ui.line(Text("{line}", line=line), indent=4)
+        ui.line(entry.editor.note, indent=2)
 
 
 def _offers(app: App, agents: Sequence[Agent], *, asked_for: bool) -> list[Offer]:
@@ -195,7 +214,14 @@ def _offers(app: App, agents: Sequence[Agent], *, asked_for: bool) -> list[Offer
     return [offer(app.workspace, agent, words) for agent in agents]
 
 
-def _answer(app: App, made: Iterable[Path], offers: Sequence[Offer], *, asked_for: bool) -> None:
+def _answer(
+    app: App,
+    made: Iterable[Path],
+    offers: Sequence[Offer],
+    entries: Iterable[EditorEntry],
+    *,
+    asked_for: bool,
+) -> None:
     """For a program: only proposes, and only if it asked for it."""
     changing = any(one.files for one in offers)
     plan_id = propose(app.workspace, offers, app.workspace.person.user()) if changing and asked_for else None
@@ -204,6 +230,10 @@ def _answer(app: App, made: Iterable[Path], offers: Sequence[Offer], *, asked_fo
             "workspace": str(app.root),
             "made": [str(path) for path in made],
             "agents": [_offer_document(app, one) for one in offers],
+            "editors": [
+                {"editor": one.editor.name, "file": one.file, "entry": one.text, "found": one.found}
+                for one in entries
+            ],
             "plan": app.workspace.plan.ref(plan_id) if plan_id else None,
         }
     )

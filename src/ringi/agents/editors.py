@@ -1,0 +1,127 @@
+"""The editors that start an agent over the Agent Client Protocol, and what makes them start it through ringi.
+
+All of them keep that in the user's own files: Zed reads `agent_servers` only from there, not from a project's
+.zed/settings.json. So nothing is written here; the entry is shown. docs/editors says where each fact is from.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from ringi.agents.record import State
+from ringi.text import Text
+
+
+class Started(NamedTuple):
+    """An agent as an editor starts it."""
+
+    agent: str
+    """Its name in our table."""
+    title: str
+    words: Sequence[str]
+    """From ringi on."""
+
+
+class Editor(NamedTuple):
+    name: str
+    title: str
+    file: State
+    """Where its entries usually are."""
+    entry: Callable[[Sequence[Started]], str]
+    note: Text
+
+
+def _servers(more: Mapping[str, Any]) -> Callable[[Sequence[Started]], str]:
+    def entry(started: Sequence[Started]) -> str:
+        servers = {
+            f"{one.title} (ringi)": {**more, "command": one.words[0], "args": [*one.words[1:]]}
+            for one in started
+        }
+        return json.dumps({"agent_servers": servers}, indent=2, ensure_ascii=False)
+
+    return entry
+
+
+# The names of CodeCompanion's adapters and of avante.nvim's providers.
+_ADAPTERS: Final = {"claude": "claude_code", "gemini": "gemini_cli"}
+_PROVIDERS: Final = {"claude": "claude-code", "gemini": "gemini-cli"}
+
+
+def _lua(started: Sequence[Started]) -> str:
+    lines = ['require("codecompanion").setup({', "  adapters = {", "    acp = {"]
+    for one in started:
+        name = _ADAPTERS.get(one.agent, one.agent)
+        lines += [
+            f"      {name} = function()",
+            f'        return require("codecompanion.adapters").extend("{name}", {{',
+            f"          commands = {{ default = {{ {_listed(one.words, ', ')} }} }},",
+            "        })",
+            "      end,",
+        ]
+    lines += ["    },", "  },", "})", "", "-- or with avante.nvim:", 'require("avante").setup({']
+    lines += [f'  provider = "{_PROVIDERS.get(started[0].agent, started[0].agent)}",', "  acp_providers = {"]
+    for one in started:
+        name = _PROVIDERS.get(one.agent, one.agent)
+        command, args = _quoted(one.words[0]), _listed(one.words[1:], ", ")
+        lines.append(f'    ["{name}"] = {{ command = {command}, args = {{ {args} }} }},')
+    return "\n".join([*lines, "  },", "})"])
+
+
+_COMMANDS: Final = {
+    "claude": "agent-shell-anthropic-claude-acp-command",
+    "codex": "agent-shell-openai-codex-acp-command",
+    "gemini": "agent-shell-google-gemini-acp-command",
+}
+
+
+def _lisp(started: Sequence[Started]) -> str:
+    lines = ["(with-eval-after-load 'agent-shell"]
+    for one in started:
+        name = _COMMANDS.get(one.agent, f"agent-shell-{one.agent}-acp-command")
+        lines += [f"  (setq {name}", f"        '({_listed(one.words, ' ')}))"]
+    return "\n".join(lines) + ")"
+
+
+def _listed(words: Sequence[str], between: str) -> str:
+    return between.join(map(_quoted, words))
+
+
+def _quoted(word: str) -> str:
+    """As Lua and Lisp read it, too."""
+    escaped = "".join(f"\\{c}" if c in '"\\' else c for c in word)
+    return f'"{escaped}"'
+
+
+EDITORS: Final[Mapping[str, Editor]] = {
+    editor.name: editor
+    for editor in (
+        Editor(
+            "zed",
+            "Zed",
+            State("{config}/zed/settings.json"),
+            _servers({"type": "custom"}),
+            Text("Then choose it in the Agent Panel, under +."),
+        ),
+        Editor(
+            "jetbrains",
+            "JetBrains",
+            State(".jetbrains/acp.json"),
+            _servers({}),
+            Text("Then choose it in the AI Chat, where the agents are."),
+        ),
+        Editor(
+            "neovim",
+            "Neovim",
+            State("{config}/nvim/init.lua"),
+            _lua,
+            Text("Then choose it as the adapter of a chat."),
+        ),
+        Editor(
+            "emacs",
+            "Emacs",
+            State(".emacs.d/init.el"),
+            _lisp,
+            Text("Then start it with M-x agent-shell."),
+        ),
+    )
+}
