@@ -1,18 +1,21 @@
 """What a person changes in a plan without a terminal: all that they ask for at once, or nothing."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Final, NamedTuple
 
 from ringi.approvals.who import refuse_agent
 from ringi.domain.answer import Amendment, DropHunks, DropSpec, NewContent
 from ringi.domain.feedback import Side
-from ringi.domain.plan import ActionSpecExt, SpecKind
-from ringi.errors import AmendedTwice, NotFound, PlanChanged
+from ringi.domain.plan import ActionSpecExt, PlanDocument, SpecKind
+from ringi.errors import AmendedTwice, LostRace, NotFound, PlanChanged
 from ringi.plans.answer import CommentChange, drafted, replace_comments
 from ringi.plans.effects import packed
 from ringi.text import Text
 from ringi.usecases.review_document import path_after, spec_at
 from ringi.usecases.reviewed_plan import ReviewedPlan, comment_on, path_of
+
+_MOST_RACES: Final = 5
 
 
 class Drop(NamedTuple):
@@ -53,9 +56,18 @@ def amend_plan(plan: ReviewedPlan, wanted: Wanted, seen: int | None = None) -> b
     if amendments:
         plan.amend(*amendments)
     if said:
-        replace_comments(plan.services, plan.plan_id, said, seen=plan.document)
+        _keep(plan, said, seen=None if amendments else plan.document)
         plan.look()
     return bool(amendments)
+
+
+def _keep(plan: ReviewedPlan, said: Sequence[CommentChange], *, seen: PlanDocument | None) -> None:
+    """Comments do not disturb each other: who was faster only makes us read the plan again."""
+    for _ in range(_MOST_RACES):
+        with suppress(LostRace):
+            replace_comments(plan.services, plan.plan_id, said, seen=seen)
+            return
+    replace_comments(plan.services, plan.plan_id, said, seen=seen)
 
 
 def _amendments(plan: ReviewedPlan, wanted: Wanted) -> Iterator[Amendment]:

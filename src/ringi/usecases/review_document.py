@@ -66,10 +66,11 @@ def review_document(
 
 
 def spec_at(plan: ReviewedPlan, path: str) -> ActionSpecExt:
-    """The one about a file, by its new or its old name; NotFound if there is none."""
+    """The one about a file, by its new or its old name, or a command by its id; NotFound if there is none."""
     named = [spec for spec in plan.specs if path and path == path_after(spec)]
     renamed = [spec for spec in plan.specs if path in spec.changed_paths]
-    for spec in (*named, *renamed):
+    commands = [spec for spec in plan.specs if path == spec.id and not path_after(spec)]
+    for spec in (*named, *renamed, *commands):
         return spec
     raise NotFound(what=Text("file in the plan"), name=path, see=f"ringi show {plan.name} --diff")
 
@@ -219,4 +220,4 @@ def _decide(plan: ReviewedPlan) -> Decide:
 
 
 def _amendable(plan: ReviewedPlan) -> bool:
-    return plan.status in OPEN and not plan.document.change
+    return bool(plan.specs) and plan.status in OPEN and not plan.document.change

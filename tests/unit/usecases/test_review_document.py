@@ -17,6 +17,7 @@ from ringi.errors import (
     BadTransition,
     InvalidSpecs,
     NoChannel,
+    NotApproved,
     NotFound,
     PlanChanged,
     Stale,
@@ -243,6 +244,37 @@ def test_comments_come_and_go_with_what_they_are_about(plan: ReviewedPlan) -> No
 def test_the_same_content_is_no_new_version(plan: ReviewedPlan) -> None:
     assert not amend_plan(plan, Wanted([], [Write("many.txt", CHANGED.encode())]))
     assert plan.document.plan.version == 1
+
+
+def test_a_command_is_shown_in_words_and_dropped_by_its_id(workspace: Workspace) -> None:
+    command = ActionSpec(SpecKind.RUN, argv=("make", "it"), timeout_sec=5)
+    plan = ReviewedPlan(workspace, proposed(workspace, command, create("s1", "a file of that name\n")))
+    first = drawn(plan).files[0]
+    assert (first.path, first.action, first.before, first.editable) == ("", "run make it", None, False)
+    assert amend_plan(plan, Wanted([Drop("s1", 1)])), "the file comes before the id"
+    assert [file.path for file in drawn(plan).files] == [""]
+    plan = ReviewedPlan(workspace, proposed(workspace, command, create("other", "x\n")))
+    assert amend_plan(plan, Wanted([Drop("s1")]))
+    assert [file.path for file in drawn(plan).files] == ["other"]
+
+
+def test_a_plan_without_specs_is_its_words(workspace: Workspace) -> None:
+    document = drawn(ReviewedPlan(workspace, proposed(workspace, title="Only words")))
+    assert (document.explanation, document.files, document.amendable) == ("Only words", (), False)
+
+
+@pytest.mark.req("PT-15")
+def test_what_was_decided_is_open_again_after_a_change(workspace: Workspace, plan: ReviewedPlan) -> None:
+    approve(workspace, plan.plan_id)
+    plan.look()
+    assert amend_plan(plan, Wanted([Drop("many.txt", 1)]))
+    with pytest.raises(NotApproved):
+        workspace.plan.execute(plan.plan_id)
+    plan.reject("again")
+    plan.look()
+    assert plan.status is PlanStatus.PROPOSED
+    assert amend_plan(plan, Wanted([Drop("a", 1)]))
+    assert plan.status is PlanStatus.PENDING_REVIEW
 
 
 @pytest.mark.req("PT-15")
