@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try picture test campaign test-power test-model test-agents test-servers test-forges vscode show-planning show-runs history lint bench bench-context catalog requirements venv clean
+TARGETS := help try picture test campaign test-power test-model test-agents test-servers test-forges test-editors vscode show-planning show-runs history lint bench bench-context catalog requirements venv clean
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -82,6 +82,12 @@ test-forges: ## GitHub and GitLab: emulators, their own descriptions, the workfl
 
 vscode: ## the VS Code extension as dist/ringi-VERSION.vsix
 	@$(FOUND); "$(PYTHON)" tools/vscode.py pack
+
+test-editors: ## the official SDK of the Agent Client Protocol as editor, with real agents, offline; 2 GB, takes minutes
+	@$(DEV)
+	@$(RUN) tools/agents.py
+	@$(RUN) tools/editors.py
+	@RINGI_EDITORS=1 $(RUN) tools/agents.py offline .venv/bin/python -m pytest tests/editors $(ARGS)
 
 show-planning: ## five requests on each of five real packages from PyPI, with a model that knows only what it is sent
 	@$(DEV)

@@ -11,6 +11,7 @@ from bench import (
     context,
     dependencies,
     desk,
+    editor,
     growth,
     patching,
     planning,
@@ -119,6 +120,7 @@ def main() -> int:
         process.figures,
         provenance.figures,
         growth.figures,
+        editor.figures,
     )
     for job in jobs:
         for figure in job():

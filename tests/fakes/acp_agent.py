@@ -82,7 +82,7 @@ class ScriptedAgent:
         for line in texts[-1].splitlines():
             word, _, rest = line.strip().partition(" ")
             if (found := self.act(word, rest)) is not None:
-                self.say(json.dumps(found))
+                self.say(json.dumps(found) + "\n")
             if self.cancelled:
                 reason = "cancelled"
         if VERSION > 1:

@@ -124,6 +124,9 @@ class Editor:
 
     def end(self) -> int:
         code = self.process.wait(60)
+        assert self.process.stdin
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         self._listener.join(10)
         return code
 

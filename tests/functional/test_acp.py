@@ -77,7 +77,7 @@ def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
         assert one.prompt(session, second)["result"] == {"stopReason": "end_turn"}
         news, words = one.told()[-1]["prompt"]
         assert words == second
-        assert news.startswith("<ringi>")
+        assert news.startswith("=== From ringi")
         assert "> No NEW.md, please." in news
         assert "app/hello.py:2: A typo." in news
         assert "p1 is now version 2." in one.said()

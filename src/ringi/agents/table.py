@@ -317,7 +317,7 @@ _GEMINI: Final = Agent(
                 "--list-extensions -l --list-sessions --screen-reader --raw-output "
                 "--accept-raw-output-risk -v --version -h --help"
             ),
-            spent=_words("-r --resume -w --worktree --session-id"),
+            spent=_words("-r --resume -w --worktree --session-id --acp --experimental-acp"),
             message=_words("-p --prompt -i --prompt-interactive"),
             once=_words("-p --prompt"),
             own=_words(
@@ -470,9 +470,27 @@ ANY: Final = Agent("", "", model=PLAIN)
 """Any other command: unknown state, no message, its output is its answer."""
 
 
+# Programs that let an editor speak with an agent: they share its state, not its command line.
+_ADAPTERS: Final[Mapping[str, Agent]] = {
+    name: agent._replace(resume=None, own_sandbox=None, unattended=None)
+    for agent, names in (
+        (_CLAUDE, ("claude-agent-acp", "claude-code-acp")),
+        (_CODEX, ("codex-acp",)),
+    )
+    for name in names
+}
+_RUNNERS: Final = frozenset(["npx", "bunx", "pnpx", "node", "bun"])
+
+
 def agent_of(argv: Sequence[str]) -> Agent:
     """By the program's name, in any folder."""
-    found = AGENTS.get(PurePosixPath(argv[0]).name) if argv else None
+    name = PurePosixPath(argv[0]).name if argv else ""
+    # npx -y @agentclientprotocol/claude-agent-acp@1.0
+    named = argv if name in _RUNNERS else argv[:1]
+    for word in named:
+        if adapter := _ADAPTERS.get(PurePosixPath(word).name.partition("@")[0]):
+            return adapter
+    found = AGENTS.get(name)
     return found if found is not None and found.resume else ANY
 
 

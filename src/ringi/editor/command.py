@@ -4,16 +4,17 @@ import sys
 from collections.abc import Mapping
 from gettext import gettext as _
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 import click
 
 from ringi.process.wire import claim_wire
-from ringi.usecases.agent_words import Printer
 
+if TYPE_CHECKING:
+    from ringi.usecases.agent_words import Printer
 
-class OwnPrinter(Printer, Protocol):
-    out: TextIO
+    class OwnPrinter(Printer, Protocol):
+        out: TextIO
 
 
 class App(Protocol):
@@ -22,7 +23,7 @@ class App(Protocol):
     @property
     def start(self) -> Path: ...
     @property
-    def ui(self) -> OwnPrinter: ...
+    def ui(self) -> "OwnPrinter": ...
 
 
 @click.command(context_settings={"allow_interspersed_args": False})

@@ -39,7 +39,9 @@ class Crew:
             "clientCapabilities" in given or "capabilities" not in given
         ):  # the second version has none of them
             known = given.get("clientCapabilities")
-            fs = {"readTextFile": True, "writeTextFile": True}
+            # Reading is served, but not offered: the copy is at hand, and Gemini CLI cannot make a file if it
+            # reads through its client.
+            fs = {"readTextFile": False, "writeTextFile": True}
             known = known if isinstance(known, dict) else {}
             given["clientCapabilities"] = {**known, "fs": fs, "terminal": True}
         agent = await self.ready()

@@ -51,7 +51,8 @@ class Sessions:
 
     def _check_folder(self, params: dict[str, Any]) -> None:
         folder, root = params.get("cwd"), self._work.root
-        if not isinstance(folder, str) or not Path(os.path.realpath(folder)).is_relative_to(root):
+        named = Path(folder) if isinstance(folder, str) else Path()
+        if not named.is_absolute() or not Path(os.path.realpath(named)).is_relative_to(root):
             words = Text(
                 "{folder} is not in {root}, where ringi acp was started. Start it in that project; if that "
                 "is not a workspace yet, first run there: ringi init",

@@ -17,8 +17,8 @@ from ringi.text import visible
 PATIENCE_SEC: Final = 10.0
 _LONGEST_TITLE: Final = 72
 _FROM_RINGI: Final = (
-    "<ringi>\nThis part is from ringi, which keeps your changes in a copy until a person approves them; the "
-    "person's own words follow after it.\n\n{message}</ringi>"
+    "=== From ringi, which keeps your changes in a copy until a person approves them ===\n\n{message}\n"
+    "=== End of what ringi says; the person's own words follow ==="
 )
 
 
