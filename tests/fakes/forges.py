@@ -44,6 +44,7 @@ class MemoryForge:
         }
         self.found: dict[int, Change] = {}
         self.retargeted = ""
+        self.rewritten: set[str] = set()
         self.given: dict[int, list[ForgeReview]] = {}
         self.said: dict[Item, list[Comment]] = {}
         self.listed: dict[int, list[str]] = {}
@@ -114,6 +115,9 @@ class MemoryForge:
 
     def reviews(self, number: int) -> Sequence[ForgeReview]:
         return self.given.get(number, [])
+
+    def is_edited(self, number: int, review_id: str) -> bool:
+        return review_id in self.rewritten
 
     def base_changed_at(self, number: int) -> str:
         return self.retargeted

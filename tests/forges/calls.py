@@ -110,6 +110,7 @@ def _talk(host: CodeHost, hands: Hands, number: int, head: str) -> None:
     reviews = host.changes.reviews(number)
     newest = reviews[-1]
     assert (newest.verdict, newest.author.login, newest.commit) == (ReviewVerdict.APPROVED, "alice", newer)
+    assert not host.changes.is_edited(number, newest.id)
     assert host.changes.base_changed_at(number) == ""
     hands.push("other", {"c.py": "z = 1\n"})
     hands.retarget(number, "alice", "other", "main")

@@ -27,6 +27,7 @@ OF_GITHUB = ("/user", "/repos/{owner}/{repo}", "/orgs/{org}")
 _OF_GITLAB = ("/user", "/users", "/projects/{id}", "/groups/{id}")
 OF_GITLAB = (*_OF_GITLAB, *(f"/api/v4{path}" for path in _OF_GITLAB))
 PATH = "acme/app"
+ANYTHING = {"description": "", "content": {"application/json": {"schema": {"type": "object"}}}}
 NOT_DESCRIBED = "Selected route not found"
 LACKING = ("must have required property", "must match exactly one", "must match a schema in anyOf")
 OF_A_GENERATOR = ("must be string", "must be object", "Unable to match the returned status code")
@@ -70,9 +71,11 @@ def used(host: CodeHost, forge: ForgeServer, *, draft: bool) -> None:
 @pytest.mark.parametrize("forge", [ForgeKind.GITHUB], indirect=True)
 @pytest.mark.req("PP-19", "PP-20")
 def test_github_would_refuse_no_request_of_ours(forge: ForgeServer, tmp_path: Path) -> None:
-    with prism(described(GITHUB, OF_GITHUB), f"{forge.url}/api/v3", tmp_path / "prism") as between:
+    description = described(GITHUB, OF_GITHUB)
+    description["paths"]["/graphql"] = {"post": {"requestBody": ANYTHING, "responses": {"200": ANYTHING}}}
+    with prism(description, f"{forge.url}/api/v3", tmp_path / "prism") as between:
         host = github(client(between.url, forge, github_token(forge.users["ringi"].token)), project(forge))
-        # That a draft is ready is said over GraphQL, which the description does not have.
+        # That a draft is ready is said over GraphQL, which the description has nothing about.
         used(host, forge, draft=False)
         assert refused(between) == []
 

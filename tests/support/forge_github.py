@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -102,6 +102,7 @@ class GitHubFace(Face):
     def comment(self, repo: Repo, thing: Thing, note: Note) -> dict[str, Any]:
         return {
             "id": note.id,
+            "node_id": f"IC_{note.id}",
             "user": self.account(note.author),
             "body": note.body,
             "created_at": when(note.created),
@@ -129,6 +130,7 @@ class GitHubFace(Face):
     def review(self, repo: Repo, change: ChangeThing, review: ReviewGiven) -> dict[str, Any]:
         return {
             "id": review.id,
+            "node_id": f"PRR_{review.id}",
             "user": self.account(review.author),
             "body": review.body,
             "state": review.state,
@@ -398,9 +400,20 @@ class GitHubFace(Face):
         parents = repo.git("show", "-s", "--format=%P", sha).split()
         return {"sha": sha, "parents": [{"sha": one} for one in parents]}
 
+    def written(self) -> Iterator[Note | ReviewGiven]:
+        for repo in self.forge.repos.values():
+            for thing in (*repo.issues.values(), *repo.changes.values()):
+                yield from thing.comments
+            for change in repo.changes.values():
+                yield from change.reviews
+
     def graphql(self, request: Request) -> Any:
-        """Only whose token it is, and the mutations that mark a draft as ready, and back."""
+        """Whose token it is, whether words were edited, and the mutations that mark a draft as ready."""
         me, told = self.me(), request.json
+        if "lastEditedAt" in told["query"]:
+            identity = int(told["variables"]["id"].rpartition("_")[2])
+            edited = next((one.edited for one in self.written() if one.id == identity), None)
+            return {"data": {"node": {"lastEditedAt": when(edited) if edited else None}}}
         if "viewer" in told["query"]:
             return {"data": {"viewer": {"login": me.login, "databaseId": me.id}}}
         ready = "markPullRequestReadyForReview" in told["query"]

@@ -50,6 +50,7 @@ class Note:
     created: datetime
     updated: datetime
     system: bool = False
+    edited: datetime | None = None
 
 
 @dataclass
@@ -74,6 +75,7 @@ class ReviewGiven:
     body: str
     commit: str
     at: datetime
+    edited: datetime | None = None
 
 
 @dataclass
@@ -209,6 +211,11 @@ class Repo:
 
     def edit_comment(self, note: Note, body: str) -> None:
         note.body, note.updated = body, self.forge.now()
+        note.edited = note.updated
+
+    def edit_at_once(self, note: Note, body: str) -> None:
+        """In the second in which it was written, by a program that waited for it."""
+        note.body, note.edited = body, note.updated
 
     def open_change(
         self, author: str, head: str, base: str, title: str, body: str = "", *, draft: bool = False

@@ -147,6 +147,12 @@ class Comment(NamedTuple):
     created_at: str
     updated_at: str
     url: str
+    rewritten: bool = False
+    """In the second in which it was made; only looked up for one comment."""
+
+    @property
+    def edited(self) -> bool:
+        return self.rewritten or self.created_at != self.updated_at
 
 
 class ReviewVerdict(StrEnum):

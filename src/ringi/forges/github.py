@@ -73,6 +73,7 @@ _DRAFT: Final = (
     "mutation($id: ID!) { convertPullRequestToDraft(input: {pullRequestId: $id}) { clientMutationId } }"
 )
 _VIEWER: Final = "query { viewer { login databaseId } }"
+_EDITED: Final = "query($id: ID!) { node(id: $id) { ... on Comment { lastEditedAt } } }"
 
 
 def api_url(base_url: str) -> str:
@@ -170,6 +171,12 @@ def _graph(client: ForgeClient, query: str, variables: Mapping[str, str]) -> Gra
     return found.data
 
 
+def _is_edited(client: ForgeClient, node_id: str) -> bool:
+    """REST tells whole seconds: who is fast edits in the one in which it was written."""
+    found = _graph(client, _EDITED, {"id": node_id}).node
+    return found is None or found.lastEditedAt is not None
+
+
 class _Items:
     def __init__(self, client: ForgeClient, project: Project, people: _People) -> None:
         self._client = client
@@ -198,7 +205,7 @@ class _Items:
         found = self._client.get(path, CommentShape, f"{self._name(item.number)} ({comment_id})")
         if urlsplit(found.issue_url).path.rpartition("/")[2] != str(item.number):
             raise ForgeMissing(host=self._project.host, what=f"{self._name(item.number)} ({comment_id})")
-        return comment_of(found)
+        return comment_of(found)._replace(rewritten=_is_edited(self._client, found.node_id))
 
     def write(self, item: Item, mark: str, body: str) -> Comment:
         text, name = marked(body, mark), self._name(item.number)
@@ -301,6 +308,11 @@ class _Changes:
     def reviews(self, number: int) -> Sequence[ForgeReview]:
         found = self._list(number, "reviews", ReviewShape)
         return settled([review_of(one) for one in found if one.state in VERDICTS])
+
+    def is_edited(self, number: int, review_id: str) -> bool:
+        path = f"{_at(self._project)}/pulls/{number}/reviews/{quote(review_id, safe='')}"
+        found = self._client.get(path, ReviewShape, f"{self._project.path}#{number} ({review_id})")
+        return _is_edited(self._client, found.node_id)
 
     def base_changed_at(self, number: int) -> str:
         path = f"{_at(self._project)}/issues/{number}/events"

@@ -47,6 +47,7 @@ class IssueShape(msgspec.Struct):
 
 class CommentShape(msgspec.Struct):
     id: int
+    node_id: str
     issue_url: str
     created_at: str
     updated_at: str
@@ -75,6 +76,7 @@ class Pull(IssueShape):
 
 class ReviewShape(msgspec.Struct):
     id: int
+    node_id: str
     state: str
     html_url: str
     body: str | None = None
@@ -149,8 +151,13 @@ class Viewer(msgspec.Struct):
     databaseId: int = 0  # noqa: N815  # its name there
 
 
+class Words(msgspec.Struct):
+    lastEditedAt: str | None  # noqa: N815
+
+
 class GraphData(msgspec.Struct):
     viewer: Viewer | None = None
+    node: Words | None = None
 
 
 class GraphError(msgspec.Struct):

@@ -101,6 +101,10 @@ def _mr(project: Project, number: int) -> str:
     return _name(project, Item(ItemKind.CHANGE, number))
 
 
+def _page(project: Project, number: int) -> str:
+    return page_of(project, Item(ItemKind.CHANGE, number))
+
+
 class _People:
     def __init__(self, client: ForgeClient, project: Project) -> None:
         self._client = client
@@ -316,8 +320,12 @@ class _Changes:
             [(note, account(note.author)) for note in notes],
             [(one, account(one.user)) for one in approvals.approved_by],
             versions,
-            self._page(number),
+            _page(self._project, number),
         )
+
+    def is_edited(self, number: int, review_id: str) -> bool:
+        del number, review_id
+        return False  # an approval has no words
 
     def base_changed_at(self, number: int) -> str:
         changes = (utc(one.created_at) for one in self._history(number) if BASE_CHANGED.match(one.body))
@@ -330,7 +338,7 @@ class _Changes:
         return [one for one in notes if one.system]
 
     def remarks(self, number: int) -> Sequence[Remark]:
-        path, page = f"{self._place(number)}/discussions", self._page(number)
+        path, page = f"{self._place(number)}/discussions", _page(self._project, number)
         threads = self._client.pages(path, Discussion, _mr(self._project, number))
         found = [_remark(self._people, page, thread, note) for thread in threads for note in thread.notes
                  if note.type == DIFF_NOTE and not note.system]  # fmt: skip
@@ -339,7 +347,7 @@ class _Changes:
     def answer(self, number: int, remark: Remark, mark: str, body: str) -> None:
         place = f"{self._place(number)}/discussions/{quote(remark.thread, safe='')}"
         name, me = f"{_mr(self._project, number)} ({remark.id})", self._people.me()
-        told, page = {"body": marked(body, mark)}, self._page(number)
+        told, page = {"body": marked(body, mark)}, _page(self._project, number)
 
         def find() -> Remark | None:
             thread = self._client.get(place, Discussion, name)
@@ -358,9 +366,6 @@ class _Changes:
 
     def _place(self, number: int) -> str:
         return f"{_at(self._project)}/merge_requests/{number}"
-
-    def _page(self, number: int) -> str:
-        return page_of(self._project, Item(ItemKind.CHANGE, number))
 
     def _change(self, found: MergeRequest) -> Change:
         return Change(

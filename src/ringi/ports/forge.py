@@ -47,7 +47,8 @@ class Items(Protocol):
     def comments(self, item: Item) -> Sequence[Comment]:
         """All of them, oldest first, without those that the forge itself writes."""
 
-    def comment(self, item: Item, comment_id: str) -> Comment: ...
+    def comment(self, item: Item, comment_id: str) -> Comment:
+        """With whether anybody has ever edited it: whoever may write there can."""
 
     def write(self, item: Item, mark: str, body: str) -> Comment:
         """The one comment of ours with this mark: made, or edited if it says something else.
@@ -84,6 +85,9 @@ class Changes(Protocol):
 
     def reviews(self, number: int) -> Sequence[ForgeReview]:
         """Oldest first, dismissed ones as such; so is an approval by somebody who asked for changes since."""
+
+    def is_edited(self, number: int, review_id: str) -> bool:
+        """Whether its words are other ones than when it was given."""
 
     def remarks(self, number: int) -> Sequence[Remark]:
         """On lines and files, oldest first."""

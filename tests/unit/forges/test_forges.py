@@ -109,6 +109,24 @@ def test_words_of_others_become_no_commands_of_ours(here: Here):
     assert len(body) <= 65_536
 
 
+def test_words_that_were_edited_at_once_are_edited(here: Here):
+    """GitHub tells whole seconds over REST."""
+    number, _ = offered(here)
+    item, change = Item(ItemKind.CHANGE, number), here.repo.changes[number]
+    said, fast, slow = (here.repo.comment(change, "alice", "Fine") for _ in range(3))
+    assert not here.host.items.comment(item, str(said.id)).edited
+    here.repo.edit_comment(slow, "/ringi approve it")
+    assert here.host.items.comment(item, str(slow.id)).edited
+    review = here.repo.review(number, "alice", "approve", "Fine")
+    assert not here.host.changes.is_edited(number, str(review.id))
+    if here.forge.kind == "github":  # the other one tells milliseconds, and an approval has no words
+        here.repo.edit_at_once(fast, "/ringi approve it")
+        found = here.host.items.comment(item, str(fast.id))
+        assert (found.created_at, found.edited) == (found.updated_at, True)
+        review.edited = review.at
+        assert here.host.changes.is_edited(number, str(review.id))
+
+
 def test_label_is_put_on_and_taken_off(here: Here):
     issue = here.repo.issue("alice", "Slow", labels=["bug"])
     item, label = Item(ItemKind.ISSUE, issue.number), "coding agent help needed"

@@ -13,7 +13,9 @@ from ringi.text import lazy_pattern, visible
 
 _COLUMNS: Final = 96
 _TAB: Final = 4
-_KEPT: Final = lazy_pattern(r"`[^`\n]+`|https?://[\w./%?=&~+,:-]+|[\w.+-]{0,64}@\w[\w.@-]*|[#!]\d+")
+_KEPT: Final = lazy_pattern(
+    r"`[^`\n]+`|https?://[\w./%?=&~+,:-]+|[\w.+-]{0,64}@\w[\w.@-]*|[#!]\d+|\b[Gg][Hh]-\d+"
+)
 """As it is: code and addresses. As code: what a forge would turn into a call or a link."""
 _SIGNS: Final = lazy_pattern(r"([\\`*_{}\[\]<>#|~&!$])")
 _BEGINS: Final = lazy_pattern(r"^(?:([-+=/:])|(\d+)([.)]))")
@@ -21,7 +23,9 @@ _TICKS: Final = lazy_pattern(r"`{3,}")
 _HIDING: Final = lazy_pattern(r"`+|<!--")
 _CALLS: Final = lazy_pattern(
     r"(?P<code>(`+)(?:(?!\2).)+?\2)"
-    r"|(?P<call>(?<![\w`/])@\w[\w.-]*|(?<![\w`&/])[#!]\d+\b"
+    r"|(?P<call>(?<![\w`/])@\w[\w.-]*|(?<![\w`&/.-])(?:[\w.-]+/)*[\w.-]*[#!]\d+\b"
+    r"|(?<![\w`-])[Gg][Hh]-\d+\b"
+    r"|&(?:#0*(?:33|35|64)|#[xX]0*(?:21|23|40)|num|commat|excl);(?=\w)"
     r"|https?://\S+?/(?:issues|work_items|pull|merge_requests)/\d+[^\s<>()]*)"
 )
 _CLOSES: Final = "-->"

@@ -65,6 +65,8 @@ class ForgeReviews:
         except ForgeMissing:
             raise ReviewRefused(why=NO_SUCH_REVIEW) from None
         require(_unlike(found, wanted, review.how))
+        if wanted.typed and review.how is ReviewHow.REVIEW:
+            require(_rewritten(host, review, wanted.head))
         if change is not None:
             require(not_its_own(change, found.author))
         if _same(host.people.me(), found.author):
@@ -91,7 +93,7 @@ def said_there(host: CodeHost, review: ReviewProof) -> Yes:
         found = _given(host, review)
     else:
         comment = host.items.comment(review.item, review.id)
-        if comment.created_at != comment.updated_at:
+        if comment.edited:
             raise ReviewRefused(why=Text("the comment was edited after it was written"))
         named = approved_in(comment.body)
         if rejects(comment.body):
@@ -172,6 +174,14 @@ def _unlike(found: Yes, wanted: WantedReview, how: ReviewHow) -> Text | None:
             "the risk is high, so the approval has to name the commit: /ringi approve {commit}",
             commit=wanted.head,
         )
+    return None
+
+
+def _rewritten(host: CodeHost, review: ReviewProof, head: str) -> Text | None:
+    """Whoever may write there can put words into the review of somebody else."""
+    if host.changes.is_edited(review.item.number, review.id):
+        return Text("its words were edited, so name the commit in a comment: /ringi approve {commit}",
+                    commit=head)  # fmt: skip
     return None
 
 

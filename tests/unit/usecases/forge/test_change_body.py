@@ -38,6 +38,10 @@ def test_words_of_others_call_nobody():
         "@x #7",
         "```",
     ]
+    others = "acme/app#7", "group/sub/app!8", "app#9", "GH-10", "gh-11"
+    for name in others:
+        assert calm(f"fixes {name}.") == f"fixes `{name}`."
+    assert calm("fixes &#35;7 and &num;8") == "fixes `&#35;`7 and `&num;`8"
     assert calm("# A title, a@b.test, &#35; and C#1x") == "# A title, a@b.test, &#35; and C#1x"
 
 

@@ -377,6 +377,11 @@ def an_edited_comment(desk: Offered) -> ReviewProof:
     return desk.commented()
 
 
+def a_comment_edited_at_once(desk: Offered) -> ReviewProof:
+    desk.forge.comments_on(CHANGE, approving(desk.head), rewritten=True)
+    return desk.commented()
+
+
 def too_few_digits(desk: Offered) -> ReviewProof:
     desk.forge.comments_on(CHANGE, approving(desk.head[:11]))
     return desk.commented()
@@ -471,6 +476,7 @@ ATTACKS: list[tuple[Callable[[Offered], ReviewProof], str]] = [
     (nowhere, "no such review"),
     (a_review_as_a_comment, "no such review"),
     (an_edited_comment, "edited"),
+    (a_comment_edited_at_once, "edited"),
     (too_few_digits, "12 or more"),
     (other_digits, "something else"),
     (a_quotation, "12 or more"),
@@ -619,7 +625,11 @@ def test_a_high_risk_takes_the_words(repo: Path, forge: MemoryForge):
         forge.reviews_it(CHANGE.number, step)
         with pytest.raises(ReviewRefused, match=approving(step)):
             desk.approve(desk.proof())
-        forge.reviews_it(CHANGE.number, step, body=f"{approving(step)}\nI looked at it.")
+        words = f"{approving(step)}\nI looked at it."
+        forge.rewritten.add(forge.reviews_it(CHANGE.number, step, body=words).id)
+        with pytest.raises(ReviewRefused, match="its words were edited"):
+            desk.approve(desk.proof())
+        forge.reviews_it(CHANGE.number, step, body=words)
         assert desk.approve(desk.proof())
         desk.asks_again()
         forge.comments_on(CHANGE, approving(step))
