@@ -11,9 +11,9 @@ from typing import Final
 from ringi.approvals.chain import Merge
 from ringi.approvals.commits import PathHistory
 from ringi.approvals.notes import Made
+from ringi.approvals.replay import part_of
 from ringi.domain.provenance import FileAt, Step
 from ringi.domain.provenance_verdict import Level
-from ringi.errors import BadPatch
 from ringi.patching.file_merge import MergedFile, merge_file
 from ringi.patching.parse import parse_patch
 from ringi.patching.render import Side
@@ -34,28 +34,43 @@ def brought_by(
     """
     wrote = [(one, lines) for one in made if (lines := _written(one))]
     changes = [*_silent(known)] if wrote else []
-    if not changes:
-        return {}
-    data = dict(history.contents(_blobs(way for _, ways in changes for way in ways)))
-    found: dict[str, tuple[Made, _Lines]] = {}
-    for oid, ways in changes:
-        for one, lines in wrote:
-            if oid not in found and any(_brings(lines, way, data) for way in ways):
-                found[oid] = one, lines
+    added = _Added(history, (way for _, ways in changes for way in ways))
+    found = [
+        (oid, one, lines)
+        for oid, ways in changes
+        for one, lines in wrote
+        if any(_is_most(lines, added.by(way)) for way in ways)
+    ]
     if not found:
         return {}
     before = [(step.before, step.after) for step in base]
     named = [(start, end) for start, end, oid in known.assisted if oid not in known.runs]
-    data |= history.contents(_blobs([*before, *named]) - data.keys())
+    earlier = _Added(history, [*before, *named])
     merges = {one.evidence.commit: one for one in known.merges}
 
     def is_spared(oid: str, one: Made, lines: _Lines) -> bool:
         merge = merges.get(oid)
-        if merge and _is_plain(history, one.path, merge, data):
+        if merge and _is_plain(history, one.path, merge):
             return True
-        return any(_brings(lines, way, data) for way in (before if merge else [*before, *named]))
+        return any(_is_most(lines, earlier.by(way)) for way in (before if merge else [*before, *named]))
 
-    return {oid: one for oid, (one, lines) in found.items() if not is_spared(oid, one, lines)}
+    return {oid: one for oid, one, lines in found if not is_spared(oid, one, lines)}
+
+
+class _Added:
+    """The lines that each change adds; none if the clone lacks its bytes."""
+
+    def __init__(self, history: History, ways: Iterable[_Change]) -> None:
+        wanted = {state.blob for state in chain.from_iterable(ways)} - {""}
+        self._data = history.contents(wanted) if wanted else {}
+        self._known: dict[_Change, _Lines] = {}
+
+    def by(self, way: _Change) -> _Lines:
+        if way not in self._known:
+            before, after = (b"" if not state.blob else self._data.get(state.blob) for state in way)
+            known = before is not None and after is not None
+            self._known[way] = _lines(after or b"") - _lines(before or b"") if known else Counter()
+        return self._known[way]
 
 
 def _silent(known: PathHistory) -> Iterable[tuple[str, list[_Change]]]:
@@ -67,45 +82,36 @@ def _silent(known: PathHistory) -> Iterable[tuple[str, list[_Change]]]:
             yield merge.evidence.commit, [(before, merge.after) for before in merge.before]
 
 
-def _is_plain(history: History, path: str, merge: Merge, data: Mapping[str, bytes]) -> bool:
+def _is_plain(history: History, path: str, merge: Merge) -> bool:
     if len(merge.parents) != _TWO:
         return True
     ours, theirs = merge.parents
     base = history.base_of(ours, theirs)
     if not base or base != history.base_of(theirs, ours):  # they have several, or none
         return True
-    sides = (history.file(commit, path) for commit in (base, ours, theirs))
+    was, one, other, now = (
+        history.file(commit, path) for commit in (base, ours, theirs, merge.evidence.commit)
+    )
     mode = merge.after.mode
-    found = merge_file(*(None if one is None else Side(one, mode) for one in sides))
-    return not isinstance(found, MergedFile) or found.side == Side(data[merge.after.blob], mode)
+    found = merge_file(*(None if data is None else Side(data, mode) for data in (was, one, other)))
+    return not isinstance(found, MergedFile) or (found.side and found.side.data) == now
 
 
-def _blobs(ways: Iterable[_Change]) -> set[str]:
-    return {state.blob for state in chain.from_iterable(ways)} - {""}
-
-
-def _brings(wanted: _Lines, way: _Change, data: Mapping[str, bytes]) -> bool:
-    """Most of what was written; by length, since short lines are anybody's."""
-    before, after = (b"" if not state.blob else data.get(state.blob) for state in way)
-    if before is None or after is None:
-        return False
-    added = _lines(after.splitlines()) - _lines(before.splitlines())
+def _is_most(wanted: _Lines, added: _Lines) -> bool:
+    """By length, since short lines are anybody's."""
     return 2 * _weight(wanted & added) > _weight(wanted)
 
 
 def _written(made: Made) -> _Lines:
-    try:
-        files = parse_patch(made.diff.encode()).files
-    except (BadPatch, UnicodeEncodeError):
-        return Counter()
-    bodies = [hunk.body.split(b"\n") for file in files if file.new_path == made.path for hunk in file.hunks]
-    rows = list(chain.from_iterable(bodies))
-    added, gone = (_lines(row[1:] for row in rows if row[:1] == sign) for sign in (b"+", b"-"))
-    return added - gone
+    part = part_of(made.diff, made.path)
+    hunks = parse_patch(part).files[0].hunks if part else ()
+    rows = [row for hunk in hunks for row in hunk.body.split(b"\n")]
+    added, gone = (b"\n".join(row[1:] for row in rows if row[:1] == sign) for sign in (b"+", b"-"))
+    return _lines(added) - _lines(gone)
 
 
-def _lines(rows: Iterable[bytes]) -> _Lines:
-    return Counter(filter(None, map(bytes.strip, rows)))
+def _lines(data: bytes) -> _Lines:
+    return Counter(filter(None, map(bytes.strip, data.splitlines())))
 
 
 def _weight(lines: _Lines) -> int:

@@ -453,9 +453,9 @@ def _next(run: Run, say: Say) -> Iterator[str]:
         return
     yield f"## {say(Text('What to do next'))}"
     yield ""
-    yield _line(say(run.stop.why))
+    yield say(_known(run.stop.message))
     yield ""
-    yield f"→ {_line(say(run.stop.todo))}"
+    yield f"→ {say(_known(run.stop.next_action))}"
     if run.stop.detail:
         yield ""
         yield from _fenced(run.stop.detail)

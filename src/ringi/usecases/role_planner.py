@@ -108,9 +108,7 @@ class Planner:
     def _asked(self, prompt: Prompt, kind: type[T], take: Callable[[T, TokenUsage], R], spent: Spent) -> R:
         why, caller = "", None
         if stop := self._tools.check():
-            raise BadBrought(
-                what=self._what(), why=Text("{message} {next}", message=stop.why, next=stop.todo)
-            )
+            raise BadBrought(what=self._what(), why=f"{stop.message} {stop.next_action}")
         if self._settings.how is RoleHow.MODEL:
             caller = self._tools.caller(spent)
         for _ in range(_TRIES):

@@ -384,6 +384,34 @@ def test_one_byte_more_in_a_squash_is_red(key: str, before: bytes | None) -> Non
     assert level(history) is Level.NONE
 
 
+BINARY = "diff --git a/f b/f\nindex 0..1 100644\nGIT binary patch\nliteral 1\nIcmZPo00001\n"
+
+
+@pytest.mark.parametrize(
+    ("added", "words", "found"),
+    [
+        (b"import os\nos.remove(name)\nmore\n", "", Level.NONE),
+        (b"  os.remove(name)\n", "", Level.NONE),  # most of it
+        (b"import os\n", "", Level.UNASSISTED),
+        (b"import os\nos.remove(name)\n", "nonsense", Level.UNASSISTED),
+        (b"import os\nos.remove(name)\n", BINARY, Level.UNASSISTED),
+    ],
+)
+def test_lines_of_a_run_in_a_file_that_changed_since(added: bytes, words: str, found: Level) -> None:
+    old, now = b"one\n", b"zero\none\n"
+    made = b"one\nimport os\nos.remove(name)\n"
+    history = one_file(now, now + added)
+    history.past = [past("c1", "Squashed", change("f", now, now + added))]
+    history.approve(statement(change("f", old, made), step=RUN, diff=words or diff("f", old, made)), "")
+    assert level(history) is found
+    if found is Level.NONE:
+        assert "has lines that run r1 wrote" in why(history, Mode.AGENTS)
+        # Somebody brought them before, so this is somebody who goes on.
+        history.before = [change("f", old, made)]
+        history.data |= {stored(one).blob: one for one in (old, made)}
+        assert level(history) is Level.UNASSISTED
+
+
 def test_what_a_person_signs_stays_their_own() -> None:
     history, commit = one_file(), past("c1", "Mine", ONE_TWO)
     history.past = [commit._replace(signature=PastKeys().sign(ALICE, commit.payload.decode()).signature)]
