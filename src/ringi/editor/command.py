@@ -1,6 +1,5 @@
 """`ringi acp`: an editor speaks with an agent, which works in a copy of the project."""
 
-import os
 import sys
 from collections.abc import Mapping
 from gettext import gettext as _
@@ -58,11 +57,7 @@ def acp(app: App, checks: tuple[str, ...], carry: tuple[str, ...], command: tupl
     work = Work(Wish(command, app.start, app.environment, checks, carry), app.ui)
 
     async def serve() -> int:
-        proxy = Proxy(work, app.ui)
-        code = await proxy.run(wire)
-        if proxy.stuck:
-            os._exit(code)
-        return code
+        return await Proxy(work, app.ui).run(wire)
 
     if code := asyncio.run(serve()):
         raise click.exceptions.Exit(code)

@@ -163,6 +163,9 @@ class _People:
             found = self._client.get(f"{members}/{identity}", Member, f"{self._project.path}: {login}")
         except ForgeMissing:
             return 0
+        if found.username.lower() != login.lower():  # renamed since, and the name may be somebody else's
+            del self._ids[login]
+            return 0
         return found.access_level if found.state == found.membership_state == ACTIVE else 0
 
     def _id(self, login: str) -> int | None:

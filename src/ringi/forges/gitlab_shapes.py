@@ -45,6 +45,7 @@ class Job(msgspec.Struct):
 
 
 class Member(msgspec.Struct):
+    username: str
     access_level: int
     state: str = ACTIVE
     """Of the account."""

@@ -39,6 +39,18 @@ def test_who_may_do_what(here: Here):
     assert people.access("alice") is Access.READ
 
 
+def test_whoever_takes_over_a_name_has_not_its_rights(here: Here):
+    """Also if the same process has asked before."""
+    assert here.host.people.access("alice") is Access.ADMIN
+    before = here.forge.users.pop("alice")
+    before.login = "alice2"
+    here.forge.users["alice2"] = before
+    here.repo.members["alice2"] = here.repo.members.pop("alice")
+    here.forge.user("alice")
+    assert here.host.people.access("alice") is Access.NONE
+    assert here.host.people.access("alice2") is Access.ADMIN
+
+
 def test_token_of_a_job_is_somebody_s_too(here: Here):
     here.forge.fault("GET", "/user$", status=403, times=0)
     assert here.host.people.me().login == "ringi"
