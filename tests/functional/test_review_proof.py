@@ -110,7 +110,9 @@ def test_a_review_over_http_becomes_the_approval_and_the_branch(table: Table, re
     desk, words = Desk(repo), ("verify", f"main..{WORK}", "--mode", "agents")
     git(repo, "remote", "add", "origin", table.repo.git_url)
     assert desk.run(*words).returncode == 6
-    assert "not confirmed here" in desk.run("verify", f"main..{WORK}").stdout
+    alone = desk.run("verify", f"main..{WORK}").stdout
+    assert "not confirmed here" in alone
+    assert f"→ ringi verify main..{WORK} --reviews" in alone
     shown = desk.run(*words, "--reviews")
     assert shown.returncode == 0, shown.stdout + shown.stderr
     assert f"✓ README.md  reviewed on the forge by alice@{table.project.host} · step S01" in shown.stdout

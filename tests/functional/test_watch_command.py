@@ -41,6 +41,7 @@ def test_its_exit_code_says_how_things_stand(desk: WatchDesk):
     assert f"ringi status {desk.run_id}" in done.stderr
     run = desk.run()
     assert run.offer
+    assert run.offer.url in done.stderr
     change = desk.repo.changes[run.offer.number]
     desk.repo.review(change.number, "bob", "approve")
     with watching_lock(desk.state()):

@@ -67,7 +67,7 @@ _PROOF: Final = {
 }
 _STRENGTH: Final = {
     Strength.WEAK: Text("weak"),
-    Strength.MEDIUM: Text("medium"),
+    Strength.MEDIUM: Text("medium strength"),
     Strength.STRONG: Text("strong"),
 }
 

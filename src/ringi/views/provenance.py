@@ -1,5 +1,6 @@
 """What `ringi verify RANGE` shows: what is not covered first, then whose approval covers what."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -43,12 +44,16 @@ def range_lines(
         yield _covered(file)
     yield from _rest(len(covered) - _MOST_COVERED)
     yield from _summary(document)
+    unasked = not document.forge and document.subject in {"range", "commit"}
+    if unasked and any(one.review for file in document.files for one in file.chain):
+        yield line(Text("To look the reviews up on the forge:"))
+        yield step(f"ringi verify {shlex.quote(document.name)} --reviews")
 
 
 def _taken(document: RangeVerdict) -> Text:
     """What the name was taken for, and what is compared."""
     base, head = document.base[:COMMIT_SHOWN], document.head[:COMMIT_SHOWN]
-    told = {"name": document.name, "base": base or Text("nothing"), "head": head}
+    told = {"name": document.name, "base": base or Text("the beginning"), "head": head}
     match document.subject:
         case "range":
             return Text("Range {name}: {base} to {head}", **told)

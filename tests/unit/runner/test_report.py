@@ -199,12 +199,14 @@ def test_the_report_names_approvals_roles_costs_and_marks_opinions_as_a_machines
         approvals=(
             RunApproval("", "alice", "2026-01-01T09:00:00Z", "signed", "strong"),
             RunApproval("S01", "alice", "2026-01-01T10:04:00Z", "typed", "weak"),
+            RunApproval("S01", "bob", "2026-01-01T10:05:00Z", "review", "medium"),
         ),
         plans={"S01": "p7"},
     )
     text = text_of(run_of(plan, first, StepState(step_id="S02")), plan, facts)
     assert "The plan: approved by alice, 2026-01-01 09:00:00 UTC (signed, strong)" in text
     assert "- approved by alice, 2026-01-01 10:04:00 UTC (typed, weak)" in text
+    assert "- approved by bob, 2026-01-01 10:05:00 UTC (a review on the forge, medium strength)" in text
     assert "- plan `p7`" in text
     assert (
         "- implementer: claude · exit code 0 · 3 min 20 s · 1200 tokens in, 300 out, $0.0123 · had to" in text

@@ -112,10 +112,14 @@ class _Command:
         return Busy.exit_code if Standing.AT_WORK in standing.values() else self._code()
 
     def _tell_next(self, name: str) -> None:
+        planning = self._app.workspace.planning
         if not is_session(name):
+            offer = planning.run(name).offer
+            if offer and offer.url:
+                self._ui.line(Text("{url}", url=offer.url), indent=2)
             self._ui.next_step(f"ringi status {name}")
             return
-        terms = self._app.workspace.planning.get(name).facts.forge
+        terms = planning.get(name).facts.forge
         if terms and terms.item:
             self._ui.line(Text("{url}", url=page_of(terms.project, terms.item)), indent=2)
         self._ui.next_step(f"ringi plan --resume {short(name)}")

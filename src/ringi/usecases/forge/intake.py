@@ -28,7 +28,7 @@ from ringi.domain.problems import Level
 from ringi.domain.request import Request, read_request
 from ringi.domain.run import OVER
 from ringi.domain.session import FromRequest, SessionView, short
-from ringi.errors import BranchRefused, ItemRefused, NoForge
+from ringi.errors import BranchRefused, ItemRefused
 from ringi.planning.prompts import language_of
 from ringi.planning.run_parts import line
 from ringi.text import COMMIT_SHOWN, Text, in_language
@@ -89,7 +89,7 @@ def start_from_item(
     """
     project, item = workspace.forges.at(named)
     if item is None:
-        raise NoForge(why=Text("{address} names no issue", address=named), todo=NAME_ISSUE)
+        raise ItemRefused(item=named, why=Text("it names no issue"), todo=NAME_ISSUE)
     terms = terms_here(workspace, item, opens_change=opens_change)
     _require_same(terms.project, project, item)
     host = workspace.forge(terms.project)

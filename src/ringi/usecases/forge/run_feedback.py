@@ -48,12 +48,12 @@ def take_words(watch: ProjectWatch, run: Run, terms: ForgeTerms, page: Page) -> 
             continue
         with watch.workspace.sessions.transaction() as transaction:
             transaction.add_feedback(_feedback(watch, run, said))
-        words = Text("{who}: {words}", who=watch.who(said), words=_first_line(said))
+        words = Text("{who}: {words}", who=watch.who(said), words=first_line(said))
         if said.remark:
             lines = lines or PlanLines(watch.workspace, run)
             lines.comment(said)
             words = Text("{who} on {place}: {words}", who=watch.who(said), place=said.remark.place,
-                         words=_first_line(said))  # fmt: skip
+                         words=first_line(said))  # fmt: skip
         watch.say(run.run_id, NewsKind.HEARD, words, said)
 
 
@@ -79,8 +79,10 @@ def _words(said: Spoken) -> str:
     return (command.words if command else said.text) or str(_REQUESTED)
 
 
-def _first_line(said: Spoken) -> str:
+def first_line(said: Spoken) -> Text | str:
     line = _words(said).splitlines()[0]
+    if line == str(_REQUESTED):
+        return _REQUESTED
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
 
 

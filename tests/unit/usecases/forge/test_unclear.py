@@ -3,7 +3,9 @@
 import pytest
 
 from ringi.domain.forge import Account, Comment, Item, ItemKind
+from ringi.text import Text, in_language
 from ringi.usecases.forge.listen import Spoken
+from ringi.usecases.forge.run_feedback import first_line
 from ringi.usecases.forge.unclear import misread
 
 pytestmark = pytest.mark.req("PP-10")
@@ -56,3 +58,11 @@ def test_answers(body: str, asked: list[str], label: str):
 )
 def test_decisions(body: str, *, is_told: bool):
     assert told(body).startswith("not understood: ") is is_told
+
+
+def test_a_review_without_words_is_told_in_the_readers_language():
+    author, item = Account("bob", 2), Item(ItemKind.CHANGE, 1)
+    silent = first_line(Spoken("review:1", author, "", "", "", item))
+    assert isinstance(silent, Text)
+    assert in_language("ja")(silent) != str(silent) == "changes requested"
+    assert first_line(Spoken("review:2", author, "Say more\nhere", "", "", item)) == "Say more"
