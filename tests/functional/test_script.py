@@ -710,6 +710,11 @@ def test_an_agent_cannot_type_an_approval(desk: Desk) -> None:
 
 def test_japanese_and_english_are_equals(desk: Desk) -> None:
     name = propose(desk, NOTES)
+    error = json.loads(desk.run("--json", "--lang", "ja", "amend", name, "--drop", "README.md").stdout)[
+        "error"
+    ]
+    assert error["code"] == "not_found"
+    assert re.search("[\u3040-\u30ff]", error["message"]), error
     for words in (("show", name), ("execute", name), ("reject", name, "--feedback", "長すぎる")):
         said = desk.run("--lang", "ja", *words)
         assert re.search("[\u3040-\u30ff]", said.stdout + said.stderr), words

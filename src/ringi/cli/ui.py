@@ -278,11 +278,12 @@ def usage_document(error: click.ClickException) -> dict[str, Any]:
 
 
 def error_document(error: RingiError) -> dict[str, Any]:
+    """The code is for programs; what they show to people is in the language of the people."""
     return {
         "error": {
             "code": error.code,
-            "message": visible(str(error)),
-            "hint": visible(str(Text(error.hint, **error.details))),
+            "message": translated(Text(error.message, **error.details)),
+            "hint": translated(Text(error.hint, **error.details)) if error.hint else "",
             "exit_code": error.exit_code,
         }
     }
