@@ -51,10 +51,13 @@ test: ## every test; ARGS= goes to pytest
 	@$(DEV)
 	@$(RUN) -m pytest -n auto --dist worksteal $(ARGS)
 
-campaign: ## kill -9 at every system call of every plan, links swapped in by a racing process; takes minutes
+campaign: ## kill -9 at every system call of every plan, links swapped in by a racing process, 1,000 examples of every property; takes minutes
 	@$(DEV)
 	@RINGI_CAMPAIGN=full HYPOTHESIS_PROFILE=campaign $(RUN) -m pytest -n auto tests/crash tests/unit/patching \
-		tests/functional/test_cache.py $(ARGS)
+		tests/functional/test_cache.py tests/functional/test_forge_offer.py tests/functional/test_forge_told.py \
+		tests/functional/test_watch_review.py $(ARGS)
+	@HYPOTHESIS_PROFILE=campaign $(RUN) -m pytest -n auto -m hypothesis tests/conventions tests/unit \
+		--ignore tests/unit/patching $(ARGS)
 
 test-power: ## power loss for real on loop-mounted ext4 and xfs, cut before every operation; needs root, takes minutes
 	@$(DEV)

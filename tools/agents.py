@@ -4,7 +4,6 @@ Without words it installs them with npm and pip, as these are set up on this mac
 the command that follows in a network namespace of its own, where only loopback is.
 """
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -40,43 +39,16 @@ def main(words: list[str]) -> int:
 
 
 def install() -> int:
-    """What cannot be had is said; its tests are skipped."""
-    stamp = FOLDER.with_suffix(".stamp")
-    wanted = "\n".join([sys.version, *PACKAGES, AIDER])
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with FOLDER.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
-            return 0
-        print("Setting up .make/agents (2 GB) …", file=sys.stderr, flush=True)
-        stamp.unlink(missing_ok=True)
-        if _install_packages() and _install_aider():
-            stamp.write_text(wanted, encoding="utf-8")
-    return 0
+    import pinned  # noqa: PLC0415  # beside this file only when it runs as a script
 
+    def all_of_them() -> bool:
+        npm = shutil.which("npm")
+        if npm is None:
+            print("npm is not installed; it has all agents but aider", file=sys.stderr)
+            return False
+        return pinned.with_npm([npm], FOLDER, PACKAGES) and pinned.with_pip(FOLDER / "aider", [AIDER])
 
-def _install_packages() -> bool:
-    npm = shutil.which("npm")
-    if npm is None:
-        print("npm is not installed; it has all agents but aider", file=sys.stderr)
-        return False
-    quiet = ["--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
-    return _done([npm, "install", "--prefix", str(FOLDER), *quiet, *PACKAGES])
-
-
-def _install_aider() -> bool:
-    python = FOLDER / "aider" / "bin" / "python"
-    if not python.exists() and not _done([sys.executable, "-m", "venv", str(FOLDER / "aider")]):
-        return False
-    return _done([str(python), "-m", "pip", "install", "--quiet", AIDER])
-
-
-def _done(words: list[str]) -> bool:
-    try:
-        return subprocess.run(words, check=False, timeout=1200).returncode == 0
-    except (OSError, subprocess.TimeoutExpired) as error:
-        print(error, file=sys.stderr)
-        return False
+    return pinned.set_up(FOLDER, [*PACKAGES, AIDER], "2 GB", all_of_them)
 
 
 def offline(words: list[str]) -> int:

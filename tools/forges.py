@@ -6,8 +6,6 @@ Node 24, which a package of PyPI has. GitLab's description is not on a registry:
 copy of it, or of the operations that we use (doc/api/openapi/openapi_v3.yaml in its repository).
 """
 
-import fcntl
-import subprocess
 import sys
 from pathlib import Path
 
@@ -35,42 +33,19 @@ def node() -> Path | None:
 
 
 def main() -> int:
-    """What cannot be had is said; its tests are skipped."""
-    stamp, wanted = FOLDER.with_suffix(".stamp"), "\n".join([sys.version, *PIP, *NPM])
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with FOLDER.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
-            return 0
-        print("Setting up .make/forges (700 MB) …", file=sys.stderr, flush=True)
-        stamp.unlink(missing_ok=True)
-        if _install_python() and _install_modules():
-            stamp.write_text(wanted, encoding="utf-8")
-    return 0
+    import pinned  # noqa: PLC0415  # beside this file only when it runs as a script
 
+    def install() -> bool:
+        if not pinned.with_pip(FOLDER / "python", PIP):
+            return False
+        program = node()
+        if program is None:
+            print("There is no Node 24; the tests of forges are skipped", file=sys.stderr)
+            return False
+        npm = program.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+        return pinned.with_npm([program, npm], FOLDER, NPM)
 
-def _install_python() -> bool:
-    if not PYTHON.exists() and not _done([sys.executable, "-m", "venv", str(FOLDER / "python")]):
-        return False
-    return _done([str(PYTHON), "-m", "pip", "install", "--quiet", *PIP])
-
-
-def _install_modules() -> bool:
-    program = node()
-    if program is None:
-        print("There is no Node 24; the tests of forges are skipped", file=sys.stderr)
-        return False
-    npm = program.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    quiet = ["--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
-    return _done([str(program), str(npm), "install", "--prefix", str(FOLDER), *quiet, *NPM])
-
-
-def _done(words: list[str]) -> bool:
-    try:
-        return subprocess.run(words, check=False, timeout=1200).returncode == 0
-    except (OSError, subprocess.TimeoutExpired) as error:
-        print(error, file=sys.stderr)
-        return False
+    return pinned.set_up(FOLDER, [*PIP, *NPM], "700 MB", install)
 
 
 if __name__ == "__main__":

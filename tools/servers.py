@@ -1,8 +1,6 @@
 """Real MCP servers for `make test-servers`, at pinned versions, in .make/servers."""
 
-import fcntl
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,23 +12,13 @@ PACKAGES = (
 
 
 def main() -> int:
+    import pinned  # noqa: PLC0415  # beside this file only when it runs as a script
+
     npm = shutil.which("npm")
     if npm is None:
         print("npm is not installed; the tests of real servers are skipped", file=sys.stderr)
         return 0
-    stamp, wanted = FOLDER.with_suffix(".stamp"), "\n".join(PACKAGES)
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with FOLDER.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
-            return 0
-        print("Setting up .make/servers (40 MB) …", file=sys.stderr, flush=True)
-        stamp.unlink(missing_ok=True)
-        quiet = ["--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
-        words = [npm, "install", "--prefix", str(FOLDER), *quiet, *PACKAGES]
-        if subprocess.run(words, check=False, timeout=1200).returncode == 0:
-            stamp.write_text(wanted, encoding="utf-8")
-    return 0
+    return pinned.set_up(FOLDER, PACKAGES, "40 MB", lambda: pinned.with_npm([npm], FOLDER, PACKAGES))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from tests.fakes.model_server import ModelServer, Request
 from tests.helpers import environment_of, ledger_of, make_files, open_scratch, python
 
 FULL = os.environ.get("RINGI_CAMPAIGN") == "full"
-KILLS = 600 if FULL else 60
+KILLS = 600 if FULL else 30
 CALLS = 150_000
 """A whole session makes about as many calls of functions, those of the database included."""
 

@@ -25,6 +25,8 @@ from tests.support.forge_state import ChangeThing
 
 BRANCH = "aiflow/RQ-20260101-001/20260101-000000"
 KINDS = tuple(ForgeKind)
+ALIKE = KINDS if os.environ.get("RINGI_CAMPAIGN") == "full" else (ForgeKind.GITLAB,)
+"""For what use cases do alike with both: one of them; both with `make campaign`."""
 TWO = a_plan(
     a_step(1, title="Add instead of subtracting"),
     a_step(2, scope={"target_paths": ["README.md"]}, title="Say that it adds"),

@@ -12,7 +12,7 @@ from ringi.domain.plan import PlanStatus
 from ringi.domain.run import Review, RunPhase, StepStatus, StopCode
 from ringi.usecases.run_start import ReviewedRun, add_run
 from ringi.usecases.undo_run import undo_run
-from tests.functional.forge_desk import BRANCH, KINDS, ForgeDesk, forge_desk
+from tests.functional.forge_desk import ALIKE, BRANCH, KINDS, ForgeDesk, forge_desk
 from tests.functional.run_desk import FIX, a_plan, a_step, by_step, git
 from tests.helpers import approve
 
@@ -24,6 +24,9 @@ pytestmark = pytest.mark.req("PP-25")
 def desk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[ForgeDesk]:
     with forge_desk(monkeypatch, request.param) as desk:
         yield desk
+
+
+alike = pytest.mark.parametrize("desk", ALIKE, indirect=True)
 
 
 def test_finished_steps_are_offered_for_review(desk: ForgeDesk):
@@ -87,6 +90,7 @@ def test_a_second_time_nothing_is_made_twice(desk: ForgeDesk):
     assert len(desk.statuses(first.offer.head)) == 1
 
 
+@alike
 def test_what_is_sent_back_is_offered_anew(desk: ForgeDesk):
     desk.begin()
     first = desk.go()
@@ -105,6 +109,7 @@ def test_what_is_sent_back_is_offered_anew(desk: ForgeDesk):
     assert len(desk.repo.changes) == len(desk.issue.comments) == 1
 
 
+@alike
 def test_approved_here_it_is_settled_there(desk: ForgeDesk):
     desk.begin()
     waiting = desk.go().offer
@@ -125,6 +130,7 @@ def test_approved_here_it_is_settled_there(desk: ForgeDesk):
     assert desk.offered() == run
 
 
+@alike
 def test_edited_here_it_is_another_commit_and_later_steps_wait(desk: ForgeDesk):
     """They were made from other bytes."""
     desk.begin()
@@ -151,6 +157,7 @@ def test_edited_here_it_is_another_commit_and_later_steps_wait(desk: ForgeDesk):
     assert log == ["Add instead of subtracting", "Say that it adds"]
 
 
+@alike
 def test_edited_and_approved_here_the_next_is_an_ordinary_commit(desk: ForgeDesk):
     """Nobody goes on with the run in between, so the next one is still offered upon the first as it was."""
     desk.begin()
@@ -182,6 +189,7 @@ def test_cancelled_it_is_closed(desk: ForgeDesk):
     assert [step.status for step in desk.run().steps] == [StepStatus.PROPOSED] * 2
 
 
+@alike
 def test_undone_it_is_closed_with_the_branch_gone_here(desk: ForgeDesk):
     desk.begin()
     desk.go()
@@ -196,6 +204,7 @@ def test_undone_it_is_closed_with_the_branch_gone_here(desk: ForgeDesk):
     assert git(desk.root, "branch", "--list", BRANCH) == ""
 
 
+@alike
 def test_a_run_that_is_planned_anew_closes_what_the_first_one_opened(desk: ForgeDesk):
     desk.begin()
     first, desk.run_id = desk.go(), ""
@@ -215,6 +224,7 @@ def test_a_run_that_is_planned_anew_closes_what_the_first_one_opened(desk: Forge
     assert desk.repo.tip(BRANCH) == first.offer.head
 
 
+@alike
 def test_a_pause_offers_what_is_done_so_far(desk: ForgeDesk):
     desk.begin()
     run = desk.go(max_steps=1)

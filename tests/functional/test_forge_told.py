@@ -16,7 +16,7 @@ from ringi.views.run import stop_words
 from tests.functional.desk import Desk
 from tests.functional.issue_desk import IssueDesk, issue_desk
 from tests.functional.run_desk import FIX, a_plan, a_step
-from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, watch_desk
+from tests.functional.watch_desk import WatchDesk, alike, each_forge, github, gitlab, watch_desk
 from tests.support.forge_server import ChangeThing
 
 pytestmark = pytest.mark.req("PP-20")
@@ -106,7 +106,7 @@ def test_a_change_that_was_closed_is_said_where_people_look(desk: WatchDesk):
     assert desk.round().standing == {desk.run_id: Standing.OVER}
 
 
-@each_forge
+@alike
 def test_a_branch_that_was_moved_is_said_where_people_look(desk: WatchDesk):
     change = offered(desk)
     head = desk.repo.tip(change.head)

@@ -4,18 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from ringi.api import Workspace
 from ringi.domain.approval import ReviewAnswer
-from ringi.domain.events import Actor, EventKind
 from ringi.domain.forge import (
     ForgeKind,
     ForgeTerms,
     Item,
     ItemKind,
-    Offer,
-    OfferedStep,
     Project,
     ReviewHow,
     ReviewProof,
@@ -23,16 +19,13 @@ from ringi.domain.forge import (
 )
 from ringi.domain.plan import ALL_SPECS
 from ringi.errors import NotProven, ReviewRefused
-from ringi.ports import NewEvent
 from ringi.usecases.step_plan import step_end
 from tests.functional.desk import Desk
-from tests.helpers import ledger_of
 from tests.support.forge_server import ForgeServer
-from tests.unit.usecases.offered import offered_step, run_git
-from tests.unit.usecases.steps import RUN, WORK, begun, git, opened, proposed_step
+from tests.unit.usecases.offered import offer_on_forge, offered_step, run_git
+from tests.unit.usecases.steps import MORE, README, WORK, begun, git, opened, proposed_step
 
 pytestmark = pytest.mark.req("PP-19", "PP-20")
-README, MORE = {"README.md": b"# Sample\n"}, {"README.md": b"# Sample\n\nMore.\n"}
 
 
 class Table:
@@ -56,14 +49,7 @@ class Table:
         run_git(folder, "push", "-q", place, f"{self.commit}:refs/heads/{WORK}")
         self.number = self.repo.open_change("ringi", WORK, "main", "More", draft=True).number
         terms = ForgeTerms(project=self.project, remote="origin", remote_url=self.repo.git_url)
-        steps = (
-            OfferedStep("S01", self.plan_id, workspace.plan.get(self.plan_id).plan.version, self.commit),
-        )
-        offer = Offer(head=self.commit, steps=steps, pushed=self.commit, number=self.number)
-        ledger = ledger_of(workspace)
-        with ledger.transaction() as transaction:
-            run = replace(ledger.run(RUN), forge=terms, offer=offer)
-            transaction.save_run(run, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
+        offer_on_forge(workspace, terms, self.number, S01=(self.plan_id, self.commit))
 
     def proof(self, name: object, login: str, how: ReviewHow = ReviewHow.REVIEW) -> ReviewProof:
         return ReviewProof(

@@ -9,7 +9,7 @@ from ringi.domain.forge import ForgeKind
 from ringi.domain.run import Run, RunPhase
 from ringi.usecases.forge.watch_project import Standing
 from tests.functional.run_desk import FIX, a_plan, a_step, by_step
-from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, state, watch_desk
+from tests.functional.watch_desk import WatchDesk, alike, each_forge, github, gitlab, state, watch_desk
 from tests.support.forge_server import ChangeThing
 
 pytestmark = [pytest.mark.req("PP-20"), pytest.mark.req("PP-25")]
@@ -79,7 +79,7 @@ def test_a_change_is_asked_for_made_and_approved(desk: WatchDesk):
     assert desk.repo.statuses[head(second)][0]["state"] == "success"
 
 
-@each_forge
+@alike
 def test_an_approval_of_an_older_commit_does_nothing_and_it_is_said_once(desk: WatchDesk):
     change = offered(desk)
     first = head(desk.run())
@@ -230,7 +230,7 @@ def test_an_approving_review_that_also_rejects_approves_nothing(desk: WatchDesk)
     assert desk.said() == []
 
 
-@each_forge
+@alike
 def test_a_comment_that_approves_and_rejects_approves_nothing_and_it_is_said_once(desk: WatchDesk):
     change = offered(desk)
     desk.repo.comment(change, "bob", f"/ringi approve {head(desk.run())}\n/ringi reject Say more")

@@ -19,6 +19,7 @@ from ringi.usecases.forge.watch import Round, Watcher
 from ringi.usecases.forge.watch_project import News
 from ringi.usecases.run_start import ReviewedRun, start_from_file
 from ringi.wiring.watch import watcher, watching_lock
+from tests.functional.forge_desk import ALIKE
 from tests.functional.run_desk import FILES, RunDesk, at_home, git
 from tests.support.forge_server import ForgeServer, Repo, Thing
 
@@ -99,6 +100,7 @@ def watch_desk(kind: ForgeKind, monkeypatch: pytest.MonkeyPatch, **roles: str) -
 
 
 each_forge = pytest.mark.parametrize("kind", [*ForgeKind])
+alike = pytest.mark.parametrize("kind", ALIKE)
 github = pytest.mark.parametrize("kind", [ForgeKind.GITHUB])
 gitlab = pytest.mark.parametrize("kind", [ForgeKind.GITLAB])
 

@@ -14,12 +14,10 @@ from ringi.integrations.offered_commit import GitOffers
 from ringi.plans.approve import subject_now
 from ringi.plans.offer import offer_order, set_offered
 from tests.helpers import approve, fingerprint
-from tests.unit.usecases.steps import RUN, begun, git, hook, opened, proposed_step
+from tests.unit.usecases.steps import MORE, README, RUN, begun, git, hook, opened, proposed_step
 
 pytestmark = pytest.mark.req("PP-25")
 AT = "2026-01-02T03:04:05.600000Z"
-README = {"README.md": b"# Sample\n"}
-MORE = {"README.md": b"# Sample\n\nMore.\n"}
 
 
 @pytest.fixture

@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from ringi.api import Workspace
 from ringi.domain.events import Actor, EventKind
+from ringi.domain.forge import ForgeTerms, Offer, OfferedStep
 from ringi.domain.plan import PlannedCommit, with_state
 from ringi.plans.commit_message import offered_message
 from ringi.ports import NewEvent
 from tests.helpers import ledger_of
-from tests.unit.usecases.steps import Files
+from tests.unit.usecases.steps import RUN, Files
 
 WHO = {
     f"GIT_{who}_{what}": value
@@ -73,3 +74,16 @@ def offered_step(workspace: Workspace, plan_id: str, files: Files, parent: str =
     commit = commit_with(folder, parent, files, message_of(workspace, plan_id))
     offer(workspace, plan_id, commit)
     return commit
+
+
+def offer_on_forge(workspace: Workspace, terms: ForgeTerms, number: int, **commits: tuple[str, str]) -> None:
+    """The run has put these steps there: for each its plan and its commit, the newest last."""
+    steps = [
+        OfferedStep(step_id, plan_id, workspace.plan.get(plan_id).plan.version, commit)
+        for step_id, (plan_id, commit) in commits.items()
+    ]
+    head, ledger = steps[-1].commit, ledger_of(workspace)
+    offer = Offer(head=head, steps=tuple(steps), pushed=head, number=number)
+    with ledger.transaction() as transaction:
+        run = replace(ledger.run(RUN), forge=terms, offer=offer)
+        transaction.save_run(run, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))

@@ -57,6 +57,8 @@ def begun(workspace: Workspace, run_id: str = RUN, *, in_place: bool = False, br
 
 
 Files = Mapping[str, bytes | None]
+README: Files = {"README.md": b"# Sample\n"}
+MORE: Files = {"README.md": b"# Sample\n\nMore.\n"}
 
 
 def difference(before: Files, after: Files, executable: Sequence[str] = ()) -> Difference:

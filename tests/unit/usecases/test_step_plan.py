@@ -35,6 +35,8 @@ from ringi.usecases.step_plan import propose_step, step_end
 from ringi.usecases.verify import Examination
 from tests.helpers import HELLO, ROOT, approve, assert_whole, fingerprint, kinds, ledger_of, proposed, write
 from tests.unit.usecases.steps import (
+    MORE,
+    README,
     RUN,
     WORK,
     approved_step,
@@ -49,8 +51,6 @@ from tests.unit.usecases.steps import (
 
 pytestmark = pytest.mark.req("RN-8")
 AMEND = "echo y > y; git add y; git commit -q --amend --no-edit"
-README = {"README.md": b"# Sample\n"}
-MORE = {"README.md": b"# Sample\n\nMore.\n"}
 
 
 @pytest.fixture

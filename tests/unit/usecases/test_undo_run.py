@@ -14,10 +14,19 @@ from ringi.ports import NewEvent
 from ringi.text import Text
 from ringi.usecases.undo_run import Undone, undo_run
 from tests.helpers import Person, ledger_of, rewire, undo
-from tests.unit.usecases.steps import RUN, WORK, approved_step, begun, git, opened, proposed_step
+from tests.unit.usecases.steps import (
+    MORE,
+    README,
+    RUN,
+    WORK,
+    approved_step,
+    begun,
+    git,
+    opened,
+    proposed_step,
+)
 
 pytestmark = pytest.mark.req("RN-8")
-README, MORE = {"README.md": b"# Sample\n"}, {"README.md": b"# Sample\n\nMore.\n"}
 
 
 def done(ws: Workspace) -> str:

@@ -47,12 +47,10 @@ from tests.fakes.forges import ALICE, BOB, PROJECT, RINGI, ROBOT, MemoryForge
 from tests.fakes.people import AgentAtWork
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import assert_whole, ledger_of, rewire
-from tests.unit.usecases.offered import offered_step
-from tests.unit.usecases.steps import RUN, WORK, begun, git, opened, proposed_step
+from tests.unit.usecases.offered import offer_on_forge, offered_step
+from tests.unit.usecases.steps import MORE, README, RUN, WORK, begun, git, opened, proposed_step
 
 pytestmark = pytest.mark.req("PP-19", "PP-20")
-README = {"README.md": b"# Sample\n"}
-MORE = {"README.md": b"# Sample\n\nMore.\n"}
 MOST = {"README.md": b"# Sample\n\nMost.\n"}
 TERMS = ForgeTerms(
     project=PROJECT,
@@ -117,19 +115,7 @@ def offered(workspace: Workspace, forge: MemoryForge, after=MORE, *, in_place: b
     second = proposed_step(workspace, after, MOST, "S02")
     step = offered_step(workspace, plan_id, after)
     head = offered_step(workspace, second, MOST, parent=step)
-    ledger = ledger_of(workspace)
-    versions = {one: workspace.plan.get(one).plan.version for one in (plan_id, second)}
-    steps = (
-        OfferedStep("S01", plan_id, versions[plan_id], step),
-        OfferedStep("S02", second, versions[second], head),
-    )
-    with ledger.transaction() as transaction:
-        run = replace(
-            ledger.run(RUN),
-            forge=TERMS,
-            offer=Offer(head=head, steps=steps, pushed=head, number=CHANGE.number),
-        )
-        transaction.save_run(run, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
+    offer_on_forge(workspace, TERMS, CHANGE.number, S01=(plan_id, step), S02=(second, head))
     there = workspace.of_plan(plan_id)
     rewire(there, reviews=ForgeReviews(lambda _: forge.host))
     forge.opens(CHANGE.number, WORK, [step, head])
