@@ -86,10 +86,11 @@ test-forges: ## GitHub and GitLab: emulators, their own descriptions, the workfl
 vscode: ## the VS Code extension as dist/ringi-VERSION.vsix
 	@$(FOUND); "$(PYTHON)" tools/vscode.py pack
 
-test-editors: ## the official SDK of the Agent Client Protocol as editor, with real agents, offline; 2 GB, takes minutes
+test-editors: ## the official SDK of the Agent Client Protocol as editor, with real agents; VS Code in a browser; offline; 3 GB, compiles, takes minutes
 	@$(DEV)
 	@$(RUN) tools/agents.py
 	@$(RUN) tools/editors.py
+	@$(RUN) tools/vscode.py install
 	@RINGI_EDITORS=1 $(RUN) tools/agents.py offline .venv/bin/python -m pytest tests/editors $(ARGS)
 
 show-planning: ## five requests on each of five real packages from PyPI, with a model that knows only what it is sent

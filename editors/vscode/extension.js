@@ -37,6 +37,7 @@ function activate(context) {
     vscode.workspace.onDidChangeWorkspaceFolders(() => roots.refreshSoon()),
     vscode.workspace.onDidGrantWorkspaceTrust(() => roots.refreshSoon()),
     vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('ringi') && roots.refreshSoon()),
+    reviews.onDidChange((change) => change.before && roots.refreshSoon()),
     roots.onDidChange(() => {
       const count = roots.all.reduce((sum, root) => sum + root.home.waiting.length, 0);
       view.badge = count ? { value: count, tooltip: count === 1 ? t('1 plan waits for you') : t('{0} plans wait for you', count) } : undefined;

@@ -6,6 +6,9 @@ const { SCHEME, fileAt, placeOf, shownFiles, titleOf, visible } = require('./pla
 const { sidesOf, uriOf } = require('./documents');
 const { keyOf } = require('./reviews');
 
+/** VS Code reads every file before it shows the first one. */
+const MOST = 1000;
+
 /**
  * @typedef {import('./reviews').Target} Target
  * @typedef {Target & {title: string, files: string}} Shown
@@ -42,13 +45,16 @@ class Changes {
     const title = titleOf(review, vscode.l10n.t);
     const open = tabOf(this.shown.get(keyOf(target))?.title);
     this.shown.set(keyOf(target), { root: target.root, plan: target.plan, title, files: namesOf(review) });
-    const resources = files.map((file) => {
+    const resources = files.slice(0, MOST).map((file) => {
       const { before, after } = sidesOf(target, file);
       return [after || before, before, after];
     });
     await vscode.commands.executeCommand('vscode.changes', title, resources);
     if (open) {
       await vscode.window.tabGroups.close(open, true);
+    } else if (files.length > MOST) {
+      const words = vscode.l10n.t('{0} has {1} files. The first {2} are open; all are below the plan in the view.', target.plan, files.length, MOST);
+      void vscode.window.showWarningMessage(words);
     }
   }
 

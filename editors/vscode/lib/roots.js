@@ -9,7 +9,8 @@ const { RingiError, ask, requireRingi } = require('./ringi');
 const APPLIED_SHOWN = 5;
 const LISTED = 30;
 const SETTLED_MS = 250;
-const WATCHED = ['.agent/logs/plans/index.json', '.agent/planning-sessions/*.json', '.agent/runs/*/*/stage.json'];
+// A file is exchanged with its spare one, and the watcher may name only the latter.
+const WATCHED = ['.agent/logs/plans/*', '.agent/planning-sessions/*', '.agent/runs/*/*/*'];
 
 /**
  * @typedef {import('./plan').PlanRef} PlanRef
@@ -32,6 +33,7 @@ class Roots {
     this.onDidChange = this.changed.event;
     /** @type {vscode.Disposable[]} */
     this.watchers = [];
+    this.watched = '';
     /** @type {NodeJS.Timeout | undefined} */
     this.soon = undefined;
     this.rounds = Promise.resolve();
@@ -51,8 +53,9 @@ class Roots {
 
   /** @returns {Promise<void>} */
   refresh() {
-    this.rounds = this.rounds.then(() => this.look());
-    return this.rounds;
+    const round = this.rounds.then(() => this.look());
+    this.rounds = round.catch(() => undefined);
+    return round;
   }
 
   async look() {
@@ -66,6 +69,11 @@ class Roots {
   }
 
   watch() {
+    const tops = this.all.map((root) => root.top).join('\n');
+    if (tops === this.watched) {
+      return;
+    }
+    this.watched = tops;
     this.watchers.forEach((one) => one.dispose());
     this.watchers = this.all.flatMap((root) =>
       WATCHED.map((pattern) => {

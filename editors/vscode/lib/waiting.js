@@ -180,7 +180,7 @@ function messageNode(words, icon) {
  */
 function fileNode(target, file, shown, amendable) {
   const item = new vscode.TreeItem(shown ? visible(file.path) : withoutDiff(file), None);
-  const words = [t(term(KINDS, kindOf(file))), ...(shown ? [sizeOf(file)] : []), ...(file.risk === 'low' ? [] : [t(riskOf(file.risk))])];
+  const words = [...(file.risk === 'low' ? [] : [t(riskOf(file.risk))]), t(term(KINDS, kindOf(file))), ...(shown ? [sizeOf(file)] : [])];
   if (file.conflicts) {
     words.push(t('conflict'));
   }

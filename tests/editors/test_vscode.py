@@ -1,0 +1,338 @@
+"""A person in VS Code: sees a plan, comments, drops, edits, approves in the terminal, undoes."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tools import vscode
+
+from tests.editors.vscode_desk import Server, Window, missing, opened
+from tests.fakes.signing import RealKey
+from tests.functional.desk import Desk
+
+pytestmark = [
+    pytest.mark.req("CP-11"),
+    pytest.mark.skipif(os.environ.get("RINGI_EDITORS") != "1", reason="make test-editors"),
+    pytest.mark.skipif(bool(missing()), reason=f"not here: {missing()} (make test-editors)"),
+    # What the journey shows stands in memory-backed folders otherwise, where no sandbox can be.
+    pytest.mark.usefixtures("on_disk"),
+]
+
+REPORT = """\
+def show(rows):
+    for row in rows:
+        print(row)
+
+
+ROWS = [3, 5]
+
+
+def total(rows):
+    return sum(rows)
+
+
+def main():
+    show(ROWS)
+
+
+if __name__ == "__main__":
+    main()
+"""
+TESTS = """\
+import unittest
+
+import report
+
+
+class Total(unittest.TestCase):
+    def test_total(self):
+        self.assertEqual(report.total([3, 5]), 8)
+"""
+AGENT = r"""
+import pathlib
+import subprocess
+report = pathlib.Path("report.py")
+text = report.read_text()
+text = text.replace("def show(rows):", "import json\nimport time\n\n\ndef show(rows):")
+text = text.replace("print(row)", "time.sleep(1)\n        print(json.dumps(row))")
+text = text.replace("    show(ROWS)\n", "    show(ROWS)\n    print(total(ROWS))\n")
+report.write_text(text)
+build = pathlib.Path("pyproject.toml")
+build.write_text(build.read_text().replace("0.1.0", "0.2.0"))
+pathlib.Path("NOTES.md").write_text("# Notes\n\nThe report prints JSON.\n")
+subprocess.run(["git", "add", "-A"], check=True)
+subprocess.run(["git", "commit", "-qm", "Print JSON and the total"], check=True)
+"""
+CHECK = "python3 -m unittest -q"
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Desk:
+    """A project in which an agent has made a plan."""
+    (desk.root / "report.py").write_text(REPORT)
+    (desk.root / "test_report.py").write_text(TESTS)
+    (desk.root / "pyproject.toml").write_text('[project]\nname = "report"\nversion = "0.1.0"\n')
+    subprocess.run(["git", "add", "-A"], cwd=desk.root, check=True)
+    subprocess.run(["git", "commit", "-qm", "first"], cwd=desk.root, check=True)
+    agent = desk.root.parent / "agent.py"
+    agent.write_text(AGENT)
+    desk.run("init")
+    done = desk.process("--json", "with", "--check", CHECK, "--", "python3", str(agent))
+    assert done.returncode == 0, done.stderr
+    return desk
+
+
+def version(desk: Desk) -> int:
+    found: int = desk.json("show", "p1", "--as", "review")["plan"]["version"]
+    return found
+
+
+def test_journey(shop: Desk, listed: RealKey, tmp_path: Path):
+    before = shop.files()
+    with Server(tmp_path) as server, opened(server, shop.root) as window:
+        window.open_view()
+        window.row("^p1").click()
+        window.tab("HIGH · checks passed").wait_for()
+        window.line("time.sleep(1)").wait_for()
+        window.picture("vscode-light")
+        comment(window)
+        drop(window, shop)
+        edit(window, shop)
+        assert shop.files() == before
+        decide(window, shop)
+        undo(window)
+        assert shop.files() == before
+
+
+def comment(window: Window) -> None:
+    window.begin_comment(window.line("time.sleep(1)"))
+    window.page.locator(".review-widget .comment-form .monaco-editor").first.click()
+    window.page.keyboard.type("no sleeping, please")
+    window.page.locator(".review-widget .monaco-text-button", has_text="Comment").first.click()
+    window.page.locator(".review-widget .comment-body", has_text="no sleeping, please").first.wait_for()
+    window.page.wait_for_timeout(500)
+
+
+def drop(window: Window, shop: Desk) -> None:
+    [said] = [one for file in shop.json("show", "p1", "--as", "review")["files"] for one in file["comments"]]
+    assert (said["line"], said["side"], said["text"]) == (7, "new", "no sleeping, please")
+    window.expand(window.row("^p1"))
+    window.row("pyproject.toml").wait_for()
+    window.button(window.row("^pyproject.toml"), "Drop This File")
+    window.tab("low · checks passed").wait_for()
+    assert version(shop) == 2
+    window.fix(window.line("print(total(ROWS))"), "Drop this hunk")
+    window.until(lambda: version(shop) == 3, "the hunk to be dropped")
+    window.line("print(total(ROWS))").wait_for(state="detached")
+
+
+def edit(window: Window, shop: Desk) -> None:
+    window.line("time.sleep(1)").click()
+    window.page.keyboard.press("Home")
+    window.page.keyboard.press("Shift+End")
+    window.page.keyboard.type("pass")
+    window.page.keyboard.press("Control+s")
+    window.until(lambda: version(shop) == 4, "the edit to be saved")
+    window.settle()
+    window.picture("vscode-edited")
+
+
+def decide(window: Window, shop: Desk) -> None:
+    files = shop.json("show", "p1", "--as", "review")["files"]
+    after = {file["path"]: file["after"] for file in files}
+    assert sorted(after) == ["NOTES.md", "report.py"]
+    assert "pass" in after["report.py"]
+    assert "sleep" not in after["report.py"]
+    assert "print(total(ROWS))" not in after["report.py"]
+    window.page.locator(".editor-actions .action-label[aria-label^='Apply']").first.click()
+    window.terminal_says(r"apply p1 --sign")
+    window.page.wait_for_timeout(3000)
+    assert shop.json("show", "p1", "--as", "review")["plan"]["status"] == "pending_review"
+    window.in_terminal("\n")
+    window.until(lambda: shop.json("list")[0]["status"] == "completed", "the plan to be applied")
+    assert {name: (shop.root / name).read_text() for name in after} == after
+
+
+def undo(window: Window) -> None:
+    window.row("Applied").click()
+    window.button(window.row("^p1"), "Undo")
+    window.terminal_says(r"Go\? \[y/n\]")
+    window.in_terminal("y\n")
+    window.terminal_says("restored byte for byte")
+
+
+@pytest.mark.parametrize(("language", "theme"), [("en", "dark"), ("ja", "light"), ("ja", "dark")])
+def test_screens_in_both_languages_and_themes(shop: Desk, tmp_path: Path, language: str, theme: str):
+    decide_words = {"en": "To decide", "ja": "判断待ち"}[language]
+    risk = {"en": "HIGH · checks passed", "ja": "高リスク · チェック合格"}[language]
+    with Server(tmp_path, theme=theme, language=language) as server, opened(server, shop.root) as window:
+        window.open_view()
+        window.row(decide_words).wait_for()
+        window.row("^p1").click()
+        window.tab(risk).wait_for()
+        window.expand(window.row("^p1"))
+        window.row("pyproject.toml").wait_for()
+        window.line("time.sleep(1)").wait_for()
+        window.picture(f"vscode-{language}-{theme}")
+        assert window.tab(risk).is_visible()
+
+
+HOSTILE = "\u202eevil <img src=x onerror=alert(1)> [click](command:ringi.apply) $(check) \x1b[31mred"
+
+
+def test_nothing_that_a_plan_says_is_interpreted(desk: Desk, tmp_path: Path):
+    new = tmp_path / "new.txt"
+    new.write_text("one\n")
+    desk.run("init")
+    name = "a <b>&amp;[x](command:y).txt"
+    desk.json(
+        "propose",
+        "--file",
+        f"{name}={new}",
+        "--title",
+        HOSTILE,
+        "--trigger",
+        "user_request",
+        "--explain",
+        f"# {HOSTILE}\n<h1>no</h1>",
+    )
+    desk.json("amend", "p1", "--comment", f"{name}:1", HOSTILE)
+    with Server(tmp_path) as server, opened(server, desk.root) as window:
+        window.open_view()
+        window.row("^p1").click()
+        window.page.locator(".review-widget .comment-body").first.wait_for()
+        window.expand(window.row("^p1"))
+        window.row("new ").wait_for()
+        window.command("Ringi: About This Plan")
+        window.tab("p1.txt").wait_for()
+        window.command("Ringi: Discard…")
+        window.page.locator(".monaco-dialog-box").wait_for()
+        window.picture("hostile")
+        assert (
+            window.page.locator("img[src='x'], .review-widget a[href], .monaco-list-row a[href]").count() == 0
+        )
+        shown = window.page.locator(".monaco-dialog-box").inner_text()
+        assert "<img src=x" in shown
+        assert "\\u202e" in shown
+        assert "\u202e" not in shown
+
+
+def test_what_is_missing_is_said(desk: Desk, tmp_path: Path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    old = tmp_path / "old"
+    old.write_text("#!/bin/sh\necho ringi 0.0.9\n")
+    old.chmod(0o755)
+    says = [
+        ("/nowhere/ringi", desk.root, "was not found"),
+        (str(old), desk.root, "too old"),
+        (None, empty, "neither"),
+    ]
+    for number, (program, folder, words) in enumerate(says):
+        place = tmp_path / str(number)
+        place.mkdir()
+        with Server(place, program=program) as server, opened(server, folder) as window:
+            window.open_view()
+            said = window.page.locator(".welcome-view-content", has_text=words).first
+            said.wait_for()
+            assert said.locator(".monaco-button").count() > 0, "a button says what to do"
+
+
+def test_each_folder_of_a_window_has_its_own_plans(desk: Desk, tmp_path: Path):
+    other = tmp_path / "other"
+    subprocess.run(["git", "clone", "-q", str(desk.root), str(other)], check=True)
+    new = tmp_path / "new.txt"
+    new.write_text("one\n")
+    for root, title in ((desk.root, "First"), (other, "Second")):
+        Desk(root).run("init")
+        Desk(root).json("propose", "--file", f"new.txt={new}", "--title", title)
+    both = tmp_path / "both.code-workspace"
+    both.write_text(json.dumps({"folders": [{"path": str(desk.root)}, {"path": str(other)}]}))
+    with Server(tmp_path) as server, opened(server, both) as window:
+        window.open_view()
+        window.row("p1 First").wait_for()
+        window.row("p1 Second").click()
+        window.tab("p1 Second").wait_for()
+        assert window.row("p1 First").is_visible()
+
+
+def test_five_thousand_files(desk: Desk, tmp_path: Path):
+    folder = tmp_path / "tree"
+    subprocess.run(["git", "clone", "-q", str(desk.root), str(folder)], check=True)
+    shutil.rmtree(folder / ".git")
+    for number in range(5000):
+        (folder / f"file{number:04}.txt").write_text(f"line {number}\n")
+    desk.run("init")
+    desk.json("propose", "--tree", str(folder), "--title", "Many files")
+    with Server(tmp_path) as server, opened(server, desk.root) as window:
+        window.open_view()
+        window.row("^p1").click()
+        window.tab("p1 Many files").wait_for()
+        window.page.locator(".notification-toast", has_text="5000").wait_for()
+        window.line("line 0").wait_for()
+        assert "5000" in window.row("^p1").inner_text()
+
+
+FILES = 200
+AT_MOST = 2.0
+ROUNDS = 3
+
+
+@pytest.mark.slow
+def test_a_plan_opens_about_as_fast_as_the_changes_of_git(desk: Desk, tmp_path: Path):
+    """The same files twice: as a plan, and changed in the checkout. One editor, one run, the best of each."""
+    for number in range(FILES):
+        (desk.root / f"file{number:03}.py").write_text(
+            "".join(f"value_{line} = {line}\n" for line in range(200))
+        )
+    for words in (["add", "-A"], ["commit", "-qm", "many"]):
+        subprocess.run(["git", *words], cwd=desk.root, check=True)
+    folder = tmp_path / "tree"
+    subprocess.run(["git", "clone", "-q", str(desk.root), str(folder)], check=True)
+    shutil.rmtree(folder / ".git")
+    for number in range(FILES):
+        file = folder / f"file{number:03}.py"
+        file.write_text(file.read_text().replace("value_7 = 7\n", "value_7 = 'seven'\n"))
+    desk.run("init")
+    desk.json("propose", "--tree", str(folder), "--title", "Many files")
+    with Server(tmp_path) as server, opened(server, desk.root) as window:
+        window.open_view()
+        window.row("^p1").wait_for()
+        ringi = min(seconds_to_open(window, open_plan) for _ in range(ROUNDS))
+        shutil.copytree(folder, desk.root, dirs_exist_ok=True)
+        window.page.locator(".activitybar .badge", has_text=re.compile(r"^20\d$")).first.wait_for()
+        git = min(seconds_to_open(window, open_git) for _ in range(ROUNDS))
+    told = f"{FILES} files: {ringi:.2f} s for a plan, {git:.2f} s for git's changes, ratio {ringi / git:.2f}"
+    (vscode.FOLDER / "bench.txt").write_text(f"{told}\n")
+    assert ringi <= AT_MOST * git, told
+
+
+def open_plan(window: Window) -> float:
+    return window.command("Ringi: Open All Changes")
+
+
+def open_git(window: Window) -> float:
+    """The button beside the changes in git's own view."""
+    window.page.keyboard.press("Control+Shift+G")
+    group = window.page.locator(
+        ".scm-view .monaco-list-row", has=window.page.locator(".resource-group")
+    ).first
+    group.hover()
+    began = time.monotonic()
+    group.locator(".action-label[aria-label^='Open Changes']").first.click()
+    return began
+
+
+def seconds_to_open(window: Window, act: Callable[[Window], float]) -> float:
+    began = act(window)
+    window.line("seven").wait_for()
+    took = time.monotonic() - began
+    window.command("View: Close All Editors")
+    window.line("seven").wait_for(state="detached")
+    return took
