@@ -24,6 +24,21 @@ def test_an_agent_is_known_by_its_name_wherever_it_lies(name: str):
 
 
 @pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("claude-agent-acp", "claude"),
+        ("npx -y @zed-industries/claude-code-acp@0.6.0", "claude"),
+        ("/opt/codex-acp -c model=x", "codex"),
+    ],
+)
+def test_an_adapter_for_editors_has_the_state_of_its_agent_and_not_its_command_line(command: str, name: str):
+    found = agent_of(command.split())
+    assert found.state == AGENTS[name].state
+    assert (found.resume, found.own_sandbox) == (None, None)
+    assert agent_of(["sh", "codex-acp"]) is ANY
+
+
+@pytest.mark.parametrize(
     ("name", "variables", "expected"),
     [
         ("claude", {}, [".claude", ".claude.json", ".local/state/claude", ".cache/claude-cli-nodejs"]),
