@@ -88,7 +88,7 @@ def test_what_is_installed_is_pinned_and_the_branch_is_that_of_the_remote(repo: 
 def test_the_workflow_of_github_can_only_read_and_has_nothing_of_the_head_in_a_script(repo: Path) -> None:
     workflow = proposed(Desk(repo), GITHUB)
     assert set(workflow[True]) == {"pull_request_target", "push"}
-    assert workflow["permissions"] == {"contents": "read", "pull-requests": "read"}
+    assert workflow["permissions"] == {"contents": "read", "issues": "read", "pull-requests": "read"}
     job = workflow["jobs"]["verify"]
     assert "permissions" not in job
     assert not [step for step in job["steps"] if "uses" in step]  # checks nothing out

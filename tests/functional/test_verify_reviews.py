@@ -102,6 +102,13 @@ def test_the_merged_change_is_covered_and_one_byte_more_is_not(team: Team) -> No
     assert strict.returncode == 6
     more = team.squashed("more", "!")
     assert team.levels(more, "--reviews") == {"reviewed", "none"}
+    # Without its notes, a squash that names no agent looks like a person's own change.
+    bare = team.squashed("bare", agent="")
+    assert "has no notes" not in bare.desk.run("verify", "HEAD").stdout
+    bare.git("update-ref", "-d", NOTES)
+    assert "has no notes" not in bare.desk.run("verify", "HEAD").stdout
+    told = bare.desk.run("verify", "HEAD", "--reviews", **team.forge.environment("ci"))
+    assert (told.returncode, "This clone has no notes" in told.stdout) == (0, True)
 
 
 @pytest.mark.parametrize("change", ["", "dismissed", "no access"])

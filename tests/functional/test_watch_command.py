@@ -49,6 +49,7 @@ def test_its_exit_code_says_how_things_stand(desk: WatchDesk):
     done = command.process("watch", "--once")
     assert done.returncode == 0, done.stderr
     assert "S01 approved by bob@" in done.stdout
+    assert f"  completed\n  {run.offer.url}\n" in done.stdout
     assert desk.run().phase is RunPhase.COMPLETED
     assert command.process("watch", "--once", desk.run_id).returncode == 0
     assert command.process("watch", "--once", "20990101").returncode == 2

@@ -7,7 +7,8 @@ import pytest
 from ringi.domain.approval import ProofKind, Strength
 from ringi.domain.forge import ForgeKind
 from ringi.domain.run import Run, RunPhase
-from ringi.usecases.forge.watch_project import Standing
+from ringi.text import in_language
+from ringi.usecases.forge.watch_project import NewsKind, Standing
 from tests.functional.run_desk import FIX, a_plan, a_step, by_step
 from tests.functional.watch_desk import WatchDesk, alike, each_forge, github, gitlab, state, watch_desk
 from tests.support.forge_server import ChangeThing
@@ -60,7 +61,7 @@ def test_a_change_is_asked_for_made_and_approved(desk: WatchDesk):
     # The thread has the answer, once.
     answers = [one.body for one in change.remarks if one.author.login == "ringi"]
     assert len(answers) == 1
-    assert head(second) in answers[0]
+    assert answers[0].startswith(f"Made again with this: {head(second)}\n")
     desk.round()
     assert desk.said() == []
     assert len(change.remarks) == 2
@@ -77,6 +78,20 @@ def test_a_change_is_asked_for_made_and_approved(desk: WatchDesk):
     assert [(one.kind, one.strength) for one in proofs] == [(ProofKind.REVIEW, Strength.MEDIUM)] * 2
     assert desk.round().standing == {}
     assert desk.repo.statuses[head(second)][0]["state"] == "success"
+
+
+@github
+def test_who_asked_for_a_change_is_told_if_none_was_made(desk: WatchDesk):
+    desk.begin(a_plan(a_step(1)))
+    desk.round()
+    change = desk.repo.changes[2]
+    desk.repo.review(change.number, "alice", "request_changes", lines=[("calc.py", 2, "Say why")])
+    desk.round()
+    heard = next(one for one in desk.news if one.kind is NewsKind.HEARD)
+    assert in_language("ja")(heard.words).endswith(": 変更の要求")
+    assert change.remarks[-1].body.startswith(
+        f"Made again with this, and nothing changed: {head(desk.run())}\n"
+    )
 
 
 @alike

@@ -34,6 +34,7 @@ on:
     branches: [@BRANCH@]
 permissions:
   contents: read
+  issues: read
   pull-requests: read
 concurrency:
   group: ringi-${{ github.event.pull_request.number || github.sha }}

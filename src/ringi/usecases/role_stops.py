@@ -1,5 +1,6 @@
 """Why a role cannot be asked, and what to do."""
 
+import json
 from typing import Final
 
 from ringi.domain.run import Stop, StopCode
@@ -7,7 +8,13 @@ from ringi.domain.run_plan import RunRole
 from ringi.text import Text
 from ringi.usecases.settings import RoleSettings
 
-_EXAMPLE: Final = "roles: {{{role}: {{command: claude}}}}"
+_AGENT: Final = "claude"
+
+
+def example(role: RunRole, command: str = "") -> str:
+    """A line for a configuration."""
+    named = command or _AGENT
+    return f"roles: {{{role}: {{command: {named if named.isalnum() else json.dumps(named)}}}}}"
 
 
 def stop(code: StopCode, message: Text, then: Text) -> Stop:
@@ -24,9 +31,8 @@ def nobody(role: RunRole, settings: RoleSettings) -> Stop:
         message = Text("roles.{role} comes from the project, and nobody has trusted it yet.", role=role)
         return stop(StopCode.NO_ROLE, message, Text("ringi trust"))
     message = Text("Nobody has the role {role}.", role=role)
-    example = _EXAMPLE.format(role=role)
     if role is RunRole.IMPLEMENTER:
-        then = Text("ringi retry --with claude; or in your configuration: {example}", example=example)
+        then = Text("ringi retry --with claude; or in your configuration: {example}", example=example(role))
     else:
-        then = Text("In your configuration: {example}", example=example)
+        then = Text("In your configuration: {example}", example=example(role))
     return stop(StopCode.NO_ROLE, message, then)

@@ -272,11 +272,13 @@ class _Examined:
                 "No signers are listed in {list} of the base, and none in your own list", list=PROJECTS
             )
             yield Problem(what, ("ringi init --key",))
-        if all(suffices(self._level(path), Mode.AGENTS) for path in self._net):
-            return
-        if not self._notes.any:
+        covered = all(suffices(self._level(path), Mode.AGENTS) for path in self._net)
+        # Whoever asks about reviews expects some: a squash may name no agent, and only a note knows better.
+        if not self._notes.any and (self._forge or not covered):
             what = Text("This clone has no notes, and they have the approvals")
             yield Problem(what, ("ringi sync", f"git fetch origin {NOTES}:{NOTES}"))
+        if covered:
+            return
         if count := len(self._history.unread):
             what = Text("{count} notes cannot be read here; a partial clone leaves them out", count=count)
             yield Problem(what, ("git fetch --refetch --no-filter origin",))

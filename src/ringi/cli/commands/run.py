@@ -19,7 +19,9 @@ from ringi.text import Text, translated
 from ringi.usecases.forge.terms import terms_here
 from ringi.usecases.replan import replan
 from ringi.usecases.requests import new_request
+from ringi.usecases.role_stops import example
 from ringi.usecases.run_start import planner_of, start_from_file, start_from_request, start_from_session
+from ringi.views.lines import Style
 
 _SOURCES: Final = ("request", "issue", "plan", "session", "again", "new_request")
 
@@ -102,15 +104,27 @@ def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
     by_role = planner_of(workspace) is not None
     if given["sign"] and not by_role:
         raise _unsigned()
-    _tell_nobody(app, given["command"])
+    _tell_nobody(app, given["command"], later=not given["sign"])
     forge = terms_here(workspace) if offers else None
     return started(app, " ".join(words), then, given["sign"], by_role=by_role, forge=forge)
 
 
-def _tell_nobody(app: App, command: str) -> None:
-    """Before anybody answers questions: without an implementer the run stops after them."""
-    is_seated(app)  # else a program reads the document alone
-    if not command and not app.workspace.roles(None).has(RunRole.IMPLEMENTER):
+def _tell_nobody(app: App, command: str, *, later: bool = True) -> None:
+    """Before anybody answers questions: without an implementer the run stops after them.
+
+    `later`: without a terminal, another command carries the plan out, once somebody has approved it.
+    """
+    seated = is_seated(app)  # if not, a program reads the document alone
+    if app.workspace.roles(None).has(RunRole.IMPLEMENTER):
+        return
+    if not seated and later:
+        words = Text("Nobody is there to implement it yet.")
+        if command:
+            words = Text("--with is for this command alone, and the plan is approved later.")
+        named = Text("{words} Name who implements it in your configuration: {example}",
+                     words=words, example=example(RunRole.IMPLEMENTER, command))  # fmt: skip
+        app.ui.prose(named, Style.WARNING, mark="! ")
+    elif not command:
         line = Text("! Nobody is there to implement it yet; name somebody now, or when it stops:")
         app.ui.line(line, style="yellow")
         app.ui.next_step('ringi run "…" --with claude')

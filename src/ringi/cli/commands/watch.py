@@ -48,6 +48,7 @@ class _Command:
         self._app = app
         self._ui = app.ui
         self._name = name
+        self._linked: set[str] = set()
 
     def go(self, *, once: bool) -> int:
         app = self._app
@@ -88,6 +89,9 @@ class _Command:
             return
         line = Text("{about}  {words}", about=news.about, words=news.words)
         self._ui.line(line, style=_STYLES.get(news.kind, ""))
+        if news.kind is NewsKind.WORKED and news.url:  # where somebody has to look now
+            self._linked.add(news.url)
+            self._ui.line(Text("{url}", url=news.url), indent=2)
 
     def _hear(self, event: RunEvent) -> None:
         if not event.line and str(event.what):
@@ -115,7 +119,7 @@ class _Command:
         planning = self._app.workspace.planning
         if not is_session(name):
             offer = planning.run(name).offer
-            if offer and offer.url:
+            if offer and offer.url and offer.url not in self._linked:
                 self._ui.line(Text("{url}", url=offer.url), indent=2)
             self._ui.next_step(f"ringi status {name}")
             return

@@ -75,6 +75,7 @@ class RunWatch:
         self._workspace = watch.workspace
         self._id = run.run_id
         self._page = page
+        self._before = [step.tree for step in run.steps]
         self.run = run
         mark = mark_of(run.planning_session_id, run.run_id)
         self.about = About(run.run_id, terms, language_of(run.instruction), mark)
@@ -257,7 +258,7 @@ class RunWatch:
         return left
 
     def reply(self) -> None:
-        """In the thread of each remark that was worked in, once: the commit that has it."""
+        """In the thread of each remark that a role was told, once: the commit that came of it."""
         watch, run, offer = self._watch, self.run, self.run.offer
         waits = run.stop is not None and run.stop.reason_code is StopCode.APPROVAL_NEEDED
         if offer is None or offer.pushed != offer.head:
@@ -272,7 +273,8 @@ class RunWatch:
             if said.remark is None or said.ref not in told or mark_line(mark) in ours:
                 continue
             if watch.is_new(mark):
-                answer = in_language(self.about.language)(Text("Worked in: {commit}", commit=offer.head))
+                made = _made_again(offer.head, changed=[step.tree for step in run.steps] != self._before)
+                answer = in_language(self.about.language)(made)
                 watch.host.changes.answer(offer.number, said.remark, mark, answer)
                 words = Text("answered {who} in the thread", who=watch.who(said))
                 watch.say(self._id, _K.REPLIED, words, said)
@@ -284,6 +286,13 @@ class RunWatch:
             url = self.run.offer.url if self.run.offer else ""
             self._watch.say(self._id, _K.STANDS, words, url=url)
         return untold
+
+
+def _made_again(commit: str, *, changed: bool) -> Text:
+    """Whether it is what somebody asked for, only they can say."""
+    if changed:
+        return Text("Made again with this: {commit}", commit=commit)
+    return Text("Made again with this, and nothing changed: {commit}", commit=commit)
 
 
 def _say_unclear(watch: ProjectWatch, run: Run, about: About, page: Page) -> None:
