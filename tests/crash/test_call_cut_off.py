@@ -69,8 +69,10 @@ def calling(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
         child.wait()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("done", [True, False])
+@pytest.mark.parametrize(
+    ("number", "done"),
+    [(signal.SIGKILL, True), (signal.SIGKILL, False), (signal.SIGTERM, False), (signal.SIGINT, True)],
+)
 def test_it_is_unknown_and_never_made_again_by_itself(
     calling: tuple[subprocess.Popen[bytes], str], tmp_path: Path, number: int, done: bool
 ):

@@ -9,7 +9,7 @@ from ringi.domain.plan import PlanStatus
 from tests.helpers import approved, assert_whole, ledger_of, open_scratch, python, statuses, write
 
 PROCESSES = 8
-UPDATES = 200
+UPDATES = 100
 START = """
 import sys
 from pathlib import Path

@@ -65,7 +65,16 @@ def test_where_one_is_required_nothing_starts(lacking: tuple[HomeDesk, str]) -> 
     assert desk.json("list") == []
 
 
-@pytest.mark.parametrize("way", ["an editable install", "a search path", "the command itself"])
+@pytest.mark.parametrize(
+    ("lacking", "way"),
+    [
+        (MISSING, "an editable install"),
+        (REFUSED, "a search path"),
+        (MISSING, "the command itself"),
+        (REFUSED, "the command itself"),
+    ],
+    indirect=["lacking"],
+)
 def test_a_check_that_ran_the_projects_own_code_has_not_passed(
     lacking: tuple[HomeDesk, str], monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
