@@ -286,7 +286,7 @@ ROUNDS = 3
 
 @pytest.mark.slow
 def test_a_plan_opens_about_as_fast_as_the_changes_of_git(desk: Desk, tmp_path: Path):
-    """The same files twice: as a plan, and changed in the checkout. One editor, one run, the best of each."""
+    """The same files twice: as a plan, and changed in the checkout. One editor, one run."""
     for number in range(FILES):
         (desk.root / f"file{number:03}.py").write_text(
             "".join(f"value_{line} = {line}\n" for line in range(200))
@@ -304,13 +304,15 @@ def test_a_plan_opens_about_as_fast_as_the_changes_of_git(desk: Desk, tmp_path: 
     with Server(tmp_path) as server, opened(server, desk.root) as window:
         window.open_view()
         window.row("^p1").wait_for()
-        ringi = min(seconds_to_open(window, open_plan) for _ in range(ROUNDS))
+        ringi = [seconds_to_open(window, open_plan) for _ in range(ROUNDS)]
         shutil.copytree(folder, desk.root, dirs_exist_ok=True)
         window.page.locator(".activitybar .badge", has_text=re.compile(r"^20\d$")).first.wait_for()
-        git = min(seconds_to_open(window, open_git) for _ in range(ROUNDS))
-    told = f"{FILES} files: {ringi:.2f} s for a plan, {git:.2f} s for git's changes, ratio {ringi / git:.2f}"
+        git = [seconds_to_open(window, open_git) for _ in range(ROUNDS)]
+    first, best = ringi[0] / git[0], min(ringi) / min(git)
+    told = f"{FILES} files, a plan and git: first {ringi[0]:.2f} s and {git[0]:.2f} s, ratio {first:.2f}"
+    told += f"; best of {ROUNDS} {min(ringi):.2f} s and {min(git):.2f} s, ratio {best:.2f}"
     (vscode.FOLDER / "bench.txt").write_text(f"{told}\n")
-    assert ringi <= AT_MOST * git, told
+    assert max(first, best) <= AT_MOST, told
 
 
 def open_plan(window: Window) -> float:
