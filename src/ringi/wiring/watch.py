@@ -10,7 +10,7 @@ from ringi.runner.bench import RunEvent
 from ringi.store.lock import PassingLock
 from ringi.store.told import Told
 from ringi.usecases.forge.offer import offer_run
-from ringi.usecases.forge.tell import telling_work
+from ringi.usecases.forge.progress import telling_work
 from ringi.usecases.forge.watch import Watcher
 from ringi.usecases.forge.watch_project import News, WatchActions
 from ringi.usecases.run import RunOptions, run_steps

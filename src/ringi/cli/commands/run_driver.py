@@ -31,7 +31,7 @@ from ringi.runner.report import STEP, proofs
 from ringi.text import Text, stored, translated
 from ringi.usecases.forecast import forecast_run
 from ringi.usecases.forge.offer import is_due, is_offered, offer_run
-from ringi.usecases.forge.tell import telling_work
+from ringi.usecases.forge.progress import telling_work
 from ringi.usecases.forge.terms import require_approved_so
 from ringi.usecases.prompter import typed_approval, typed_digest
 from ringi.usecases.reviewed_plan import ReviewedPlan

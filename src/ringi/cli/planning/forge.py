@@ -6,7 +6,7 @@ from ringi.domain.session import SessionView
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
 from ringi.text import Text
 from ringi.usecases.forge.intake import intake_lines, start_from_item
-from ringi.usecases.forge.tell import tell_session
+from ringi.usecases.forge.progress import tell_session
 from ringi.views.lines import Style
 
 

@@ -54,7 +54,7 @@ from ringi.runner import machine
 from ringi.runner.bench import RunEvent
 from ringi.text import COMMIT_SHOWN, Text, in_language
 from ringi.usecases.forge.body import change_body, change_title
-from ringi.usecases.forge.tell import tell_run
+from ringi.usecases.forge.progress import tell_run
 from ringi.usecases.forge.terms import reviews_count
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.views.forge import change_name, item_name, not_pushed

@@ -17,8 +17,7 @@ from ringi.text import Text
 from ringi.usecases.forge.answers import Answer, answers, heard, open_ids, read
 from ringi.usecases.forge.approve_review import approve_session
 from ringi.usecases.forge.listen import Command, Spoken, Verb
-from ringi.usecases.forge.progress import DIGEST_SHOWN, mark_of
-from ringi.usecases.forge.tell import tell_session
+from ringi.usecases.forge.progress import DIGEST_SHOWN, mark_of, tell_session
 from ringi.usecases.forge.unclear import misread, notes, tell
 from ringi.usecases.forge.watch_project import About, NewsKind, ProjectWatch
 from ringi.usecases.run_start import planner_of
