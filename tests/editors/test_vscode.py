@@ -279,6 +279,70 @@ def test_five_thousand_files(desk: Desk, tmp_path: Path):
         assert "5000" in window.row("^p1").inner_text()
 
 
+@pytest.mark.req("CP-10")
+def test_unsaved_files_are_named_and_a_plan_is_sent_back(desk: Desk, tmp_path: Path):
+    new = tmp_path / "new.txt"
+    new.write_text("one\n")
+    desk.run("init")
+    desk.json("propose", "--file", f"new.txt={new}", "--title", "New")
+    with Server(tmp_path) as server, opened(server, desk.root) as window:
+        window.open_view()
+        window.row("^p1").wait_for()
+        window.page.keyboard.press("Control+p")
+        window.page.keyboard.type("hello.py")
+        window.page.locator(".quick-input-list .monaco-list-row", has_text="hello.py").first.click()
+        window.page.locator(".view-line", has_text="hello").first.click()
+        window.page.keyboard.type("# unsaved")
+        window.command("Ringi: Tell Ringi the Project State")
+        window.page.locator(".notification-toast", has_text="app/hello.py").wait_for()
+        window.page.locator(".notification-toast .monaco-button", has_text="Save and go on").first.click()
+        window.page.locator(".notification-toast", has_text="knows the project state").wait_for()
+        assert desk.json("state", "show")["source"] == "editor"
+        assert "# unsaved" in (desk.root / "app" / "hello.py").read_text()
+        window.command("Ringi: Send Back with Feedback…")
+        window.page.locator(".quick-input-message", has_text="What should").wait_for()
+        window.page.keyboard.type("Say why.")
+        window.page.keyboard.press("Enter")
+        window.until(lambda: desk.json("list")[0]["status"] == "proposed", "the plan to be sent back")
+
+
+def test_types_hold():
+    """Those in the comments, against the oldest VS Code that the extension names."""
+    words = [
+        vscode.NODE,
+        vscode.CHECKER,
+        "-p",
+        vscode.SOURCE / "jsconfig.json",
+        "--typeRoots",
+        vscode.MODULES / "@types",
+    ]
+    checked = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stdout) == (0, "")
+
+
+@pytest.mark.req("PT-10")
+def test_a_line_says_who_approved_it(desk: Desk, listed: RealKey, tmp_path: Path):
+    new = tmp_path / "new.py"
+    new.write_text("answer = 42\n")
+    desk.run("init")
+    desk.json("propose", "--file", f"new.py={new}", "--title", "Give <b>the</b> answer")
+    assert desk.run("apply", "p1", "--sign", str(listed.path)).returncode == 0
+    for words in (["add", "new.py"], ["commit", "-qm", "Answer"]):
+        subprocess.run(["git", *words], cwd=desk.root, check=True)
+    assert desk.json("why", "new.py:1")["approval"]["plan"]["title"] == "Give <b>the</b> answer"
+    with Server(tmp_path) as server, opened(server, desk.root) as window:
+        window.open_view()
+        window.row("Applied").wait_for()
+        window.page.keyboard.press("Control+p")
+        window.page.keyboard.type("new.py")
+        window.page.locator(".quick-input-list .monaco-list-row", has_text="new.py").first.click()
+        window.page.locator(".view-line span", has_text="answer").first.hover()
+        told = window.page.locator(".monaco-hover", has_text="Give <b>the</b> answer").first
+        told.wait_for()
+        assert "signed" in told.inner_text()
+        assert told.locator("b").count() == 0
+
+
 FILES = 200
 AT_MOST = 2.0
 ROUNDS = 3
