@@ -3,7 +3,7 @@
 import gettext
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, AnyStr, Final, Generic, cast
@@ -162,22 +162,6 @@ def stored(words: str) -> Text:
     # Templates are shown unfiltered, so text that needs the filter is not ours.
     ours = not {"{", "}"} & set(words) and visible(words) == words
     return Text("{words}", words=Text(words) if ours else words)
-
-
-_DETAIL: Final = lazy_pattern(r"\{(\w+)\}")
-
-
-def recalled(words: str, templates: Sequence[str]) -> Text:
-    """The same for sentences with details: one that was made from one of the templates, or `stored`."""
-    for template in templates:
-        parts = _DETAIL.split(template)
-        pattern = "".join(f"(?P<{part}>.+)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
-        if found := re.fullmatch(pattern, words, re.DOTALL):
-            rest = [other for other in templates if other != template]
-            return Text(
-                template, **{name: recalled(value, rest) for name, value in found.groupdict().items()}
-            )
-    return stored(words)
 
 
 def why_failed(error: OSError) -> str:

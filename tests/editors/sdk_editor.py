@@ -1,7 +1,8 @@
 """An editor made of the official SDK, driven line by line; it runs in an environment of its own.
 
-Words: a folder, then the command of the agent. Each line on standard input is a prompt as JSON; each line on
-standard output is what came of it. It serves no files and no terminals itself.
+Words: a folder, then the command of the agent; SDK_SESSION names a session to load. Each line on standard
+input is a prompt as JSON; each line on standard output is what came of it. It serves no files and no
+terminals itself.
 """
 
 import asyncio
@@ -52,13 +53,15 @@ async def main(folder: str, *command: str) -> None:
         greeted = await agent.initialize(
             protocol_version=acp.PROTOCOL_VERSION, client_capabilities=capabilities
         )
-        session = await agent.new_session(cwd=folder, mcp_servers=[])
-        say(agent=greeted.agent_info and greeted.agent_info.name, session=session.session_id)
+        session = os.environ.get("SDK_SESSION", "")
+        if session:
+            await agent.load_session(cwd=folder, session_id=session, mcp_servers=[])
+        else:
+            session = (await agent.new_session(cwd=folder, mcp_servers=[])).session_id
+        say(agent=greeted.agent_info and greeted.agent_info.name, session=session)
         while line := await asyncio.to_thread(sys.stdin.readline):
             editor.heard.clear()
-            answer = await agent.prompt(
-                session_id=session.session_id, prompt=[acp.text_block(json.loads(line))]
-            )
+            answer = await agent.prompt(session_id=session, prompt=[acp.text_block(json.loads(line))])
             say(stop=answer.stop_reason, heard=editor.heard)
 
 

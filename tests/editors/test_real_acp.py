@@ -51,12 +51,16 @@ class SdkDesk:
 
 
 @contextmanager
-def sdk_editor(desk: AgentDesk, *command: str) -> Iterator[SdkDesk]:
+def sdk_editor(desk: AgentDesk, *command: str, session: str = "") -> Iterator[SdkDesk]:
     script = Path(__file__).with_name("sdk_editor.py")
     with subprocess.Popen(
         [str(editors.SDK), str(script), str(desk.root), *command],
         cwd=desk.root,
-        env={**desk.environment, "OPENCODE_CONFIG_CONTENT": json.dumps({"model": "scripted/two"})},
+        env={
+            **desk.environment,
+            "SDK_SESSION": session,
+            "OPENCODE_CONFIG_CONTENT": json.dumps({"model": "scripted/two"}),
+        },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -111,3 +115,11 @@ def test_a_real_agent_edits_hears_what_was_said_and_goes_on_after_the_apply(case
             assert "applied it to the project" in " ".join(desk.model.turns[-1].said)
             assert _plan(heard) == [str(desk.root / "NOTES.md")]
             assert "ringi review p2" in _said(heard)
+            session = editor.began["session"]
+        # The next day: the same conversation, in the same copy.
+        desk.comment("p2", "NOTES.md", 1, "say more")
+        with sdk_editor(desk, *RINGI, "acp", "--", *STARTS[case.name], session=session) as editor:
+            heard = editor.prompt("What is new?")["heard"]
+            assert "say more" in " ".join(desk.model.turns[-1].said)
+            assert SAID in desk.model.turns[-1].whole, "it remembers what it said"
+            assert "p2 stays as it was" in _said(heard)

@@ -10,9 +10,8 @@ from msgspec import UNSET
 from ringi.domain.forge import ForgeKind
 from ringi.domain.run import RunPhase, StopCode
 from ringi.domain.session import short
-from ringi.text import in_language, recalled
+from ringi.text import in_language
 from ringi.usecases.forge.watch_project import Standing
-from ringi.views.run import stop_words
 from tests.functional.desk import Desk
 from tests.functional.issue_desk import IssueDesk, issue_desk
 from tests.functional.run_desk import FIX, a_plan, a_step
@@ -118,10 +117,12 @@ def test_a_branch_that_was_moved_is_said_where_people_look(desk: WatchDesk):
     assert "approving review" not in progress
     assert "is not as the run left it" in progress
     # In Japanese, too, with what is to be done.
-    for words in (run.stop.message, run.stop.next_action):
-        assert in_language("ja")(stop_words(words)) != words
-    assert "ランが残した" in in_language("ja")(stop_words(run.stop.message))
-    assert "the run did not push" not in in_language("ja")(stop_words(run.stop.message))
+    say = in_language("ja")
+    assert "ランが残した" in say(run.stop.why)
+    assert "the run did not push" not in say(run.stop.why)
+    assert say(run.stop.todo) != run.stop.next_action
+    assert run.offer
+    assert say(run.offer.why_left) == say(run.stop.why)
     desk.repo.git("update-ref", f"refs/heads/{change.head}", head)
     desk.repo.pushed()
     assert desk.round().standing == {desk.run_id: Standing.WAITS}
@@ -129,11 +130,6 @@ def test_a_branch_that_was_moved_is_said_where_people_look(desk: WatchDesk):
     desk.repo.review(change.number, "bob", "approve")
     assert desk.round().standing == {desk.run_id: Standing.OVER}
     assert desk.run().phase is RunPhase.COMPLETED
-
-
-def test_words_that_fit_no_sentence_of_ours_stay():
-    assert str(recalled("something else", ["{a} is {b}, he said"])) == "something else"
-    assert recalled("it is so, he said", ["{a} is {b}, he said"]).template == "{a} is {b}, he said"
 
 
 @gitlab

@@ -14,7 +14,7 @@ from ringi.domain.risk import Risk
 from ringi.errors import NotFound
 from ringi.plans.overlaps import shared_files
 from ringi.store.lists import is_cut_off
-from ringi.text import Text, stored, translated, visible
+from ringi.text import Text, translated, visible
 from ringi.views import words
 from ringi.views.lines import Line
 from ringi.views.standing import standing
@@ -237,7 +237,7 @@ def _show_runs(app: App, runs: "Sequence[RunRef]") -> None:
         title = _cut(title_of(run.instruction), room)
         app.ui.line(Text("{title}   {facts}", title=title, facts=facts), indent=2)
         if run.stop:
-            app.ui.line(stored(run.stop.message), style="yellow", indent=6)
+            app.ui.line(run.stop.why, style="yellow", indent=6)
         _step(app, next_command(RunPhase(run.phase), run.run_id, run.stop.next_action if run.stop else ""))
     if len(runs) > _MOST:
         app.ui.line(Text("and {count} more", count=len(runs) - _MOST), indent=2)

@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 from msgspec import UNSET, UnsetType
 
 from ringi.domain.base import Document
+from ringi.domain.words import KeptText, told
+from ringi.text import Text
 
 HELP_LABEL: Final = "coding agent help needed"
 """Says on an issue that a person is needed."""
@@ -271,8 +273,14 @@ class Offer(Document, frozen=True, kw_only=True, omit_defaults=True):
     url: str = ""
     left: str = ""
     """Why something is still to be done there; empty if nothing is, or nobody knows."""
+    left_told: KeptText | UnsetType = UNSET
+    """The same with its details, if it has some."""
     told: str = ""
     """The end of the run that all of it there says: completed, cancelled or undone."""
+
+    @property
+    def why_left(self) -> Text:
+        return told(self.left_told, self.left)
 
 
 def mark_line(mark: str) -> str:

@@ -1,16 +1,19 @@
 """The run that an approved planning session becomes (the planner session of IP), and its stage (RN-4)."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from ringi.domain.approval import ProofKind, Strength
 from ringi.domain.base import Document, Machine, Versioned
 from ringi.domain.forge import ForgeTerms, Offer
 from ringi.domain.run_plan import RunRole
+from ringi.domain.words import KeptText, kept, told
+from ringi.text import Text
 
 
 class RunPhase(StrEnum):
@@ -130,6 +133,39 @@ class Stop(Document, frozen=True, kw_only=True):
     step_id: str = ""
     detail: str = ""
     """The last lines of what failed, masked."""
+    told: KeptText | UnsetType = UNSET
+    """The message with its details, if it has some."""
+    then: KeptText | UnsetType = UNSET
+    """The next action, likewise."""
+
+    @property
+    def why(self) -> Text:
+        return told(self.told, self.message)
+
+    @property
+    def todo(self) -> Text:
+        return told(self.then, self.next_action)
+
+
+def stop_for(
+    code: StopCode,
+    message: Text,
+    then: Text | str,
+    *,
+    step_id: str = "",
+    detail: str = "",
+    mask: Callable[[str], str] = str,
+) -> Stop:
+    todo = then if isinstance(then, Text) else Text("{command}", command=then)
+    return Stop(
+        reason_code=code,
+        message=mask(str(message)),
+        next_action=mask(str(todo)),
+        step_id=step_id,
+        detail=detail,
+        told=kept(message, mask) if message.details else UNSET,
+        then=kept(todo, mask) if todo is then and todo.details else UNSET,
+    )
 
 
 class RoleHow(StrEnum):

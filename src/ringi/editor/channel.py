@@ -53,6 +53,7 @@ class Channel:
         self._paths: ProjectPaths | None = None
         self._pending: dict[Id, asyncio.Future[Answer] | None] = {}
         """None if the editor waits for it."""
+        self._over = ""
 
     async def open(self, stdin: int, stdout: int, paths: ProjectPaths) -> None:
         self._paths = paths if paths.mapped else None
@@ -86,7 +87,8 @@ class Channel:
         self._ears.end()
 
     def send(self, message: Message, line: bytes) -> None:
-        """A message of the editor, as it came unless paths have to be mapped."""
+        """A message of the editor, as it came unless paths are mapped. Raises RpcError if the agent ended."""
+        self._refuse_over()
         if self._paths:
             line = _mapped(message, self._paths.to_agent)
         if message.is_request and isinstance(message.id, int | str):
@@ -104,6 +106,7 @@ class Channel:
 
     async def ask(self, method: str, params: Raw | UnsetType, number: Id | None = None) -> Answer:
         """Without a number, a request of our own. Raises RpcError if the agent ends before it answers."""
+        self._refuse_over()
         if number is None:
             number = f"ringi-{next(self._numbers)}"
         if self._paths:
@@ -121,12 +124,17 @@ class Channel:
 
     def drop(self, why: str) -> list[Id]:
         """Fails all that was asked; returns the requests that the editor waits for."""
+        self._over = self._over or why
         left = [number for number, waiting in self._pending.items() if waiting is None]
         for waiting in self._pending.values():
             if waiting is not None and not waiting.done():
                 waiting.set_exception(RpcError(INTERNAL_ERROR, why))
         self._pending.clear()
         return left
+
+    def _refuse_over(self) -> None:
+        if self._over:
+            raise RpcError(INTERNAL_ERROR, self._over)
 
     def pause(self, *, paused: bool) -> None:
         self._inlet.pause(paused=paused)

@@ -1,5 +1,6 @@
 """`ringi acp`: an editor speaks with an agent, which works in a copy of the project."""
 
+import os
 import sys
 from collections.abc import Mapping
 from gettext import gettext as _
@@ -57,7 +58,11 @@ def acp(app: App, checks: tuple[str, ...], carry: tuple[str, ...], command: tupl
     work = Work(Wish(command, app.start, app.environment, checks, carry), app.ui)
 
     async def serve() -> int:
-        return await Proxy(work, app.ui).run(wire)
+        proxy = Proxy(work, app.ui)
+        code = await proxy.run(wire)
+        if proxy.stuck:
+            os._exit(code)
+        return code
 
     if code := asyncio.run(serve()):
         raise click.exceptions.Exit(code)

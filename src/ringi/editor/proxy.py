@@ -44,6 +44,7 @@ from ringi.usecases.agent_words import Printer
 
 _LAST_SEC: Final = 2.0
 _CHECK_SEC: Final = 1.0
+_END_SEC: Final = 20.0
 
 
 class Proxy:
@@ -60,6 +61,8 @@ class Proxy:
         """Requests of the editor that wait for us."""
         self._ended = asyncio.Event()
         self._code = 0
+        self.stuck = False
+        """Threads still run that nobody waits for."""
 
     async def run(self, wire: Wire) -> int:
         """Until the editor leaves, the agents are gone, or a signal comes. Returns the exit code."""
@@ -76,7 +79,11 @@ class Proxy:
             for agent in self._crew.agents:
                 agent.keep_alive()
         self._tasks.cancel()
-        for left in await self._crew.close():
+        try:
+            ended = await asyncio.wait_for(self._crew.close(), _END_SEC)
+        except TimeoutError:  # a check goes on; the plan is saved, and the rest ends with us
+            self.stuck, ended = True, []
+        for left in ended:
             if isinstance(left, str):
                 self._log.next_step(f"ringi review {left}")
             elif isinstance(left, RingiError):

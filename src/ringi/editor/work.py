@@ -213,11 +213,11 @@ class Work:
             if taken.plan is None and not taken.left_out:
                 return TurnEnd(None, "")
             plan = shown_plan(workspace, taken.plan, started.paths) if taken.plan and taken.new else None
-            tell_taken(printer, started.copy, taken)
             if plan and plan.unshown:
                 printer.line(
                     Text("{count} files are not shown here; the review shows all.", count=plan.unshown)
                 )
+            tell_taken(printer, started.copy, taken)
             return TurnEnd(plan, printer.message)
 
     def close(self, started: Started, session: str) -> str:

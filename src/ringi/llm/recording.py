@@ -8,10 +8,9 @@ import fcntl
 import os
 import stat
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from string import Formatter
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -21,13 +20,13 @@ from ringi.domain import codec
 from ringi.domain.base import Document, Versioned, prepared
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
 from ringi.domain.session import Purpose, TokenUsage
+from ringi.domain.words import Detail, Mask, kept_details, told_details, whole
 from ringi.errors import BadDocument, InTheWay, ModelFailed, NotRecorded, StorageFailed, Unreadable
 from ringi.fs import NotRegular, read_bounded
 from ringi.ports import LanguageModel
 from ringi.text import Text, why_failed
 
 T = TypeVar("T")
-Mask = Callable[[str], str]
 _CHUNK: Final = 65536
 _LARGEST: Final = 256 * 1024 * 1024
 _BEGINNING: Final = b'{"answer":'
@@ -40,14 +39,6 @@ class RecordedExchange(Document, frozen=True):
     request: str
     reply: str
     problem: str = ""
-
-
-class RecordedText(Document, frozen=True):
-    template: str
-    details: dict[str, "Detail"]
-
-
-Detail = RecordedText | str | float | int | bool | None
 
 
 class RecordedError(Document, frozen=True):
@@ -72,7 +63,7 @@ def question_hash(prompt: Prompt, kind: type) -> str:
     """Covers what the model is told and must answer with, but no time, session or project listing."""
     material = [one for one in prompt.material if one.name not in _SURROUNDINGS]
     words = (prompt.rules, prompt.task, *(part for one in material for part in one))
-    told = [str(prompt.purpose), [_whole(word) for word in words]]
+    told = [str(prompt.purpose), [whole(word) for word in words]]
     return codec.digest(codec.canonical([told, kind.__name__, msgspec.json.schema(kind)]))
 
 
@@ -104,7 +95,7 @@ class Recording:
             self._append(
                 replace(
                     line,
-                    error=RecordedError(error.code, _recorded(error.details, self._mask)),
+                    error=RecordedError(error.code, kept_details(error.details, self._mask)),
                     usage=error.usage,
                     exchanges=self._masked(error.exchanges),
                 )
@@ -123,7 +114,7 @@ class Recording:
 
     def _masked(self, exchanges: tuple[Exchange, ...]) -> tuple[RecordedExchange, ...]:
         return tuple(
-            RecordedExchange(*(_whole(self._mask(text)) for text in exchange)) for exchange in exchanges
+            RecordedExchange(*(whole(self._mask(text)) for text in exchange)) for exchange in exchanges
         )
 
     def _append(self, line: Recorded) -> None:
@@ -232,7 +223,7 @@ class Replay:
             why = Text("it has an error that nobody knows: {code}", code=recorded.code)
             raise BadDocument(what=str(self._path), why=why)
         try:
-            error = kinds[recorded.code](**_restored(recorded.details))
+            error = kinds[recorded.code](**told_details(recorded.details))
             str(error)
         except (LookupError, ValueError, TypeError):
             raise BadDocument(what=str(self._path), why=Text("an error in it has no words")) from None
@@ -270,37 +261,3 @@ def _kinds(top: type[ModelFailed]) -> Iterator[type[ModelFailed]]:
     yield top
     for kind in top.__subclasses__():
         yield from _kinds(kind)
-
-
-def _recorded(details: dict[str, object], mask: Mask) -> dict[str, Detail]:
-    return {name: _recorded_value(value, mask) for name, value in details.items()}
-
-
-def _recorded_value(value: object, mask: Mask) -> Detail:
-    if isinstance(value, Text):
-        return RecordedText(value.template, _recorded(value.details, mask))
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    return _whole(mask(str(value)))
-
-
-def _restored(details: dict[str, Detail]) -> dict[str, Any]:
-    return {
-        name: Text(_checked(value.template), **_restored(value.details))
-        if isinstance(value, RecordedText)
-        else value
-        for name, value in details.items()
-    }
-
-
-def _checked(template: str) -> str:
-    """Allows plain names only: a format field can also read attributes, or pad to a gigabyte."""
-    for _, name, wish, conversion in Formatter().parse(template):
-        if name is not None and (not name.isidentifier() or wish or conversion):
-            raise ValueError(template)
-    return template
-
-
-def _whole(text: str) -> str:
-    """Replaces lone surrogates, which a document cannot hold."""
-    return text.encode("utf-8", errors="replace").decode()

@@ -6,7 +6,17 @@ from typing import Final
 from msgspec.structs import replace
 
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.run import Attempt, Run, RunPhase, StepState, StepStatus, Stop, StopCode, StoredRun
+from ringi.domain.run import (
+    Attempt,
+    Run,
+    RunPhase,
+    StepState,
+    StepStatus,
+    Stop,
+    StopCode,
+    StoredRun,
+    stop_for,
+)
 from ringi.domain.run_plan import RunRole, RunStep
 from ringi.errors import BranchRefused, CopyFailed, NotFound
 from ringi.ports import NewEvent
@@ -187,17 +197,9 @@ class Carrier:
 
 
 def stop_of(code: StopCode, message: Text, next_action: Text | str, step: RunStep | None = None) -> Stop:
-    return Stop(
-        reason_code=code,
-        message=str(message),
-        next_action=str(next_action),
-        step_id=step.step_id if step else "",
-    )
+    return stop_for(code, message, next_action, step_id=step.step_id if step else "")
 
 
 def refusal(run: Run, error: BranchRefused) -> Stop:
-    return Stop(
-        reason_code=StopCode(error.code.upper()),
-        message=str(Text(error.message, **error.details)),
-        next_action=str(Text(error.hint, **error.details)) if error.hint else f"ringi continue {run.run_id}",
-    )
+    then = Text(error.hint, **error.details) if error.hint else f"ringi continue {run.run_id}"
+    return stop_for(StopCode(error.code.upper()), Text(error.message, **error.details), then)

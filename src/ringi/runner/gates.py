@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ringi.domain.run import Run, Stop, StopCode
+from ringi.domain.run import Run, Stop, StopCode, stop_for
 from ringi.domain.run_plan import CriterionType, RunPlan, RunStep, inside
 from ringi.runner.scope import shown
 from ringi.text import Text
@@ -14,30 +14,15 @@ def missing(run: Run, plan: RunPlan) -> Stop | None:
     for step in plan.steps:
         if closed := _closed(step):
             message = Text("step {step} is to change {paths} and must not", step=step.step_id, paths=closed)
-            return Stop(
-                reason_code=StopCode.INPUT_CONTRADICTION,
-                message=str(message),
-                next_action=f"ringi run --again {run.run_id}",
-                step_id=step.step_id,
-            )
+            then = f"ringi run --again {run.run_id}"
+            return stop_for(StopCode.INPUT_CONTRADICTION, message, then, step_id=step.step_id)
         if plan.gates.require_unit_pass and not unit_commands(run, plan, step):
             message = Text("no command tests step {step}, and tests have to pass", step=step.step_id)
-            return Stop(
-                reason_code=StopCode.NO_UNIT_COMMAND,
-                message=str(message),
-                next_action=again,
-                step_id=step.step_id,
-            )
+            return stop_for(StopCode.NO_UNIT_COMMAND, message, again, step_id=step.step_id)
         if _needs_e2e(plan, step) and not e2e_commands(plan, step):
             message = Text("step {step} has a regression criterion and no end-to-end test", step=step.step_id)
-            return Stop(
-                reason_code=StopCode.E2E_REQUIRED,
-                message=str(message),
-                next_action=str(
-                    Text("give the step an e2e command in planning.json, then: ringi run --plan FILE")
-                ),
-                step_id=step.step_id,
-            )
+            hint = Text("give the step an e2e command in planning.json, then: ringi run --plan FILE")
+            return stop_for(StopCode.E2E_REQUIRED, message, hint, step_id=step.step_id)
     return None
 
 

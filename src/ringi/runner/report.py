@@ -453,9 +453,9 @@ def _next(run: Run, say: Say) -> Iterator[str]:
         return
     yield f"## {say(Text('What to do next'))}"
     yield ""
-    yield say(_known(run.stop.message))
+    yield _line(say(run.stop.why))
     yield ""
-    yield f"→ {say(_known(run.stop.next_action))}"
+    yield f"→ {_line(say(run.stop.todo))}"
     if run.stop.detail:
         yield ""
         yield from _fenced(run.stop.detail)

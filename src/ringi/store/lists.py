@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from ringi.domain.base import decoder
 from ringi.domain.plan import (
@@ -22,6 +22,7 @@ from ringi.domain.plan import (
     with_state,
 )
 from ringi.domain.subject import run_of_requester
+from ringi.domain.words import KeptText, told
 from ringi.errors import NotFound
 from ringi.store.connection import DATABASE, Reader, Row, as_bytes, translated
 from ringi.text import Text
@@ -140,6 +141,11 @@ class _Step(msgspec.Struct):
 class _Stop(msgspec.Struct):
     message: str = ""
     next_action: str = ""
+    told: KeptText | UnsetType = UNSET
+
+    @property
+    def why(self) -> Text:
+        return told(self.told, self.message)
 
 
 class RunRef(msgspec.Struct):

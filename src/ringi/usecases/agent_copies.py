@@ -71,9 +71,10 @@ def plan_of(workspace: OpenWorkspace, copy: WorkCopy) -> PlanRef | None:
         return None
 
 
-def has_copy(workspace: OpenWorkspace, plan_id: str) -> bool:
-    """Whether an agent can resume its work on the plan."""
-    return any(copy.record.plan_id == plan_id for copy in of_agents(workspace))
+def copy_of_plan(workspace: OpenWorkspace, plan_id: str) -> WorkCopy | None:
+    """Where an agent can continue its work on the plan."""
+    copies = [copy for copy in of_agents(workspace) if copy.record.plan_id == plan_id]
+    return copies[-1] if copies else None
 
 
 def remove_settled(workspace: OpenWorkspace) -> list[Text]:

@@ -108,7 +108,9 @@ class Planner:
     def _asked(self, prompt: Prompt, kind: type[T], take: Callable[[T, TokenUsage], R], spent: Spent) -> R:
         why, caller = "", None
         if stop := self._tools.check():
-            raise BadBrought(what=self._what(), why=f"{stop.message} {stop.next_action}")
+            raise BadBrought(
+                what=self._what(), why=Text("{message} {next}", message=stop.why, next=stop.todo)
+            )
         if self._settings.how is RoleHow.MODEL:
             caller = self._tools.caller(spent)
         for _ in range(_TRIES):

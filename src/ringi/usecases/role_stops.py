@@ -3,7 +3,7 @@
 import json
 from typing import Final
 
-from ringi.domain.run import Stop, StopCode
+from ringi.domain.run import Stop, StopCode, stop_for
 from ringi.domain.run_plan import RunRole
 from ringi.text import Text
 from ringi.usecases.settings import RoleSettings
@@ -17,22 +17,18 @@ def example(role: RunRole, command: str = "") -> str:
     return f"roles: {{{role}: {{command: {named if named.isalnum() else json.dumps(named)}}}}}"
 
 
-def stop(code: StopCode, message: Text, then: Text) -> Stop:
-    return Stop(reason_code=code, message=str(message), next_action=str(then))
-
-
 def gh_stop(command: str, then: Text) -> Stop:
     message = Text("A command of the run uses gh, which is never allowed in one: {command}", command=command)
-    return stop(StopCode.GH_FORBIDDEN, message, then)
+    return stop_for(StopCode.GH_FORBIDDEN, message, then)
 
 
 def nobody(role: RunRole, settings: RoleSettings) -> Stop:
     if settings.untrusted:
         message = Text("roles.{role} comes from the project, and nobody has trusted it yet.", role=role)
-        return stop(StopCode.NO_ROLE, message, Text("ringi trust"))
+        return stop_for(StopCode.NO_ROLE, message, Text("ringi trust"))
     message = Text("Nobody has the role {role}.", role=role)
     if role is RunRole.IMPLEMENTER:
         then = Text("ringi retry --with claude; or in your configuration: {example}", example=example(role))
     else:
         then = Text("In your configuration: {example}", example=example(role))
-    return stop(StopCode.NO_ROLE, message, then)
+    return stop_for(StopCode.NO_ROLE, message, then)

@@ -10,7 +10,7 @@ import msgspec
 from ringi.agents.output import documents
 from ringi.domain.base import prepared
 from ringi.domain.prompt import Budget, Material, NewVerdict, Prompt
-from ringi.domain.run import Finding, RoleHow, Spent, Stop, StopCode, total
+from ringi.domain.run import Finding, RoleHow, Spent, Stop, StopCode, stop_for, total
 from ringi.domain.run_plan import RunPlan, RunRole, RunStep
 from ringi.domain.session import PLAYBOOK, Purpose
 from ringi.errors import BudgetUsed, Interrupted, NoSuchProgram, NotFound, RingiError
@@ -36,7 +36,7 @@ from ringi.usecases.role_model import (
 )
 from ringi.usecases.role_planner import Planner, PlannerTools
 from ringi.usecases.role_process import ProcessParts, StepOrder, process_of, uncounted, work_with_tools
-from ringi.usecases.role_stops import gh_stop, nobody, stop
+from ringi.usecases.role_stops import gh_stop, nobody
 from ringi.usecases.settings import RoleSettings, RunSettings, as_model
 from ringi.workspace.copy_steps import changed_between
 
@@ -123,7 +123,7 @@ class ConfiguredRoles:
                 "roles.{role} has a budget, but a command does not say what it spends: it cannot be kept.",
                 role=role,
             )
-            return stop(StopCode.NO_ROLE, message, Text("Remove the budget, or use a model"))
+            return stop_for(StopCode.NO_ROLE, message, Text("Remove the budget, or use a model"))
         try:
             words = words_of(settings.command)
             program_of(words, self._services.workspace.places.root, self._services.environment)
@@ -133,25 +133,25 @@ class ConfiguredRoles:
             return None
         if role in self._commands:  # given for this run: there may be no such key
             then = Text("Install it, or name another: ringi retry --with COMMAND")
-            return stop(StopCode.NO_ROLE, Text("There is no program {name}.", name=name), then)
+            return stop_for(StopCode.NO_ROLE, Text("There is no program {name}.", name=name), then)
         message = Text("{key}: there is no program {name}.", key=key, name=name)
-        return stop(StopCode.NO_ROLE, message, Text("Install it, or change {key}", key=key))
+        return stop_for(StopCode.NO_ROLE, message, Text("Install it, or change {key}", key=key))
 
     def _check_model(self, role: RunRole, settings: RoleSettings) -> Stop | None:
         name, key = settings.model, f"roles.{role}.model"
         if name == PLAYBOOK:
             message = Text("The playbook cannot do the work of roles.{role}.", role=role)
-            return stop(StopCode.NO_ROLE, message, Text("Set {key} to a language model", key=key))
+            return stop_for(StopCode.NO_ROLE, message, Text("Set {key} to a language model", key=key))
         try:
             self._services.model(name, None)
         except RingiError as error:
             hint = Text(error.hint, **error.details) if error.hint else Text("Change {key}", key=key)
-            return stop(StopCode.NO_ROLE, Text(error.message, **error.details), hint)
+            return stop_for(StopCode.NO_ROLE, Text(error.message, **error.details), hint)
         limited = settings.max_dollars is not None or self._services.settings.budget.dollars is not None
         if limited and self._price(name) is None and name != _TELL_COST:
             message = Text("Dollars are limited, and what {model} costs is not known.", model=name)
             example = f'llm: {{prices: ["{name} 1.25 10"]}}'
-            return stop(
+            return stop_for(
                 StopCode.NO_ROLE,
                 message,
                 Text("Say what a million tokens cost, in and out: {example}", example=example),
@@ -199,7 +199,7 @@ class ConfiguredRoles:
             settings = _instead(settings, task.step)
         if settings.how is None:
             why = nobody(task.role, settings)
-            problem = Text("{message} {next}", message=why.message, next=why.next_action)
+            problem = Text("{message} {next}", message=why.why, next=why.todo)
             return RoleWork(RoleHow.PERSON, "", 1, problem=problem, code=why.reason_code)
         turn = _Turn(self._services, settings, task, self._price(settings.model))
         if task.copy.is_gone:

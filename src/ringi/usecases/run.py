@@ -12,7 +12,7 @@ from ringi.domain.events import Actor, EventKind
 from ringi.domain.forge import task_of
 from ringi.domain.plan import PlanStatus
 from ringi.domain.process import StoredProcess
-from ringi.domain.run import Review, Run, RunPhase, StepState, StepStatus, Stop, StopCode, StoredRun
+from ringi.domain.run import Review, Run, RunPhase, StepState, StepStatus, StopCode, StoredRun, stop_for
 from ringi.domain.run_plan import RunPlan, RunRole
 from ringi.errors import CopyFailed, NotFound, RunOver
 from ringi.ports import NewEvent
@@ -155,11 +155,8 @@ def _chosen(run: Run, options: RunOptions, *, sandboxed: bool) -> Run:
 
 
 def _unapproved(run: Run) -> Run:
-    stop = Stop(
-        reason_code=StopCode.APPROVAL_NEEDED,
-        message=str(Text("nobody has approved the plan of this run yet")),
-        next_action=f"ringi run {run.run_id}",
-    )
+    message = Text("nobody has approved the plan of this run yet")
+    stop = stop_for(StopCode.APPROVAL_NEEDED, message, f"ringi run {run.run_id}")
     return run if run.stop == stop else machine.stopped(machine.resumed(run) if run.stop else run, stop,
                                                         RunPhase.NEEDS_INPUT)  # fmt: skip
 

@@ -14,7 +14,7 @@ from ringi.agents.table import AGENTS
 from ringi.domain.events import Actor
 from ringi.domain.feedback import rejections
 from ringi.domain.plan import ENDED, CheckPhase, CheckResult, PlanDocument, PlanStatus
-from ringi.domain.run import Evidence, Run, StepState, Stop, StopCode
+from ringi.domain.run import Evidence, Run, StepState, Stop, StopCode, stop_for
 from ringi.domain.run_plan import RunPlan, RunStep
 from ringi.domain.subject import StepOf, requester_of_run
 from ringi.errors import (
@@ -88,7 +88,7 @@ class RunBench:
             if plan.gates.require_clean_worktree and (dirty := _unclean(root, dirty_files(root))):
                 message = Text("these files are not committed: {paths}", paths=", ".join(dirty))
                 hint = Text("commit or stash them, then: ringi continue {run}", run=run.run_id)
-                return Stop(reason_code=StopCode.DIRTY_WORKTREE, message=str(message), next_action=str(hint))
+                return stop_for(StopCode.DIRTY_WORKTREE, message, hint)
             branch.make()
         except BranchRefused as error:
             return refusal(run, error)

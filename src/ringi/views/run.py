@@ -9,7 +9,6 @@ from ringi.domain.instruction import Instruction
 from ringi.domain.process import Process
 from ringi.domain.run import OVER, Evidence, Finding, Run, RunPhase, StepState, StepStatus
 from ringi.domain.run_plan import RunPlan
-from ringi.errors import ChangeOver, OfferMoved
 from ringi.runner import machine
 from ringi.runner.report import (
     CriterionResult,
@@ -22,8 +21,7 @@ from ringi.runner.report import (
     status_of,
     unseen,
 )
-from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text, recalled
-from ringi.views.forge import not_pushed
+from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text
 from ringi.views.lines import Line, Span, Style, line, prose, step
 from ringi.views.words import age, moment, reused
 
@@ -46,10 +44,6 @@ _PHASE_STYLES: Final = {
     RunPhase.FAILED: Style.BAD,
 }
 _LINES_SHOWN: Final = 3
-_ON_FORGE: Final = (
-    *(OfferMoved.message, OfferMoved.hint, ChangeOver.message, ChangeOver.hint),
-    not_pushed("").template,
-)
 _DETAIL_SHOWN: Final = 12
 
 
@@ -99,7 +93,7 @@ def _offered(run_id: str, offer: Offer, *, over: bool) -> Iterator[Line]:
 
 def left_lines(run_id: str, offer: Offer) -> Iterator[Line]:
     """What the forge does not know yet."""
-    yield prose(stop_words(offer.left), Style.WARNING, indent=2, mark="! ")
+    yield prose(offer.why_left, Style.WARNING, indent=2, mark="! ")
     yield step(f"ringi continue {run_id}", indent=2)
 
 
@@ -191,11 +185,6 @@ def spent_line(run: Run) -> Line | None:
     return line(words, Style.FAINT, indent=2)
 
 
-def stop_words(words: str) -> Text:
-    """Why a run has stopped, or what to do about it, as the ledger has it."""
-    return recalled(words, _ON_FORGE)
-
-
 def stop_lines(run: Run) -> Iterator[Line]:
     """Why it stopped, and how it goes on."""
     if run.stop is None:
@@ -204,11 +193,7 @@ def stop_lines(run: Run) -> Iterator[Line]:
             yield prose(Text("Mark it as ready and merge it there: {url}", url=run.offer.url), indent=2)
         return
     stop = run.stop
-    where = (
-        Text("{step}: {why}", step=stop.step_id, why=stop_words(stop.message))
-        if stop.step_id
-        else stop_words(stop.message)
-    )
+    where = Text("{step}: {why}", step=stop.step_id, why=stop.why) if stop.step_id else stop.why
     bad = run.phase is RunPhase.FAILED
     yield prose(where, Style.BAD if bad else Style.WARNING, indent=2)
     yield from (line(Text("{line}", line=one), Style.FAINT, indent=4) for one in _last(stop.detail))
@@ -216,7 +201,7 @@ def stop_lines(run: Run) -> Iterator[Line]:
         yield step(stop.next_action)
     else:
         # A path in it is copied: it is not folded.
-        yield line(Text("→ {action}", action=stop_words(stop.next_action)), indent=2)
+        yield line(Text("→ {action}", action=stop.todo), indent=2)
         if "ringi " not in stop.next_action:
             yield step(f"ringi continue {run.run_id}")
 

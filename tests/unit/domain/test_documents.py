@@ -41,6 +41,7 @@ from ringi.domain import (
     session,
     signers,
     verdict,
+    words,
 )
 from ringi.domain.base import EXTRA, CamelDocument, Document, OpenDocument, Versioned
 from ringi.domain.cache import AnswerOrigin, KeptAnswer, KeptCounts, KeptPlan, SimilarPlan
@@ -54,6 +55,7 @@ BOUNDED: dict[type[Any], Document] = {
         Planned("Add a login"), RunNames("RQ-20260102-001", "20260102-030405-0a0b0c", "2026-01-02", "main")
     ),
     request.Request: request.Request(title="Sort by date", test_instructions={"unit": ("make test",)}),
+    words.KeptText: words.KeptText("{a}: {b}", {"a": 1, "b": words.KeptText("{c}", {"c": "x"})}),
 }
 
 # The names of the specification, written down once more; a renamed field breaks files that people have.
@@ -96,8 +98,9 @@ FIELDS: dict[type[Document], str] = {
     forge.Project: "kind base_url path",
     forge.Item: "kind number",
     forge.ForgeTerms: "project remote remote_url item opens_change approved_here comments label",
+    words.KeptText: "template details",
     forge.OfferedStep: "step_id plan_id plan_version commit",
-    forge.Offer: "head steps pushed pushing number url left told",
+    forge.Offer: "head steps pushed pushing number url left left_told told",
     forge.ReviewProof: "project item how id login commit step_commit base at url",
     approval.ApprovalRequest: "schema_version id plan_id subject_kind plan_version selection digest"
     " requested_at expires_at kind requester",
@@ -254,7 +257,7 @@ FIELDS: dict[type[Document], str] = {
     KeptPlan: "made_at task kind value model snapshot reads origin calls tokens",
     SimilarPlan: "task alike made_at model used",
     KeptCounts: "enabled why_not answers plans bytes ttl saved_calls saved_tokens",
-    run.Stop: "reason_code message next_action step_id detail",
+    run.Stop: "reason_code message next_action step_id detail told then",
     run.Spent: "input_tokens output_tokens dollars seconds calls material_tokens planning_tokens"
     " reflection_tokens reused saved_tokens reused_from",
     run.RunBudget: "tokens dollars planning_tokens execution_tokens reflection_tokens",

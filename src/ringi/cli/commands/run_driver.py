@@ -28,7 +28,7 @@ from ringi.process.counting import watched
 from ringi.runner.bench import RunEvent
 from ringi.runner.deciding import RESULT_WAITS
 from ringi.runner.report import STEP, proofs
-from ringi.text import Text, stored, translated
+from ringi.text import Text, translated
 from ringi.usecases.forecast import forecast_run
 from ringi.usecases.forge.offer import is_due, is_offered, offer_run
 from ringi.usecases.forge.progress import telling_work
@@ -159,7 +159,7 @@ class RunDriver:
         if run.stop and run.stop.reason_code is StopCode.REVISION_WAITS:
             return
         if run.stop and run.stop.message != str(RESULT_WAITS) and run.stop.step_id:
-            why = Text("{step}: {why}", step=run.stop.step_id, why=stored(run.stop.message))
+            why = Text("{step}: {why}", step=run.stop.step_id, why=run.stop.why)
             self._ui.line(why, style="yellow")
 
     def _told(self, run: Run) -> int:

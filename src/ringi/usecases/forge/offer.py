@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.domain.events import Actor, EventKind
@@ -23,7 +24,8 @@ from ringi.domain.forge import (
 )
 from ringi.domain.plan import PlanDocument, selected
 from ringi.domain.risk import CATEGORY, Category, RiskCode
-from ringi.domain.run import OVER, Review, Run, RunPhase, StepState, StepStatus, Stop, StopCode
+from ringi.domain.run import OVER, Review, Run, RunPhase, StepState, StepStatus, Stop, StopCode, stop_for
+from ringi.domain.words import kept
 from ringi.errors import (
     BranchOvertaken,
     BranchRefused,
@@ -127,6 +129,11 @@ class _OnForge:
     def set_status(self, state: StatusState, words: Text) -> None:
         self.host.commits.set_status(self.offer.head, CommitStatus(state, self.say(words), self.offer.url))
 
+    def stop(self, code: StopCode, why: Text, then: Text | str) -> Stop | None:
+        """At the step where it waits; None if it does not."""
+        old, mask = self.run.stop, self.workspace.services.mask
+        return old and stop_for(code, why, then, step_id=old.step_id, detail=old.detail, mask=mask)
+
     def save(self, reason: str, *, stop: Stop | None = None, **offer: object) -> None:
         stored = self.workspace.sessions.stored_run(self.run.run_id)
         changed = replace(stored.run, offer=replace(self.offer, **offer), stop=stop or stored.run.stop)
@@ -148,7 +155,7 @@ def _bring(there: _OnForge) -> None:
         _show(there)
     tell_run(there.workspace, there.run)
     if run.phase in OVER:
-        there.save(f"{there.terms.project.host}: {_end(run)}", told=_end(run), left="")
+        there.save(f"{there.terms.project.host}: {_end(run)}", told=_end(run), left="", left_told=UNSET)
 
 
 def _show(there: _OnForge) -> None:
@@ -166,10 +173,7 @@ def _show(there: _OnForge) -> None:
     )
     there.set_status(StatusState.PENDING, waits)
     code = StopCode.APPROVAL_NEEDED  # it may have been moved, and put back
-    stop = there.run.stop and replace(
-        there.run.stop, reason_code=code, message=str(message), next_action=action
-    )
-    there.save("offered", stop=stop, left="")
+    there.save("offered", stop=there.stop(code, message, action), left="", left_told=UNSET)
 
 
 def _settle(there: _OnForge) -> None:
@@ -213,15 +217,14 @@ def _withdraw(there: _OnForge) -> None:
 
 def _leave(there: _OnForge, error: RingiError) -> None:
     """Says what is left to do; whoever is asked there is told, too, if that works."""
-    why, stop = there.workspace.services.mask(str(Text(error.message, **error.details))), there.run.stop
-    if stop and is_offered(there.run):
+    mask, why, stop = there.workspace.services.mask, Text(error.message, **error.details), None
+    if is_offered(there.run):
         # Trying again does not help.
         decided = isinstance(error, ChangeOver | ChangeTaken | NoForge | NotOffered | OfferMoved)
-        hint = str(Text(error.hint, **error.details)) if error.hint and decided else ""
-        code = StopCode.BRANCH_MOVED if isinstance(error, OfferMoved) else StopCode.APPROVAL_NEEDED
         again = f"ringi continue {there.run.run_id}"
-        stop = replace(stop, reason_code=code, message=why, next_action=hint or again)
-    there.save(f"left: {error.code}", stop=stop, left=why)
+        code = StopCode.BRANCH_MOVED if isinstance(error, OfferMoved) else StopCode.APPROVAL_NEEDED
+        stop = there.stop(code, why, Text(error.hint, **error.details) if error.hint and decided else again)
+    there.save(f"left: {error.code}", stop=stop, left=mask(str(why)), left_told=kept(why, mask))
     if isinstance(error, ChangeOver | ChangeTaken) or not isinstance(
         error, ForgeFailed | NoForgeToken | NoExtra
     ):

@@ -33,7 +33,7 @@ from ringi.usecases.revision import waiting_revision
 from ringi.views.forge import change_name
 from ringi.views.lines import Line
 from ringi.views.revision import proposed_lines
-from ringi.views.run import step_facts, stop_words
+from ringi.views.run import step_facts
 from ringi.views.session import review_lines
 
 if TYPE_CHECKING:
@@ -186,11 +186,11 @@ def stopped(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
     """It cannot go on without a person; the output of what failed stays on the machine of the run."""
     parts = []
     if run.stop:
-        why = in_line(say(stop_words(run.stop.message)))
+        why = in_line(say(run.stop.why))
         parts.append(f"**{run.stop.step_id}:** {why}" if run.stop.step_id else why)
         action = run.stop.next_action
         known = f"`{action}`" if action.startswith("ringi ") and "`" not in action else in_line(
-            say(stop_words(action)))  # fmt: skip
+            say(run.stop.todo))  # fmt: skip
         parts.append(f"→ {known}")
     return _progress(
         Text("A person is needed"), [*parts, *_steps(run, plan, say), *_where(run, say)], say,

@@ -21,7 +21,6 @@ from ringi.usecases.forge.unclear import add_to_progress, misread, tell
 from ringi.usecases.forge.watch_project import About, NewsKind, ProjectWatch, Standing
 from ringi.usecases.revision import waiting_revision
 from ringi.usecases.run import RunOptions
-from ringi.views.run import stop_words
 
 _K = NewsKind
 _WITH_WORDS: Final = frozenset(
@@ -246,16 +245,17 @@ class RunWatch:
         words = Text("completed") if run.phase is RunPhase.COMPLETED else Text("paused")
         if run.stop:
             code = str(run.stop.reason_code)
-            words = Text("{why} ({code})", why=stop_words(run.stop.message), code=code)
+            words = Text("{why} ({code})", why=run.stop.why, code=code)
         self._watch.say(self._id, _K.WORKED, words, url=run.offer.url if run.offer else "")
 
     def _offer(self) -> str:
         """Why something is left to do there, which is told."""
         self.run = self._watch.actions.offer(self._id)
-        left = self.run.offer.left if self.run.offer else ""
-        if left:
-            self._once(f"left {left}", Text("{why}", why=stop_words(left)))
-        return left
+        offer = self.run.offer
+        if offer is None or not offer.left:
+            return ""
+        self._once(f"left {offer.left}", Text("{why}", why=offer.why_left))
+        return offer.left
 
     def reply(self) -> None:
         """In the thread of each remark that a role was told, once: the commit that came of it."""
