@@ -186,6 +186,7 @@ class Window:
     def begin_comment(self, line: Any) -> None:
         """The + beside the line."""
         line.click()
+        self.page.wait_for_timeout(1000)  # lines are drawn anew while colours arrive
         at = line.bounding_box()["y"]
         boxes = [one.bounding_box() for one in self.page.locator(".comment-range-glyph.line-hover").all()]
         [box] = [one for one in boxes if one and abs(one["y"] - at) < one["height"] / 2]
