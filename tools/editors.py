@@ -1,10 +1,10 @@
 """Real parts for `make test-editors`, at pinned versions, in .make/editors: the official SDK of the Agent
-Client Protocol, which is the editor there. The agents are those of tools/agents.py.
+Client Protocol, which is the editor there, and the adapters through which Claude Code and Codex speak it. The
+other agents are those of tools/agents.py.
 """
 
-import fcntl
 import hashlib
-import subprocess
+import shutil
 import sys
 from pathlib import Path
 
@@ -12,32 +12,27 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".make" / "editors"
 SDK = FOLDER / "sdk" / "bin" / "python"
 REQUIREMENTS = ROOT / "requirements" / "editors.txt"
+_SCOPE = "@agentclientprotocol"
+PACKAGES = (f"{_SCOPE}/claude-agent-acp@0.99.1", f"{_SCOPE}/codex-acp@2.6.0")
+ADAPTERS = {
+    name: FOLDER / "node_modules" / _SCOPE / name / "dist" / "index.js"
+    for name in ("claude-agent-acp", "codex-acp")
+}
 
 
 def main() -> int:
-    """What cannot be had is said; its tests are skipped."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    stamp = FOLDER.with_suffix(".stamp")
-    wanted = sys.version + hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
-    with FOLDER.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
-            return 0
-        print("Setting up .make/editors (30 MB) …", file=sys.stderr, flush=True)
-        stamp.unlink(missing_ok=True)
-        if _done([sys.executable, "-m", "venv", str(SDK.parents[1])]) and _done(
-            [str(SDK), "-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(REQUIREMENTS)]
-        ):
-            stamp.write_text(wanted, encoding="utf-8")
-    return 0
+    import pinned  # noqa: PLC0415  # beside this file only when it runs as a script
 
+    def all_of_them() -> bool:
+        sdk = pinned.with_pip(SDK.parents[1], ["--require-hashes", "-r", str(REQUIREMENTS)])
+        npm = shutil.which("npm")
+        if npm is None:
+            print("npm is not installed; it has the adapters", file=sys.stderr)
+            return False
+        return pinned.with_npm([npm], FOLDER, PACKAGES) and sdk
 
-def _done(words: list[str]) -> bool:
-    try:
-        return subprocess.run(words, check=False, timeout=600).returncode == 0
-    except (OSError, subprocess.TimeoutExpired) as error:
-        print(error, file=sys.stderr)
-        return False
+    wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
+    return pinned.set_up(FOLDER, [wanted, *PACKAGES], "850 MB", all_of_them)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── Ambiguous             more than one plan is meant
 │   ├── NoSuchProgram         the command to run does not exist
 │   ├── NothingToResume       no copy in which an agent could continue
+│   │   └── BegunInEditor     an agent that speaks only with an editor
 │   ├── NothingToDo           an agent without a message and without a terminal
 │   ├── Unreviewable          a branch, commit or worktree that cannot become a plan
 │   ├── NoSuchCommit          a name that this clone has no commit for
@@ -558,6 +559,12 @@ class NothingToResume(Usage):
     code = "nothing_to_resume"
     message = "There is nothing to resume: {why}"
     hint = "Start a new one: ringi with AGENT"
+
+
+class BegunInEditor(NothingToResume):
+    code = "begun_in_editor"
+    message = "{agent} was started by an editor, and speaks only with editors."
+    hint = "Continue in that thread: your next message there carries what you decided and commented."
 
 
 class NothingToDo(Usage):

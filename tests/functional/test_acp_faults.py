@@ -104,6 +104,9 @@ def test_an_agent_that_says_nonsense_and_asks_for_what_is_not_its_own(desk: Home
             "fs-write app/new.py good\\n",
             "fs-read app/new.py",
             "fs-read missing",
+            "terminal truncate -s 9M large",
+            "fs-read large",
+            "terminal rm large",
             'ask fs/read_text_file {"path": 5}',
             'ask fs/read_text_file {"path": "README.md"}',
             'ask terminal/output {"terminalId": "none"}',
@@ -113,7 +116,8 @@ def test_an_agent_that_says_nonsense_and_asks_for_what_is_not_its_own(desk: Home
         assert "false" not in one.said(other)
         assert "secret\n" not in str(answers)
         refused = [answer for answer in answers if "code" in answer]
-        assert len(refused) == 2 * len(OUTSIDE) + 4, answers
+        assert len(refused) == 2 * len(OUTSIDE) + 5, answers
+        assert any("large has more than 8388608 bytes" in answer["message"] for answer in refused)
         assert {"content": "good\n"} in answers
         assert any("outside of" in answer["message"] for answer in refused)
         assert shown_paths(one) == [f"{desk.root}/app/new.py"]
@@ -217,6 +221,8 @@ def test_the_editor_leaves_in_a_turn(desk: HomeDesk) -> None:
         assert one.leave() == 0
         assert "ringi review p1" in one.log.read_text()
     assert desk.json("list")[0]["files"] == 1
+    refused = desk.process("with", "--resume", "p1")
+    assert (refused.returncode, "Continue in that thread" in refused.stderr) == (2, True), refused
     # The same conversation goes on in the same copy.
     with editor(desk) as one:
         one.call("initialize", protocolVersion=1)

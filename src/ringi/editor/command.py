@@ -50,12 +50,13 @@ def acp(app: App, checks: tuple[str, ...], carry: tuple[str, ...], command: tupl
         raise click.BadParameter(_("a check needs a command"), param_hint="--check")
     wire = claim_wire()
     app.ui.out = sys.stderr  # standard output belongs to the protocol
-    import asyncio  # noqa: PLC0415  # not needed to show help
-
-    from ringi.editor.proxy import Proxy  # noqa: PLC0415  # as above
-    from ringi.editor.work import Wish, Work  # noqa: PLC0415  # as above
+    from ringi.editor.work import Wish, Work  # noqa: PLC0415  # not needed to show help
 
     work = Work(Wish(command, app.start, app.environment, checks, carry), app.ui)
+    work.start_ahead()
+    import asyncio  # noqa: PLC0415  # while the agent starts
+
+    from ringi.editor.proxy import Proxy  # noqa: PLC0415  # as above
 
     async def serve() -> int:
         proxy = Proxy(work, app.ui)

@@ -1,6 +1,6 @@
 """Files that an agent asks its editor for: read from its copy and written there."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct, UnsetType
@@ -9,11 +9,15 @@ from ringi.domain.base import prepared
 from ringi.editor.paths import ProjectPaths
 from ringi.editor.protocol import INTERNAL_ERROR, INVALID_PARAMS, LONGEST_LINE, NOT_FOUND, RpcError
 from ringi.errors import RingiError
-from ringi.fs import OsFileSystem
+from ringi.fs import NotRegular, OsFileSystem
+from ringi.fs.bounded import TooLarge, read_bounded
 from ringi.text import Text, translated
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.copy_run import lay_over
 from ringi.workspace.tree import Tree
+
+LARGEST: Final = LONGEST_LINE // 4
+"""Bytes of a file; in JSON it has more."""
 
 
 class Read(Struct):
@@ -39,16 +43,19 @@ def parsed(params: Raw | UnsetType, kind: type[Any]) -> Any:
 def read_text_file(copy: WorkCopy, paths: ProjectPaths, params: Raw | UnsetType) -> dict[str, Any]:
     wanted: Read = parsed(params, Read)
     name = paths.inside(wanted.path)
+    tree = Tree(OsFileSystem(), copy.tree)
     try:
-        found = Tree(OsFileSystem(), copy.tree).look(name)
+        with tree.open_root() as root, tree.folder_of(name, root) as (folder, file):
+            text = read_bounded(file, LARGEST, at=folder, follow=False).decode()
+    except FileNotFoundError:
+        raise RpcError(NOT_FOUND, f"{wanted.path} does not exist.") from None
+    except TooLarge:
+        words = f"{wanted.path} has more than {LARGEST} bytes: read parts of it with a command."
+        raise RpcError(INTERNAL_ERROR, words) from None
+    except NotRegular:
+        raise RpcError(INTERNAL_ERROR, f"{wanted.path} is not a regular file.") from None
     except (RingiError, OSError) as error:
         raise in_words(error) from None
-    if found is None:
-        raise RpcError(NOT_FOUND, f"{wanted.path} does not exist.")
-    if len(found.data) > LONGEST_LINE // 4:
-        raise RpcError(INTERNAL_ERROR, f"{wanted.path} has {len(found.data)} bytes: read it in parts.")
-    try:
-        text = found.data.decode()
     except UnicodeDecodeError:
         raise RpcError(INTERNAL_ERROR, f"{wanted.path} is not text in UTF-8.") from None
     if wanted.line is not None or wanted.limit is not None:

@@ -7,6 +7,7 @@ block; each agent has a thread for them.
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,6 +83,13 @@ class Work:
     def __init__(self, wish: Wish, log: Printer) -> None:
         self._wish = wish
         self._log = log
+        self._ahead: Future[Started] | None = None
+
+    def start_ahead(self) -> None:
+        """Starts the agent that `start` gives first, while the rest of the program loads."""
+        thread = ThreadPoolExecutor(1, thread_name_prefix="ringi-acp")
+        self._ahead = thread.submit(self._start, "", None)
+        thread.shutdown(wait=False)
 
     @property
     def root(self) -> Path:
@@ -103,6 +111,13 @@ class Work:
 
         Raises RingiError.
         """
+        ahead = self._ahead
+        if ahead is None or conversation or source is not None:
+            return self._start(conversation, source)
+        self._ahead = None
+        return ahead.result()
+
+    def _start(self, conversation: str, source: WorkCopy | None) -> Started:
         wish, log = self._wish, self._log
         with self._opened() as workspace:
             sandbox = agent_sandbox(workspace)
@@ -119,7 +134,7 @@ class Work:
                 tell_copy(log, copy, sandboxed=sandbox.bwrap is not None)
                 if source is not None:
                     bring(source, copy)
-                copy.note(taken=source is None)  # nothing is lost if it is never used
+                copy.note(taken=source is None, by_editor=True)  # nothing is lost if it is never used
                 return self._started(workspace, copy, argv, sandbox, places)
             except (RingiError, OSError):
                 copy.remove(wait=False)

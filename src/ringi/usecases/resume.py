@@ -13,7 +13,7 @@ from ringi.agents.table import agent_of
 from ringi.domain.answer import PlanAnswer
 from ringi.domain.codec import digest
 from ringi.domain.plan import OPEN, PlanStatus
-from ringi.errors import InvalidSpecs, NothingToResume, PathRefused, StorageFailed
+from ringi.errors import BegunInEditor, InvalidSpecs, NothingToResume, PathRefused, StorageFailed
 from ringi.fs import OsFileSystem
 from ringi.plans.preview import effects
 from ringi.process.program import program_name
@@ -59,15 +59,19 @@ def find_copy(workspace: OpenWorkspace, name: str = "") -> WorkCopy:
             raise NothingToResume(why=Text("{plan} is not open any more.", plan=plan.name))
         if not copies:
             raise NothingToResume(why=Text("{plan} has no copy, or it is gone.", plan=plan.name))
+        if _needs_editor(copies[-1]):
+            raise BegunInEditor(agent=program_name(copies[-1].record.command))
         _refuse_unusable(copies[-1], gone_too=plan.status is PlanStatus.COMPLETED)
         return copies[-1]
-    newest_first = found[::-1]
+    newest_first = [copy for copy in reversed(found) if not _needs_editor(copy)]
     for copy in sorted(newest_first, key=_was_cut_off, reverse=True):
         if not copy.is_running and not copy.is_gone and _can_go_on(workspace, copy):
             return copy
     for copy in newest_first:
         if not copy.is_running and copy.record.command and is_applied(workspace, copy):
             return copy
+    if found and not newest_first:
+        raise BegunInEditor(agent=program_name(found[-1].record.command))
     raise NothingToResume(why=Text("no copy of an open plan is left."))
 
 
@@ -86,6 +90,11 @@ def _refuse_unusable(copy: WorkCopy, *, gone_too: bool) -> None:
         raise NothingToResume(why=Text("an agent is working in its copy now (process {pid}).", pid=pid))
     if copy.is_gone and not gone_too:
         raise NothingToResume(why=Text("its copy {path} is gone.", path=str(copy.tree)))
+
+
+def _needs_editor(copy: WorkCopy) -> bool:
+    """Whether its command waits for messages of an editor, and nothing else starts the agent."""
+    return copy.record.by_editor and agent_of(copy.record.command).resume is None
 
 
 def _was_cut_off(copy: WorkCopy) -> bool:

@@ -114,6 +114,8 @@ class CopyRecord(Versioned, frozen=True, kw_only=True):
     """The subfolder that commands start in."""
     conversation: str = ""
     """The agent's name of its conversation here; empty if it is not known."""
+    by_editor: bool = False
+    """An editor started the agent, and speaks with it."""
     emptied: bool = False
     """Its files are gone, except those with which the agent can continue in another copy."""
 

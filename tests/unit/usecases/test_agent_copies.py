@@ -12,7 +12,7 @@ from ringi.api import Workspace, open_workspace
 from ringi.api.doctor import doctor_of
 from ringi.domain.answer import DropSpec, NewContent
 from ringi.domain.plan import PlanStatus
-from ringi.errors import Busy, CopyFailed, NothingToResume, StorageFailed
+from ringi.errors import BegunInEditor, Busy, CopyFailed, NothingToResume, StorageFailed
 from ringi.store.ledger import Ledger
 from ringi.usecases import beside
 from ringi.usecases.agent_copies import abandoned, kept, make_room, of_agents, remove_settled, size_of
@@ -275,6 +275,11 @@ def test_the_newest_copy_that_can_be_resumed(workspace: Workspace) -> None:
     cut_off.remove()
     assert find_copy(workspace).id == two.id
     assert find_copy(workspace, "p1").id == one.id
+    two.note(by_editor=True)
+    assert find_copy(workspace).id == one.id
+    with pytest.raises(BegunInEditor):
+        find_copy(workspace, "p2")
+    two.note(by_editor=False)
     for path in two.tree.iterdir():
         path.rename(one.folder / path.name)
     assert find_copy(workspace).id == one.id
