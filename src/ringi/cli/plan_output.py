@@ -10,6 +10,7 @@ from ringi.errors import Refused
 from ringi.text import Text
 from ringi.usecases.agent_copies import copy_of_plan
 from ringi.usecases.plan_facts import facts_of
+from ringi.usecases.resume import needs_editor
 from ringi.views.plan import difference_line, issue_lines, plan_lines
 
 
@@ -49,7 +50,7 @@ def tell_report(app: App, report: ValidationReport, name: str) -> None:
 def tell_sent_back(app: App, plan_id: str, name: str) -> None:
     app.ui.line(Text("{plan} sent back with your feedback.", plan=name))
     copy = copy_of_plan(app.workspace, plan_id)
-    if copy is not None and copy.is_running:
+    if copy is not None and (copy.is_running or needs_editor(copy)):
         app.ui.line(Text("In your editor, the agent is told with your next prompt."), indent=2)
     elif copy is not None:
         app.ui.line(Text("Let the agent continue in the same copy, with your feedback:"), indent=2)

@@ -59,11 +59,11 @@ def find_copy(workspace: OpenWorkspace, name: str = "") -> WorkCopy:
             raise NothingToResume(why=Text("{plan} is not open any more.", plan=plan.name))
         if not copies:
             raise NothingToResume(why=Text("{plan} has no copy, or it is gone.", plan=plan.name))
-        if _needs_editor(copies[-1]):
+        if needs_editor(copies[-1]):
             raise BegunInEditor(agent=program_name(copies[-1].record.command))
         _refuse_unusable(copies[-1], gone_too=plan.status is PlanStatus.COMPLETED)
         return copies[-1]
-    newest_first = [copy for copy in reversed(found) if not _needs_editor(copy)]
+    newest_first = [copy for copy in reversed(found) if not needs_editor(copy)]
     for copy in sorted(newest_first, key=_was_cut_off, reverse=True):
         if not copy.is_running and not copy.is_gone and _can_go_on(workspace, copy):
             return copy
@@ -92,7 +92,7 @@ def _refuse_unusable(copy: WorkCopy, *, gone_too: bool) -> None:
         raise NothingToResume(why=Text("its copy {path} is gone.", path=str(copy.tree)))
 
 
-def _needs_editor(copy: WorkCopy) -> bool:
+def needs_editor(copy: WorkCopy) -> bool:
     """Whether its command waits for messages of an editor, and nothing else starts the agent."""
     return copy.record.by_editor and agent_of(copy.record.command).resume is None
 
