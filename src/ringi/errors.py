@@ -754,7 +754,7 @@ class UndoChanged(Stale):
 
 class PlanChanged(Stale):
     code = "plan_changed"
-    message = "Plan {plan} was changed while you looked at it; nothing was approved."
+    message = "Plan {plan} was changed since you looked at it; nothing was done."
     hint = "Look at it again: ringi review {plan}"
 
 

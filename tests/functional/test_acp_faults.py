@@ -305,3 +305,15 @@ def test_no_workspace_is_said_in_words(desk: HomeDesk, tmp_path: Path) -> None:
         assert "ringi init" in answer["error"]["message"]
         desk.root = root
         assert one.leave() == 0
+
+
+def test_what_is_written_between_turns_is_in_the_next_version(desk: HomeDesk) -> None:
+    with editor(desk) as one:
+        session = one.begin()
+        one.prompt(session, "write a.txt one")
+        (copy,) = [copy for copy in copies(desk) if copy.record.plan_id]
+        (copy.tree / "late.txt").write_text("late\n")  # as a process would that the agent left running
+        one.prompt(session, "nothing more, thanks")
+        shown = desk.run("--json", "show", "p1", "--as", "review")
+        assert [file["path"] for file in json.loads(shown.stdout)["files"]] == ["a.txt", "late.txt"]
+        assert "nothing more;" not in one.said(session)

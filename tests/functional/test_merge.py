@@ -344,7 +344,7 @@ def test_two_reviews_at_once(shop: Desk, review) -> None:
     one.press("=")
     one.wait("version 2")
     two.press(">")
-    assert "v2" in two.wait("changed while you looked|version 2")
+    assert "v2" in two.wait("changed since you looked|version 2")
     one.press("a")
     assert one.exit_code == 0
     two.press("a")

@@ -283,7 +283,7 @@ def test_what_was_not_on_the_screen_is_not_applied(desk: Desk) -> None:
         workspace.plan.set_action_specs(name, [ActionSpec(SpecKind.CREATE, "new.txt", "evil\n")])
     terminal.type("a")
     seen = terminal.read(MENU)
-    assert "changed while you looked" in seen
+    assert "changed since you looked" in seen
     assert "evil" in seen
     assert not (desk.root / "new.txt").exists()
     terminal.type("q")

@@ -147,7 +147,7 @@ def test_what_came_instead_is_what_is_shown(
     assert shown not in screen.text
     set_specs(shop, name, after)
     screen.press("a")
-    screen.wait("changed while you looked")
+    screen.wait("changed since you looked")
     assert shown in screen.text, screen.framed()
 
 
@@ -174,7 +174,7 @@ def test_an_update_is_of_what_was_shown(shop: Desk, screens: Screens) -> None:
     screen.wait("undecided")
     set_specs(shop, name, ActionSpec(SpecKind.CREATE, "new.txt", "better\n"))
     screen.press("u")
-    screen.wait("changed while you looked")
+    screen.wait("changed since you looked")
     assert [spec.base.path for spec in state(shop, name).action_specs] == ["new.txt"]
 
 

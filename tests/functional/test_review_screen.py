@@ -327,7 +327,7 @@ def test_what_the_proposer_changes_meanwhile_is_not_applied(desk: Desk, screens:
     screen.wait(r"changed: version 2\. \[s\]")
     assert "harmless" in screen.text
     screen.press("a")
-    screen.wait("changed while you looked")
+    screen.wait("changed since you looked")
     assert "other" in screen.wait("other")
     assert not (desk.root / "new.txt").exists()
     with open_workspace(desk.root) as workspace:
@@ -777,7 +777,7 @@ def test_a_commit_that_follows_is_announced(shop: Desk, screens: Screens) -> Non
     with open_workspace(shop.root) as workspace:
         workspace.plan.wish_commit(name, "Something else")
     screen.press("a")
-    screen.wait("changed while you looked")
+    screen.wait("changed since you looked")
     screen.wait("Something else")
     screen.press("a")
     screen.wait("Enter takes it as it is")

@@ -304,7 +304,7 @@ def test_what_was_shown_is_what_is_approved(desk: Desk) -> None:
     terminal.type("y")
     code, rest = terminal.end()
     assert code == 4, rest
-    assert "was changed while you looked at it" in rest
+    assert "was changed since you looked at it" in rest
     assert desk.json("show", name)["state"]["status"] == "pending_review"
 
 
@@ -769,7 +769,7 @@ def test_shown_amended_and_signed_from_an_editor(desk: Desk, key: str, isolated:
     ssh.mkdir(exist_ok=True)
     (ssh / "id_ed25519.pub").write_text(Path(f"{key}.pub").read_text())
     _, shown = quick("show", name, "--as", "review", "--file", "README.md")
-    assert shown["decide"]["apply"] == f"ringi apply {name} --sign {ssh / 'id_ed25519.pub'}"
+    assert shown["decide"]["apply"] == f"ringi apply {name} --seen 1 --sign {ssh / 'id_ed25519.pub'}"
     assert [file["path"] for file in shown["files"]] == ["README.md"]
     code, amended = quick(
         "amend", name, "--seen", "1", "--drop", "README.md", "--comment", "notes.txt:1", "good"
@@ -786,11 +786,12 @@ def test_shown_amended_and_signed_from_an_editor(desk: Desk, key: str, isolated:
         ("show", name, "--file", "notes.txt"): (2, "usage"),
         ("apply", name): (3, "no_channel"),
         ("apply", name, "--sign", str(desk.root / "README.md")): (1, "signing_failed"),
+        ("apply", name, "--seen", "1", "--sign", key): (4, "plan_changed"),
     }.items():
         code, said = quick(*words)
         assert (code, said["error"]["code"]) == wanted, words
     assert failing(desk, "amend", name, "--drop", "notes.txt", CLAUDECODE="1")[0] == 3
-    code, done = quick("apply", name, "--sign", key)
+    code, done = quick("apply", name, "--seen", "2", "--sign", key)
     assert (code, done["overall_success"]) == (0, True)
     assert (desk.root / "notes.txt").read_text() == "new\n"
     assert quick("apply", name, "--sign", key)[1]["status"] == "completed"

@@ -35,7 +35,7 @@ class Decisions {
       inTerminal(target.root, ['review', target.plan]);
       return;
     }
-    inTerminal(target.root, ['apply', target.plan, '--sign', key]);
+    inTerminal(target.root, ['apply', target.plan, '--seen', String(review.plan.version), '--sign', key]);
     void vscode.window.showInformationMessage(t('Press Enter in the terminal to sign and apply {0}.', target.plan));
   }
 

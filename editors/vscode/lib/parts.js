@@ -5,6 +5,7 @@ const vscode = require('vscode');
 const { SCHEME, fileAt, hunkAt, linesOf, nameOf, placeOf, riskOf, visible, withoutLinks } = require('./plan');
 const { sidesOf } = require('./documents');
 const { RingiError } = require('./ringi');
+const { PLAN } = require('./shell');
 
 const t = vscode.l10n.t;
 
@@ -34,7 +35,7 @@ class Parts {
    * @returns {Promise<Target>}
    */
   async plan(given) {
-    if (given && typeof given.root === 'string' && typeof given.plan === 'string') {
+    if (given && this.roots.all.some((root) => root.top === given.root) && PLAN.test(given.plan)) {
       return { root: given.root, plan: given.plan };
     }
     const editor = vscode.window.activeTextEditor;

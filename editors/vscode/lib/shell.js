@@ -2,14 +2,19 @@
 'use strict';
 
 /** Commands that only show something, or ask before they do anything. */
-const ASKING = new Set(['review', 'undo', 'status', 'report', 'apply']);
+const ASKING = new Set(['review', 'undo', 'apply']);
+const SHOWING = new Set(['status', 'report']);
+const PLAN = /^p\d{1,9}$/;
 
 /**
- * Whether Enter may be sent with a command: it then shows or asks. Signing does not ask again.
+ * Whether Enter may be sent with a command: it then shows or asks. Signing does not ask again, and of a branch
+ * a plan would be made.
  * @param {readonly string[]} words
  */
 function enters(words) {
-  return ASKING.has(words[0]) && !words.some((word) => word.startsWith('--sign'));
+  const [name, about = ''] = words;
+  const asks = ASKING.has(name) && PLAN.test(about) && !words.some((word) => word.startsWith('--sign'));
+  return asks || SHOWING.has(name);
 }
 
 /**
@@ -24,4 +29,4 @@ function quoted(word, platform = process.platform) {
   return platform === 'win32' ? `"${plain.replace(/"/g, '')}"` : `'${plain.replace(/'/g, `'\\''`)}'`;
 }
 
-module.exports = { enters, quoted };
+module.exports = { PLAN, enters, quoted };

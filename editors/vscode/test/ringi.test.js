@@ -56,7 +56,7 @@ test('a start that was given up is ended', async () => {
 
 test('Enter is sent only with what shows or asks', () => {
   const entered = [['review', 'p1'], ['undo', 'p1'], ['status', 'r1'], ['apply', 'p1']];
-  const written = [['apply', 'p1', '--sign', 'key'], ['undo', 'p1', '--sign=key'], ['with', '--resume', 'p1'], ['init'], ['propose'], ['doctor', '--repair']];
+  const written = [['apply', 'p1', '--sign', 'key'], ['undo', 'p1', '--sign=key'], ['with', '--resume', 'p1'], ['init'], ['review', 'evil'], ['review', 'main..evil'], ['review'], ['propose'], ['doctor', '--repair']];
   assert.ok(entered.every(enters));
   assert.ok(!written.some(enters));
 });

@@ -4,8 +4,8 @@ An envelope is decoded, its content stays as the bytes that came. Version 1 of t
 version 2, in which a turn ends with an update instead of the answer to its prompt.
 """
 
-import itertools
 import re
+import secrets
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -185,10 +185,11 @@ class Told:
     def __init__(self, session: str, version: int) -> None:
         self._session = session
         self._version = version
-        self._numbers = itertools.count(1)
 
-    def _name(self) -> str:
-        return f"ringi-{next(self._numbers)}"
+    @staticmethod
+    def _name() -> str:
+        """Not to be guessed: whoever knows the name of a tool call can rewrite it."""
+        return f"ringi-{secrets.token_hex(8)}"
 
     def text(self, text: str) -> bytes:
         update: dict[str, Any] = {"sessionUpdate": "agent_message_chunk"}

@@ -143,17 +143,22 @@ class Proxy:
 
     async def _answer(self, number: Id, message: Message, line: bytes) -> None:
         """Every request gets an answer, whatever happens."""
+        line_back = refused(number, INTERNAL_ERROR, "This is a mistake in ringi, not yours.")
         try:
-            if (answer := await self._answer_to(number, message, line)) is not None:
-                self._outlet.write(answer.line)
+            answer = await self._answer_to(number, message, line)
+            line_back = answer.line if answer is not None else b""
         except RpcError as error:
-            self._outlet.write(refused(number, error.code, error.words))
+            line_back = refused(number, error.code, error.words)
         except RingiError as error:
             words = in_words(error)
-            self._outlet.write(refused(number, words.code, words.words))
+            line_back = refused(number, words.code, words.words)
         except OSError as error:
-            self._outlet.write(refused(number, INTERNAL_ERROR, str(error)))
+            line_back = refused(number, INTERNAL_ERROR, str(error))
+        except asyncio.CancelledError:  # nobody waits for it any more
+            line_back = b""
+            raise
         finally:
+            self._outlet.write(line_back)
             self._open.discard(number)
 
     async def _answer_to(self, number: Id, message: Message, line: bytes) -> Answer | None:

@@ -216,7 +216,8 @@ def _decide(plan: ReviewedPlan) -> Decide:
     counting = [one.data for one in plan.workspace.signers.counting()]
     keys = tuple(str(key) for key in own_keys(plan.workspace.environment, counting))
     sign = f" --sign {shlex.quote(keys[0])}" if keys else ""
-    return Decide(f"ringi review {plan.name}", f"ringi apply {plan.name}{sign}", keys)
+    seen = f"--seen {plan.document.plan.version}"
+    return Decide(f"ringi review {plan.name}", f"ringi apply {plan.name} {seen}{sign}", keys)
 
 
 def _amendable(plan: ReviewedPlan) -> bool:

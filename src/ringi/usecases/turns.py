@@ -43,10 +43,13 @@ def begin_turn(workspace: OpenWorkspace, copy: WorkCopy) -> Turn:
     answer = workspace.plan.answer(plan.id)
     checks, since = workspace.plan.get_state(plan.id).checks, copy.record.told_at
     if plan.status not in ENDED:
+        planned = copy.record.planned_tree
+        # What it wrote after its last turn is in no plan yet.
+        late = bool(planned) and copy.difference().tree != planned
         laid, not_laid = lay_in(workspace, copy, answer)
         news = has_news(answer, since)
         message = message_of(answer, checks, since=since, then=AFTER_TURN) if news else ""
-        tree = copy.difference().tree
+        tree = planned if late else copy.difference().tree
         copy.note(**mine, planned_tree=tree, planned_version=plan.version, told_at=now)
         return Turn(copy, message, laid, not_laid)
     done = UNDONE if plan.undone else APPLIED if plan.status is PlanStatus.COMPLETED else DISCARDED

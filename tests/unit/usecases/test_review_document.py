@@ -97,7 +97,7 @@ def test_one_document_is_enough_to_draw_a_plan(plan: ReviewedPlan) -> None:
     document = drawn(plan)
     assert (document.plan.name, document.plan.version, document.amendable) == ("p1", 1, True)
     assert document.headline[0].startswith("HIGH because ")
-    assert (document.decide.review, document.decide.apply) == ("ringi review p1", "ringi apply p1")
+    assert (document.decide.review, document.decide.apply) == ("ringi review p1", "ringi apply p1 --seen 1")
     many = of(document, "many.txt")
     assert (many.before, many.after, many.editable) == (MANY, CHANGED, True)
     assert [hunk.number for hunk in many.hunks] == [1, 2, 3]

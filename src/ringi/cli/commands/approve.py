@@ -94,10 +94,10 @@ def approve(
         app.ui.next_step(f"ringi execute {asked.name}")
 
 
-def approve_signed(app: App, plan_id: str, key: Path) -> None:
-    """Shows the plan with its changes, and approves all of it by a signature."""
+def approve_signed(app: App, plan_id: str, key: Path, seen: int | None = None) -> None:
+    """Shows the plan with its changes, and approves all of it by a signature; only the version `seen`."""
     before = {plan_id: app.workspace.plan.approved_already(plan_id, ALL_SPECS)}
-    for asked, approved in _approved_as_shown(app, before, ALL_SPECS, key, "", diff=True):
+    for asked, approved in _approved_as_shown(app, before, ALL_SPECS, key, "", diff=True, seen=seen):
         _tell_approved(app, asked, approved)
 
 
@@ -109,12 +109,15 @@ def _approved_as_shown(
     note: str,
     *,
     diff: bool,
+    seen: int | None = None,
 ) -> list[tuple[_Asked, ApprovedPlan]]:
     """`before` has the plans with their earlier approvals."""
     tool = app.workspace.plan
     documents = [tool.get(plan_id) for plan_id in before]
     if len(documents) > 1:
         _require_together(app, documents)
+    if seen is not None:
+        require_version(app, documents[0], seen)
     asked = [
         _Asked(tool.ref(document.plan.id).name, document, None, known)
         # As after a command that was killed before it could say so.
@@ -124,6 +127,12 @@ def _approved_as_shown(
     ]
     proofs = _answers(app, asked, selection, sign, note)
     return [(one, one.given or _approved(app, one, selection, proofs[one.plan_id], note)) for one in asked]
+
+
+def require_version(app: App, document: PlanDocument, seen: int) -> None:
+    """Raises PlanChanged: a person decides about what they looked at."""
+    if document.plan.version != seen:
+        raise PlanChanged(plan=app.workspace.plan_name(document.plan.id))
 
 
 def ask_later(app: App, plan_id: str, selection: SpecSelection) -> tuple[str, SpecSelection]:
