@@ -151,7 +151,7 @@ def decide(window: Window, shop: Desk) -> None:
     assert "sleep" not in after["report.py"]
     assert "print(total(ROWS))" not in after["report.py"]
     window.page.locator(".editor-actions .action-label[aria-label^='Apply']").first.click()
-    window.terminal_says(r"apply p1 --sign")
+    window.terminal_says(r"apply p1 --seen \d+ --sign")
     window.page.wait_for_timeout(3000)
     assert shop.json("show", "p1", "--as", "review")["plan"]["status"] == "pending_review"
     window.in_terminal("\n")

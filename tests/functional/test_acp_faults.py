@@ -317,3 +317,9 @@ def test_what_is_written_between_turns_is_in_the_next_version(desk: HomeDesk) ->
         shown = desk.run("--json", "show", "p1", "--as", "review")
         assert [file["path"] for file in json.loads(shown.stdout)["files"]] == ["a.txt", "late.txt"]
         assert "nothing more;" not in one.said(session)
+
+
+def test_a_missing_agent_is_named_also_if_nobody_waits_for_it(desk: HomeDesk) -> None:
+    one = Editor(desk, agent=("no-such-agent",))
+    assert one.leave() == 2
+    assert one.log.read_text().startswith("✗ There is no program no-such-agent. Check its spelling")

@@ -112,10 +112,11 @@ class Crew:
 
     async def close(self) -> list[str | BaseException]:
         """Ends all of them; returns the plans that hold their work, and what went wrong."""
-        if self._spare is not None:
-            await asyncio.wait([self._spare])
+        spare = [] if self._spare is None else [self._spare]
+        begun = await asyncio.gather(*spare, return_exceptions=True)
+        failed = [one for one in begun if isinstance(one, BaseException)]
         ended = await asyncio.gather(*(self.end(agent) for agent in [*self.agents]), return_exceptions=True)
-        return [one for one in ended if one]
+        return [*failed, *(one for one in ended if one)]
 
 
 async def _itself(agent: Agent) -> Agent:

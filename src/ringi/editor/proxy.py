@@ -88,6 +88,7 @@ class Proxy:
                 self._log.next_step(f"ringi review {left}")
             elif isinstance(left, RingiError):
                 self._log.line(f"✗ {in_words(left).words}")
+                self._over(left.exit_code)
             else:
                 raise left
         await self._outlet.close(_LAST_SEC)
