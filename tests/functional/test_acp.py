@@ -11,7 +11,7 @@ from ringi import open_workspace
 from tests.fakes.signing import RealKey
 from tests.functional.acp_desk import Editor, editor
 from tests.functional.beside_desk import HomeDesk, home_desk
-from tests.helpers import Person, accept_signers_in
+from tests.helpers import Person, accept_signers_in, make_files
 
 USER = pwd.getpwuid(os.getuid()).pw_name
 
@@ -44,7 +44,12 @@ def shown(one: Editor) -> list[str]:
 def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
     desk: HomeDesk, listed: RealKey
 ) -> None:
-    before, root = desk.files(), desk.root
+    root = desk.root
+    # As ringi init says: its configuration is committed.
+    make_files(root, {".agent/config.yaml": "# nothing\n"})
+    desk.git("add", "-f", ".agent/config.yaml")
+    desk.git("commit", "-qm", "configuration")
+    before = desk.files()
     with editor(desk, "--check", "test -e app/hello.py") as one:
         session = one.begin()
         first = (

@@ -13,6 +13,7 @@ from ringi.workspace.copy import REMOVED, WorkCopy, facts_of, fill
 from ringi.workspace.copy_layout import erase_later
 from ringi.workspace.copy_run import Files, lay_over
 from ringi.workspace.difference import Difference
+from ringi.workspace.private_git import OWN
 from ringi.workspace.shadow import Shadow
 from ringi.workspace.tree import Tree
 
@@ -30,11 +31,12 @@ def rebased(copy: WorkCopy, root: Path, state: Path, known: str) -> WorkCopy | N
         return None
     since = WorkCopy(copy.folder, msgspec.structs.replace(copy.record, base=known)).difference()
     again = WorkCopy(copy.folder, msgspec.structs.replace(copy.record, **facts))
-    removed = copy.folder / f"{REMOVED}{secrets.token_hex(4)}"
     try:
-        if os.path.lexists(copy.tree / ".git"):
-            (copy.tree / ".git").rename(removed)
-            erase_later(removed)
+        for name in (".git", OWN):  # made again, with what the project has there now
+            if os.path.lexists(copy.tree / name):
+                removed = copy.folder / f"{REMOVED}{secrets.token_hex(4)}"
+                (copy.tree / name).rename(removed)
+                erase_later(removed)
         fill(again, shadow)
         lay_over(Tree(OsFileSystem(), copy.tree), files_of(since))
     except OSError as error:
