@@ -107,6 +107,11 @@ class Editor:
             if one["update"]["sessionUpdate"] == kind and session in {"", one["sessionId"]}
         ]
 
+    def plans(self, session: str = "") -> list[dict[str, Any]]:
+        """What the thread shows of plans, complete."""
+        calls = self.updates("tool_call_update", session)
+        return [one for one in calls if one["toolCallId"].startswith("ringi-")]
+
     def said(self, session: str = "") -> str:
         chunks = self.updates("agent_message_chunk", session)
         return "".join(one["content"]["text"] for one in chunks)

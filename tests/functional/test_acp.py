@@ -37,7 +37,7 @@ def listed(desk: HomeDesk) -> RealKey:
 
 def shown(one: Editor) -> list[str]:
     """The files of the newest plan in the thread."""
-    return [block["path"] for block in one.updates("tool_call")[-1]["content"]]
+    return [block["path"] for block in one.plans()[-1]["content"]]
 
 
 @pytest.mark.req("CP-11", "PT-4", "PT-9")
@@ -57,7 +57,7 @@ def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
         )
         assert one.prompt(session, first)["result"] == {"stopReason": "end_turn"}
         # The plan is in the thread, and the files are as they were.
-        call = one.updates("tool_call", session)[-1]
+        call = one.plans(session)[-1]
         assert call["title"] == "p1 Say good day"
         assert call["content"] == [
             {"type": "diff", "path": f"{root}/NEW.md", "newText": "<b>\n"},
@@ -86,9 +86,7 @@ def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
         assert "> No NEW.md, please." in news
         assert "app/hello.py:2: A typo." in news
         assert "p1 is now version 2." in one.said()
-        assert [block["path"] for block in one.updates("tool_call")[-1]["content"]] == [
-            f"{root}/app/hello.py"
-        ]
+        assert shown(one) == [f"{root}/app/hello.py"]
         assert desk.files() == before
 
         assert desk.run("approve", "p1", "--sign", str(listed.path)).returncode == 0
@@ -103,7 +101,7 @@ def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
         assert "applied it to the project" in news
         assert '"# Mine\\n"' in one.said()
         assert shown(one) == [f"{root}/LATER.md"]
-        assert one.updates("tool_call")[-1]["title"].startswith("p2 ")
+        assert one.plans()[-1]["title"].startswith("p2 ")
         # Nothing new: nothing is said before the person's own words.
         one.prompt(session, "see README.md")
         assert one.told()[-1]["prompt"] == ["see README.md"]

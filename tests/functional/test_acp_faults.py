@@ -6,7 +6,6 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -127,8 +126,7 @@ def test_an_agent_that_says_nonsense_and_asks_for_what_is_not_its_own(desk: Home
 
 
 def shown_paths(one: Editor) -> list[str]:
-    found: list[dict[str, Any]] = [call for call in one.updates("tool_call") if call.get("kind") == "edit"]
-    return [block["path"] for block in found[-1]["content"]]
+    return [block["path"] for block in one.plans()[-1]["content"]]
 
 
 @walled
@@ -164,7 +162,8 @@ def test_a_terminal_stays_in_the_copy(desk: HomeDesk) -> None:
         # The editor knows no such terminal; it is shown what the command printed.
         calls = [call["content"] for call in one.updates("tool_call") if call["toolCallId"] == "t"]
         assert all(block["type"] == "content" for content in calls for block in content)
-        calls += [call["content"] for call in one.updates("tool_call_update")]  # of those that still ran
+        ran = [call for call in one.updates("tool_call_update") if call["toolCallId"] == "t"]
+        calls += [call["content"] for call in ran]
         assert any("err" in content[0]["content"]["text"] for content in calls)
     assert desk.files() == before
 

@@ -198,15 +198,13 @@ class Told:
         return self._update({**update, "content": {"type": "text", "text": text}})
 
     def call(self, title: str, content: list[dict[str, Any]], *, kind: str) -> bytes:
-        update = {
-            "sessionUpdate": "tool_call" if self._version == 1 else "tool_call_update",
-            "toolCallId": self._name(),
-            "title": title,
-            "kind": kind,
-            "status": "completed",
-            "content": content,
-        }
-        return self._update(update)
+        """A tool call that is done. Emacs and Neovim show only content that an update brings."""
+        named = {"toolCallId": self._name(), "title": title, "kind": kind}
+        done = {"sessionUpdate": "tool_call_update", **named, "status": "completed", "content": content}
+        if self._version > 1:
+            return self._update(done)
+        begun = {"sessionUpdate": "tool_call", **named, "status": "in_progress"}
+        return self._update(begun) + self._update(done)
 
     def idle(self, reason: str) -> bytes:
         """Version 2: the end of a turn."""

@@ -1,6 +1,7 @@
 """Lines, envelopes and paths of the Agent Client Protocol."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -107,8 +108,11 @@ def test_no_words_of_others_become_markup(hostile: str) -> None:
 
 def test_updates_of_both_versions() -> None:
     one, two = Told("s", 1), Told("s", 2)
-    assert b'"sessionUpdate":"tool_call"' in one.call("t", [], kind="edit")
-    assert b'"sessionUpdate":"tool_call_update"' in two.call("t", [], kind="edit")
+    begun, done = map(json.loads, one.call("t", [], kind="edit").splitlines())
+    assert begun["params"]["update"]["sessionUpdate"] == "tool_call"
+    assert done["params"]["update"]["sessionUpdate"] == "tool_call_update"
+    assert begun["params"]["update"]["toolCallId"] == done["params"]["update"]["toolCallId"]
+    assert two.call("t", [], kind="edit").count(b'"sessionUpdate":"tool_call_update"') == 1
     assert b"messageId" not in one.text("x")
     assert b"messageId" in two.text("x")
 
