@@ -1,6 +1,7 @@
 """A workspace to try things on, with a person who is always there and a clock that can be set."""
 
 import hashlib
+import inspect
 import os
 import shutil
 import stat
@@ -117,6 +118,35 @@ def make_files(root: Path, files: Mapping[str, str | bytes]) -> None:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def deep_folders(top: Path, count: int, name: str = "d", mode: int = 0o755) -> None:
+    """Folders in each other, and a file in the innermost; their path may be longer than the system takes.
+
+    The mode is that of the innermost.
+    """
+    at = os.open(top, os.O_RDONLY)
+    try:
+        for _ in range(count):
+            os.mkdir(name, dir_fd=at)
+            inner = os.open(name, os.O_RDONLY, dir_fd=at)
+            os.close(at)
+            at = inner
+        os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=at))
+        os.fchmod(at, mode)
+    finally:
+        os.close(at)
+
+
+@contextmanager
+def shallow_stack(depth: int = 150) -> Iterator[None]:
+    """Calls may be nested only so deep: what would end at some depth ends sooner."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + depth)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def copied(repository: Path, to: Path) -> Path:

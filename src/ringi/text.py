@@ -90,6 +90,7 @@ _DECEIVING: Final = frozenset(
         *range(0xE0000, 0xE0200),
     ]
 )
+_LONGEST_SHOWN: Final = 300
 _MOST_MARKS: Final = 4
 """Over one letter: no language needs more, and a long run draws over other lines."""
 _FIRST_ESCAPED_BYTE: Final = 0xDC80
@@ -121,6 +122,12 @@ def visible(text: str, *, keep: str = "\t") -> str:
         marks = marks + 1 if is_mark(c) else 0 if fine and c not in keep else _MOST_MARKS
         shown.append(c if fine and marks <= _MOST_MARKS else _code(c))
     return "".join(shown)
+
+
+def shortened(path: str) -> str:
+    """Beginning and end of a path that is longer than anybody reads."""
+    half = _LONGEST_SHOWN // 2
+    return path if len(path) <= _LONGEST_SHOWN else f"{path[:half]}…{path[-half:]}"
 
 
 def is_mark(character: str) -> bool:

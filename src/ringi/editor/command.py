@@ -38,7 +38,7 @@ class App(Protocol):
 @click.option(
     "--carry", multiple=True, metavar="PATH", help="Bring an ignored folder such as node_modules along."
 )
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def acp(app: App, checks: tuple[str, ...], carry: tuple[str, ...], command: tuple[str, ...]) -> None:
     """Run COMMAND, an agent that speaks ACP, in a copy of the project, for an editor.
@@ -46,6 +46,8 @@ def acp(app: App, checks: tuple[str, ...], carry: tuple[str, ...], command: tupl
     The editor starts this instead of the agent. Each turn ends with a plan in the thread, and what you
     decide about it goes into the next turn. No message of the editor approves anything.
     """
+    if not command:
+        raise click.UsageError(_("Which agent? For example: ringi acp -- opencode acp"))
     if not all(check.strip() for check in checks):
         raise click.BadParameter(_("a check needs a command"), param_hint="--check")
     wire = claim_wire()

@@ -10,6 +10,7 @@ from ringi.editor.channel import Answer
 from ringi.editor.protocol import INITIALIZE, INVALID_REQUEST, Id, Message, RpcError, content, raw
 from ringi.editor.work import Work
 from ringi.errors import RingiError
+from ringi.text import Text
 from ringi.workspace.copy import WorkCopy
 
 
@@ -33,7 +34,7 @@ class Crew:
 
     async def greet(self, number: Id, params: Raw | UnsetType) -> Answer:
         if self._greeting is not None:
-            raise RpcError(INVALID_REQUEST, "initialize was answered already.")
+            raise RpcError(INVALID_REQUEST, Text("initialize was answered already."))
         given = content(params)
         if (
             "clientCapabilities" in given or "capabilities" not in given

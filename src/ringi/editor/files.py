@@ -8,10 +8,10 @@ from msgspec import Raw, Struct, UnsetType
 from ringi.domain.base import prepared
 from ringi.editor.paths import ProjectPaths
 from ringi.editor.protocol import INTERNAL_ERROR, INVALID_PARAMS, LONGEST_LINE, NOT_FOUND, RpcError
-from ringi.errors import RingiError
+from ringi.errors import RingiError, StorageFailed, Unreadable
 from ringi.fs import NotRegular, OsFileSystem
 from ringi.fs.bounded import TooLarge, read_bounded
-from ringi.text import Text, translated
+from ringi.text import Text, translated, why_failed
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.copy_run import lay_over
 from ringi.workspace.tree import Tree
@@ -37,7 +37,8 @@ def parsed(params: Raw | UnsetType, kind: type[Any]) -> Any:
     try:
         return msgspec.json.decode(params if isinstance(params, Raw) else b"{}", type=prepared(kind))
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise RpcError(INVALID_PARAMS, str(error)) from None
+        words = Text("This is not what the protocol says here: {why}", why=str(error))
+        raise RpcError(INVALID_PARAMS, words) from None
 
 
 def read_text_file(copy: WorkCopy, paths: ProjectPaths, params: Raw | UnsetType) -> dict[str, Any]:
@@ -48,16 +49,22 @@ def read_text_file(copy: WorkCopy, paths: ProjectPaths, params: Raw | UnsetType)
         with tree.open_root() as root, tree.folder_of(name, root) as (folder, file):
             text = read_bounded(file, LARGEST, at=folder, follow=False).decode()
     except FileNotFoundError:
-        raise RpcError(NOT_FOUND, f"{wanted.path} does not exist.") from None
+        raise RpcError(NOT_FOUND, Text("{path} does not exist.", path=wanted.path)) from None
     except TooLarge:
-        words = f"{wanted.path} has more than {LARGEST} bytes: read parts of it with a command."
+        words = Text(
+            "{path} has more than {limit} bytes: read parts of it with a command.",
+            path=wanted.path,
+            limit=LARGEST,
+        )
         raise RpcError(INTERNAL_ERROR, words) from None
     except NotRegular:
-        raise RpcError(INTERNAL_ERROR, f"{wanted.path} is not a regular file.") from None
-    except (RingiError, OSError) as error:
+        raise RpcError(INTERNAL_ERROR, Text("{path} is not a regular file.", path=wanted.path)) from None
+    except RingiError as error:
         raise in_words(error) from None
+    except OSError as error:
+        raise in_words(Unreadable(what=wanted.path, why=why_failed(error))) from None
     except UnicodeDecodeError:
-        raise RpcError(INTERNAL_ERROR, f"{wanted.path} is not text in UTF-8.") from None
+        raise RpcError(INTERNAL_ERROR, Text("{path} is not text in UTF-8.", path=wanted.path)) from None
     if wanted.line is not None or wanted.limit is not None:
         first = max((wanted.line or 1) - 1, 0)
         last = None if wanted.limit is None else first + max(wanted.limit, 0)
@@ -73,8 +80,13 @@ def write_text_file(copy: WorkCopy, paths: ProjectPaths, params: Raw | UnsetType
         found = tree.look(name)
         mode = int(found.state.mode, 8) if found else 0o644
         lay_over(tree, {name: (wanted.content.encode(), mode)})
-    except (RingiError, OSError, UnicodeEncodeError) as error:
+    except RingiError as error:
         raise in_words(error) from None
+    except OSError as error:
+        raise in_words(StorageFailed(what=wanted.path, why=why_failed(error))) from None
+    except UnicodeEncodeError:
+        words = Text("The text for {path} has no form in UTF-8.", path=wanted.path)
+        raise RpcError(INVALID_PARAMS, words) from None
     return {}
 
 
@@ -83,5 +95,8 @@ def in_words(error: Exception) -> RpcError:
     if not isinstance(error, RingiError):
         return RpcError(INTERNAL_ERROR, str(error))
     message = translated(Text(error.message, **error.details))
-    hint = translated(Text(error.hint, **error.details)) if error.hint else ""
-    return RpcError(INTERNAL_ERROR, f"{message} {hint}".strip())
+    if not error.hint:
+        return RpcError(INTERNAL_ERROR, message)
+    hint = translated(Text(error.hint, **error.details))
+    stop = ". " if hint.isascii() else "。"  # as a sentence of its own, in the reader's language
+    return RpcError(INTERNAL_ERROR, message.rstrip(".。") + stop + hint)

@@ -7,7 +7,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from ringi.editor.protocol import INVALID_PARAMS, RpcError
+from ringi.text import Text, shortened
 
+LONGEST_PATH: Final = 4096
 # The fields of the protocol that hold a path or a list of them; texts are left as they are.
 _FIELDS: Final = frozenset(["cwd", "path", "oldPath", "newPath", "rootUri", "uri", "additionalDirectories"])
 _FILE: Final = "file://"
@@ -26,19 +28,35 @@ class ProjectPaths:
 
     def inside(self, path: str) -> str:
         """Relative to the project; empty for the project itself. Raises RpcError."""
+        if len(os.fsencode(path)) > LONGEST_PATH:
+            words = Text("{path} is longer than the system allows: {limit} bytes.",
+                         path=shortened(path), limit=LONGEST_PATH)  # fmt: skip
+            raise RpcError(INVALID_PARAMS, words)
         if "\0" in path or not path.startswith("/"):
-            raise RpcError(INVALID_PARAMS, f"{path!r} is not an absolute path.")
+            raise RpcError(INVALID_PARAMS, Text("{path} is not an absolute path.", path=repr(path)))
         plain = Path(os.path.normpath(path))
         for base in (self._root, self._seen):
             if plain.is_relative_to(base):
                 return _relative(plain, base)
-        for parent in (plain, *plain.parents):  # the project may be named through a link
-            if Path(os.path.realpath(parent)) == self._root:
-                return _relative(plain, parent)
-        raise RpcError(
-            INVALID_PARAMS,
-            f"{path} is outside of {self._root}. ringi serves files of the project's copy only.",
+        if named := self._linked(plain):
+            return _relative(plain, named)
+        words = Text(
+            "{path} is outside of {root}. ringi serves files of the project's copy only.",
+            path=path,
+            root=self._root,
         )
+        raise RpcError(INVALID_PARAMS, words)
+
+    def _linked(self, path: Path) -> Path | None:
+        """The part of the path that names the project through a link."""
+        try:
+            root = self._root.stat()
+            for parent in (*reversed(path.parents), path):
+                if os.path.samestat(parent.stat(), root):
+                    return parent
+        except OSError:  # nothing is there
+            pass
+        return None
 
     def for_agent(self, path: str) -> str:
         return os.path.normpath(self._seen / self.inside(path))

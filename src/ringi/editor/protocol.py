@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from ringi.text import Text, shown
+
 LONGEST_LINE: Final = 32 * 1024 * 1024
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -78,20 +80,21 @@ class Update(Struct):
 class RpcError(Exception):
     """The answer to a request that cannot be served."""
 
-    def __init__(self, code: int, words: str) -> None:
-        super().__init__(words)
+    def __init__(self, code: int, words: Text | str) -> None:
         self.code = code
-        self.words = words
+        self.words = shown(words)
+        super().__init__(self.words)
 
 
 class Refusal(NamedTuple):
     """The answer to a line that is not a message."""
 
     code: int
-    words: str
+    words: Text
     id: Id | None = None
 
 
+_NO_MESSAGE: Final = Text("This is not a message of JSON-RPC 2.0.")
 _ENVELOPE: Final = msgspec.json.Decoder(Message)
 _ADDRESSED: Final = msgspec.json.Decoder(Addressed)
 _UPDATE: Final = msgspec.json.Decoder(Update)
@@ -102,12 +105,12 @@ def understood(line: bytes) -> Message | Refusal:
     try:
         message = _ENVELOPE.decode(line)
     except msgspec.ValidationError:
-        return Refusal(INVALID_REQUEST, "This is not a message of JSON-RPC 2.0.", _found_id(line))
+        return Refusal(INVALID_REQUEST, _NO_MESSAGE, _found_id(line))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return Refusal(PARSE_ERROR, "This line is not JSON.")
+        return Refusal(PARSE_ERROR, Text("This line is not JSON."))
     if message.jsonrpc != "2.0" or not _is_whole(message):
         number = message.id if isinstance(message.id, int | str) and message.method is not UNSET else None
-        return Refusal(INVALID_REQUEST, "This is not a message of JSON-RPC 2.0.", number)
+        return Refusal(INVALID_REQUEST, _NO_MESSAGE, number)
     return message
 
 
@@ -126,7 +129,8 @@ def _found_id(line: bytes) -> Id | None:
 
 
 def too_long(head: bytes) -> Refusal:
-    return Refusal(INVALID_REQUEST, f"The message has more than {LONGEST_LINE} bytes.", _found_id(head))
+    words = Text("The message has more than {limit} bytes.", limit=LONGEST_LINE)
+    return Refusal(INVALID_REQUEST, words, _found_id(head))
 
 
 def addressed(params: Raw | UnsetType) -> Addressed:
@@ -175,8 +179,8 @@ def answered(number: Id | None, result: object) -> bytes:
     return line_of(Message(id=number, result=raw(result)))
 
 
-def refused(number: Id | None, code: int, words: str) -> bytes:
-    return line_of(Message(id=number, error=raw({"code": code, "message": words})))
+def refused(number: Id | None, code: int, words: Text | str) -> bytes:
+    return line_of(Message(id=number, error=raw({"code": code, "message": shown(words)})))
 
 
 class Told:

@@ -39,7 +39,7 @@ from ringi.editor.wire import Inlet, Outlet
 from ringi.editor.work import Work
 from ringi.errors import Interrupted, RingiError
 from ringi.process.wire import Wire
-from ringi.text import Text, translated
+from ringi.text import Text
 from ringi.usecases.agent_words import Printer
 
 _LAST_SEC: Final = 2.0
@@ -103,7 +103,7 @@ class Proxy:
         for agent in self._crew.agents:
             agent.channel.pause(paused=full)
 
-    def _strange(self, said: str) -> None:
+    def _strange(self, said: Text | str) -> None:
         self._log.line(Text("! dropped, because the protocol does not know it: {said}", said=said))
 
     # ------------------------------------------------------------------ from the editor
@@ -121,7 +121,7 @@ class Proxy:
         elif not message.is_response:
             self._take_notification(message, line)
         elif not self._requests.answer(message):
-            self._strange(f"an answer to {message.id!r}, which nobody asked")
+            self._strange(Text("an answer to {number}, which nobody asked", number=repr(message.id)))
 
     def _take_notification(self, message: Message, line: bytes) -> None:
         to = addressed(message.params)
@@ -137,14 +137,15 @@ class Proxy:
 
     def _take_request(self, number: Id, message: Message, line: bytes) -> None:
         if number in self._open or any(agent.channel.has(number) for agent in self._crew.agents):
-            self._outlet.write(refused(number, INVALID_REQUEST, f"The request {number!r} is still open."))
+            words = Text("The request {number} is still open.", number=repr(number))
+            self._outlet.write(refused(number, INVALID_REQUEST, words))
         else:
             self._open.add(number)
             self._tasks.spawn(self._answer(number, message, line))
 
     async def _answer(self, number: Id, message: Message, line: bytes) -> None:
         """Every request gets an answer, whatever happens."""
-        line_back = refused(number, INTERNAL_ERROR, "This is a mistake in ringi, not yours.")
+        line_back = refused(number, INTERNAL_ERROR, Text("This is a mistake in ringi, not yours."))
         try:
             answer = await self._answer_to(number, message, line)
             line_back = answer.line if answer is not None else b""
@@ -168,7 +169,7 @@ class Proxy:
         if method == INITIALIZE:
             return await crew.greet(number, message.params)
         if not crew.greeted:
-            raise RpcError(INVALID_REQUEST, "initialize comes first.")
+            raise RpcError(INVALID_REQUEST, Text("initialize comes first."))
         if method in BEGINNING:
             return await sessions.begin(number, str(method), content(message.params))
         to = addressed(message.params)
@@ -178,7 +179,7 @@ class Proxy:
                 words = Text(
                     "There is no session {name} here: load it, or begin a new one.", name=to.session_id
                 )
-                raise RpcError(INVALID_PARAMS, translated(words))
+                raise RpcError(INVALID_PARAMS, words)
             return await self._turns.take(agent, number, content(message.params), crew.version)
         agent = agent or await crew.any()
         if method in LOGIN:

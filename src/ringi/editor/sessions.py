@@ -13,7 +13,7 @@ from ringi.editor.channel import Answer
 from ringi.editor.crew import Crew
 from ringi.editor.protocol import FORK, INTERNAL_ERROR, INVALID_PARAMS, NEW, Id, RpcError, content, raw
 from ringi.editor.work import Work
-from ringi.text import Text, translated
+from ringi.text import Text
 
 
 class Sessions:
@@ -45,7 +45,7 @@ class Sessions:
         if self._by_name.get(session, agent) is not agent:
             self._give_back(agent)
             words = Text("The agent gave this session the name of another one: {name}", name=session)
-            raise RpcError(INTERNAL_ERROR, translated(words))
+            raise RpcError(INTERNAL_ERROR, words)
         self._name(agent, session)
         return answer
 
@@ -56,10 +56,10 @@ class Sessions:
             words = Text(
                 "{folder} is not in {root}, where ringi acp was started. Start it in that project; if that "
                 "is not a workspace yet, first run there: ringi init",
-                folder=folder,
+                folder=folder if isinstance(folder, str) else Text("A session without a folder"),
                 root=root,
             )
-            raise RpcError(INVALID_PARAMS, translated(words))
+            raise RpcError(INVALID_PARAMS, words)
 
     async def _agent_for(self, method: str, named: str) -> Agent:
         if method == FORK:

@@ -17,7 +17,7 @@ from ringi.editor.protocol import INVALID_PARAMS, RpcError
 from ringi.editor.thread import fenced
 from ringi.errors import RingiError
 from ringi.process.start import Command
-from ringi.text import visible
+from ringi.text import Text, visible
 from ringi.workspace.copy_run import CopyRun
 
 MOST_TERMINALS: Final = 32
@@ -25,7 +25,7 @@ _MOST_OUTPUT: Final = 1_000_000
 _CHUNK: Final = 65536
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Inside the sandbox: its folder and variables must not reach the sandbox's own program.
-_INSIDE: Final = ("/bin/sh", "-c", 'cd "$1" && shift && exec env "$@"', "sh")
+_INSIDE: Final = ("/bin/sh", "-c", 'cd "$1" && shift && exec env -- "$@"', "sh")
 
 
 class Variable(Struct):
@@ -159,7 +159,7 @@ class Terminals:
         name = parsed(params, Named).terminal_id
         terminal = self._open.get(name)
         if terminal is None:
-            raise RpcError(INVALID_PARAMS, f"There is no terminal {name!r}.")
+            raise RpcError(INVALID_PARAMS, Text("There is no terminal {name}.", name=repr(name)))
         if method == "terminal/output":
             return terminal.output
         if method == "terminal/wait_for_exit":
@@ -172,7 +172,9 @@ class Terminals:
 
     async def _create(self, wanted: Create) -> dict[str, Any]:
         if len(self._open) >= MOST_TERMINALS:
-            raise RpcError(INVALID_PARAMS, f"{MOST_TERMINALS} terminals are open: release one first.")
+            raise RpcError(
+                INVALID_PARAMS, Text("{count} terminals are open: release one first.", count=MOST_TERMINALS)
+            )
         folder = self._paths.for_agent(wanted.cwd or self._paths.at_project(""))
         variables = [f"{one.name}={one.value}" for one in wanted.env or () if _NAME.fullmatch(one.name)]
         command = (wanted.command, *wanted.args) if wanted.args else ("/bin/sh", "-c", wanted.command)

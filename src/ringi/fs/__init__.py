@@ -7,6 +7,7 @@ from ringi.fs.bounded import TooLarge, read_bounded
 from ringi.fs.calls import Entry, FileChanged, FileSystem, Kind, NotRegular, OsFileSystem, opened
 from ringi.fs.checked import read_checked, replace_checked
 from ringi.fs.replace import open_own, publish, replace_file, spare_of
+from ringi.fs.walk import walk
 
 __all__ = [
     "Entry",
@@ -24,4 +25,5 @@ __all__ = [
     "replace_checked",
     "replace_file",
     "spare_of",
+    "walk",
 ]

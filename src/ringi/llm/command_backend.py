@@ -26,12 +26,14 @@ from ringi.errors import (
     ModelRejected,
     ModelTimeout,
     ModelUnreachable,
+    RingiError,
     StorageFailed,
     UnknownModel,
 )
 from ringi.llm.backend import Call, Reply, RetryLater, Turn
 from ringi.process.capture import Ran, at_most, last, run
 from ringi.process.environment import without_forge_tokens
+from ringi.process.erase import erase
 from ringi.text import Text, why_failed, without_codes
 
 PREFIX: Final = "command:"
@@ -309,11 +311,8 @@ def _sweep(parent: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    for place, folders, _ in os.walk(folder):
-        for name in folders:  # a folder without permissions could not be emptied
-            with contextlib.suppress(OSError):
-                Path(place, name).chmod(0o700)
-    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(RingiError):  # the next one sweeps it up
+        erase(folder)
 
 
 def _text(data: bytes) -> str:

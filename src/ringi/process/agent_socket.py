@@ -1,7 +1,6 @@
 """A socket through which an agent reaches servers outside its sandbox, one server per connection."""
 
 import contextlib
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -9,6 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
+
+from ringi.errors import RingiError
+from ringi.process.erase import erase
 
 _MOST_SERVERS: Final = 16
 _GRACE: Final = 2.0  # seconds between SIGTERM and SIGKILL
@@ -65,7 +67,8 @@ class AgentSocket:
                 server.wait()
         self._servers.clear()
         if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            with contextlib.suppress(RingiError):
+                erase(self.folder)
 
     @property
     def path(self) -> Path | None:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from ringi.agents.table import agent_of
 from ringi.domain.plan import ENDED, PlanRef, PlanStatus
 from ringi.errors import NotFound, RingiError
+from ringi.fs import walk
 from ringi.text import Text
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import WorkCopy, empty
@@ -163,8 +164,9 @@ def _name_of(one: Kept) -> Text | str:
 def size_of(folder: Path) -> int:
     """In bytes, as the disk counts them: holes are free, and two names of a file are one."""
     found = {}
-    for path in folder.rglob("*"):
-        with suppress(OSError):  # deleted since, or unreadable
-            one = path.lstat()
-            found[one.st_dev, one.st_ino] = one.st_blocks * _BLOCK
+    for step in walk(folder):
+        for entry in step.entries:
+            with suppress(OSError):  # deleted since
+                one = entry.stat(follow_symlinks=False)
+                found[one.st_dev, one.st_ino] = one.st_blocks * _BLOCK
     return sum(found.values())

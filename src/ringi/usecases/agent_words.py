@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from ringi.domain.plan import PlanRef, PlanStatus
-from ringi.text import Text
+from ringi.text import Text, shortened
 from ringi.usecases.agent_sandbox import AgentSandbox
 from ringi.usecases.agent_state import Replaced
 from ringi.usecases.difference_plan import Taken
@@ -14,6 +14,7 @@ from ringi.views import words
 from ringi.views.lines import Line
 from ringi.views.result import excerpt
 from ringi.workspace.copy import WorkCopy
+from ringi.workspace.difference import unreadable
 
 _MOST_OVERLAPS: Final = 5
 _MOST_LEFT_OUT: Final = 20
@@ -29,7 +30,7 @@ class Printer(Protocol):
 
 def tell_left_out(ui: Printer, taken: Taken) -> None:
     for path, why in taken.left_out[:_MOST_LEFT_OUT]:
-        ui.line(Text("! not in the plan: {path} ({why})", path=path, why=why), style="yellow")
+        ui.line(Text("! not in the plan: {path} ({why})", path=shortened(path), why=why), style="yellow")
     if len(taken.left_out) > _MOST_LEFT_OUT:
         more = Text("and {count} more", count=len(taken.left_out) - _MOST_LEFT_OUT)
         ui.line(more, style="yellow", indent=2)
@@ -87,7 +88,8 @@ def tell_copy(ui: Printer, copy: WorkCopy, *, sandboxed: bool) -> None:
     for name in copy.nested:
         ui.line(Text("! not in the copy: {path} (a repository of its own)", path=name), style="yellow")
     for name in copy.unreadable:
-        ui.line(Text("! not in the copy: {path} (it cannot be read)", path=name), style="yellow")
+        line = Text("! not in the copy: {path} ({why})", path=shortened(name), why=unreadable(name))
+        ui.line(line, style="yellow")
     mounted = copy.record.dependencies if sandboxed else ()
     behind = (*copy.left_behind, *(() if sandboxed else copy.record.dependencies))
     parts = []

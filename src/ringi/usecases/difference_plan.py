@@ -15,7 +15,7 @@ from ringi.plans.propose import as_seen, set_specs
 from ringi.plans.renames import with_renames
 from ringi.plans.services import Rules
 from ringi.plans.validate import Basis
-from ringi.text import Text
+from ringi.text import Text, shortened
 from ringi.usecases.titles import title_of_specs
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.difference import CopyChange, Difference
@@ -103,7 +103,7 @@ def propose_difference(
         rationale=origin.rationale,
         tags=(origin.tag,),
         proposer=origin.proposer,
-        left_out=[f"{path}: {why}" for path, why in difference.left_out],
+        left_out=[f"{shortened(path)}: {why}" for path, why in difference.left_out],
         requester=origin.requester,
     )
     on_plan(plan_id)

@@ -1,7 +1,6 @@
 """Resumes an agent in its copy, with the person's feedback on its plan."""
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +12,7 @@ from ringi.agents.table import agent_of
 from ringi.domain.answer import PlanAnswer
 from ringi.domain.codec import digest
 from ringi.domain.plan import OPEN, PlanStatus
-from ringi.errors import BegunInEditor, InvalidSpecs, NothingToResume, PathRefused, StorageFailed
+from ringi.errors import BegunInEditor, InvalidSpecs, NothingToResume, PathRefused, RingiError, StorageFailed
 from ringi.fs import OsFileSystem
 from ringi.plans.preview import effects
 from ringi.process.program import program_name
@@ -22,6 +21,7 @@ from ringi.usecases.agent_copies import of_agents, plan_of
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.views.message import APPLIED, CUT_OFF, UNDONE, message_of
 from ringi.workspace.copy import CopyRecord, Supervisor, WorkCopy, put
+from ringi.workspace.copy_layout import carry_over
 from ringi.workspace.copy_run import lay_over
 from ringi.workspace.difference import CopyChange
 from ringi.workspace.tree import Tree
@@ -169,8 +169,8 @@ def _take_along(before: WorkCopy, fresh: WorkCopy) -> None:
         for path in before.tree.glob(pattern):
             target = fresh.tree / path.name
             if not path.is_symlink() and not os.path.lexists(target):
-                with suppress(OSError):
-                    (shutil.copytree if path.is_dir() else shutil.copy2)(path, target)
+                with suppress(RingiError):
+                    carry_over(before.tree, fresh.tree, path.name)
 
 
 def _message(workspace: OpenWorkspace, copy: WorkCopy, answer: PlanAnswer | None) -> str:

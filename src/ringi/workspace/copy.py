@@ -16,15 +16,14 @@ import msgspec
 from ringi.domain.base import Document, Versioned
 from ringi.domain.codec import pretty, trusted
 from ringi.errors import Busy, CopyFailed, NotFound, PathRefused, RingiError, StorageFailed, TooManyFiles
-from ringi.fs import replace_file
+from ringi.fs import read_bounded, replace_file, walk
 from ringi.process.ancestors import process_start
+from ringi.process.erase import erase, erase_later
 from ringi.process.git import ABSENT, Git, TreeChange
 from ringi.text import Text, why_failed
 from ringi.workspace.copy_layout import (
     carriable,
     carry_over,
-    erase,
-    erase_later,
     head_of,
     holds_dependencies,
     lend,
@@ -39,6 +38,7 @@ from ringi.workspace.difference import (
     too_large,
     too_many,
     unfit,
+    unreadable,
 )
 from ringi.workspace.private_git import OWN, Surroundings
 from ringi.workspace.shadow import Captured, CopyShadow, Shadow, doubt
@@ -275,7 +275,7 @@ class WorkCopy:
         """Raises TooManyFiles if more than `most` files differ."""
         captured, special = capture(self)
         left_out = {name: Text("it is a repository of its own") for name in captured.nested}
-        left_out |= dict.fromkeys(captured.unreadable, Text("it cannot be read"))
+        left_out |= {name: unreadable(name) for name in captured.unreadable}
         outside = self.shadow.without_ignored([os.fsencode(name) for name in special])
         left_out |= dict.fromkeys(map(os.fsdecode, outside), Text("it is neither a file nor a folder"))
         left_out |= dict.fromkeys(_changed_own_files(self), Text("it lies in {folder}", folder=OWN))
@@ -439,20 +439,17 @@ def _refusal(copy: WorkCopy, path: str, change: TreeChange) -> Text | None:
 
 def _special_files(tree: Path, laid_at: int) -> Iterator[str]:
     """What is neither file, folder nor link. Also tells git about files written very early (see `doubt`)."""
-    top = str(tree)
-    waiting = [top]
-    while waiting:
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.path != f"{top}/.git":
-                        waiting.append(entry.path)
-                elif entry.is_file(follow_symlinks=False):
-                    doubt(entry, laid_at)
-                elif not entry.is_symlink():
-                    inside = entry.path[len(top) + 1 :]
+    for step in walk(tree):
+        if not step.folder and ".git" in step.inner:
+            step.inner.remove(".git")
+        for entry in step.entries:
+            with suppress(OSError):  # deleted since
+                if entry.is_file(follow_symlinks=False):
+                    doubt(entry, step.at, laid_at)
+                elif not entry.is_dir(follow_symlinks=False) and not entry.is_symlink():
+                    inside = step.path(entry.name)
                     if any(part.startswith(".git") for part in inside.split("/")):
-                        Path(entry.path).unlink()  # git would open it and could block forever
+                        os.unlink(entry.name, dir_fd=step.at)  # git would open it and could block forever
                     yield inside
 
 
@@ -465,18 +462,24 @@ def _digests(folder: Path) -> dict[str, str]:
     """Of every file below it, or of the path itself if it is not a folder."""
     if folder.is_symlink() or not folder.is_dir():  # do not read through a link
         return {folder.name: _facts(folder)} if os.path.lexists(folder) else {}
-    paths = [Path(place, name) for place, _, names in os.walk(folder) for name in names]
-    return {_printable(f"{folder.name}/{path.relative_to(folder)}"): _facts(path) for path in paths}
+    found: dict[str, str] = {}
+    for step in walk(folder):
+        names = [entry.name for entry in step.entries if not entry.is_dir(follow_symlinks=False)]
+        found |= {_printable(f"{folder.name}/{step.path(name)}"): _facts(name, step.at) for name in names}
+    return found
 
 
-def _facts(path: Path) -> str:
-    found = path.lstat()
+def _facts(name: str | Path, at: int | None = None) -> str:
+    found = os.stat(name, dir_fd=at, follow_symlinks=False)
     if stat.S_ISLNK(found.st_mode):
-        data = os.fsencode(path.readlink())
+        data = os.fsencode(os.readlink(name, dir_fd=at))
     elif found.st_size > LARGEST_FILE:
         data = f"{found.st_size} {found.st_mtime_ns}".encode()
     else:
-        data = path.read_bytes() if stat.S_ISREG(found.st_mode) and os.access(path, os.R_OK) else b""
+        try:
+            data = read_bounded(name, LARGEST_FILE, at=at, follow=False)
+        except OSError:
+            data = b""
     return f"{found.st_mode:o} {hashlib.sha256(data).hexdigest()}"
 
 

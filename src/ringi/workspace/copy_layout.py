@@ -3,19 +3,18 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.errors import CopyFailed, NotFound, PathRefused, StorageFailed, Unsupported
+from ringi.errors import CopyFailed, NotFound, PathRefused, StorageFailed
+from ringi.process.erase import erase, plain_run
 from ringi.process.git import (
     LINK_MODE,
     Git,
     Repository,
-    environment,
     index_entries,
     listed,
     quoted,
@@ -238,40 +237,12 @@ def carry_over(source: Path, target: Path, name: str) -> None:
     ways = (["-Rpc"], ["-Rp"]) if sys.platform == "darwin" else (["-a", "--reflink=auto"], ["-a"])
     problem = ""
     for way in ways:
-        done = _run("cp", *way, "--", str(source / name), str(target / name))
+        done = plain_run("cp", *way, "--", str(source / name), str(target / name))
         if done.returncode == 0:
             return
         problem = done.stderr.decode("utf-8", "backslashreplace").strip().partition("\n")[0]
         erase(target / name)
     raise CopyFailed(why=Text("{path} could not be carried: {problem}", path=name, problem=problem))
-
-
-def erase(path: Path) -> None:
-    """Also deletes folders without permissions, at any depth; follows no link."""
-    for _ in range(2):
-        _run("rm", "-rf", "--", str(path))
-        if not os.path.lexists(path):
-            return
-        # Folders only: a file may be a hard link to one elsewhere.
-        closed = ("-type", "d", "!", "-perm", "-700")
-        _run("find", str(path), *closed, "-exec", "chmod", "u+rwx", "{}", ";")
-    raise StorageFailed(what=str(path), why=Text("it cannot be deleted"))
-
-
-def erase_later(path: Path) -> None:
-    """Deletes in the background."""
-    try:
-        begun = subprocess.Popen(
-            ["rm", "-rf", "--", str(path)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env=environment(),
-            start_new_session=True,
-        )
-    except OSError:  # the next deletion takes this one too
-        return
-    begun.returncode = 0  # or Python would warn that nobody waited for it
 
 
 def private_folder(folder: Path) -> None:
@@ -280,12 +251,3 @@ def private_folder(folder: Path) -> None:
         folder.chmod(0o700)
     except OSError as error:
         raise StorageFailed(what=str(folder), why=error.strerror or str(error)) from None
-
-
-def _run(*command: str) -> subprocess.CompletedProcess[bytes]:
-    try:
-        return subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, check=False, env=environment()
-        )
-    except FileNotFoundError:
-        raise Unsupported(what=Text("the program {name}", name=command[0])) from None

@@ -8,9 +8,9 @@ import msgspec
 
 from ringi.errors import StorageFailed
 from ringi.fs import OsFileSystem
+from ringi.process.erase import erase_later
 from ringi.text import why_failed
 from ringi.workspace.copy import REMOVED, WorkCopy, facts_of, fill
-from ringi.workspace.copy_layout import erase_later
 from ringi.workspace.copy_run import Files, lay_over
 from ringi.workspace.difference import Difference
 from ringi.workspace.private_git import OWN

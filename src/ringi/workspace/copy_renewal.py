@@ -11,9 +11,10 @@ from pathlib import Path
 import msgspec
 
 from ringi.errors import CopyFailed
+from ringi.process.erase import erase_later
 from ringi.text import Text
 from ringi.workspace.copy import REMOVED, WorkCopy, facts_of, fill, take_along
-from ringi.workspace.copy_layout import carriable, erase_later
+from ringi.workspace.copy_layout import carriable
 from ringi.workspace.imprint import Imprint
 from ringi.workspace.private_git import OWN
 from ringi.workspace.shadow import Shadow

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from ringi.errors import PathRefused
 from ringi.process.git import ABSENT, TreeChange
 from ringi.text import Text
-from ringi.workspace.paths import normalise
+from ringi.workspace.paths import normalise, too_far
 
 LARGEST_FILE: Final = 64 * 1024 * 1024
 REPOSITORY: Final = "160000"
@@ -68,6 +68,11 @@ def unfit(path: str, change: TreeChange) -> Text | None:
         why = error.details["why"]
         return why if isinstance(why, Text) else Text("its name is refused")
     return None
+
+
+def unreadable(path: str) -> Text:
+    """Why a file or folder is not in a tree that was read."""
+    return too_far(path) or Text("it cannot be read")
 
 
 def too_large(size: int) -> Text | None:

@@ -1,5 +1,6 @@
 """Names that may be written, and why others may not (PT-7)."""
 
+import os
 import re
 import unicodedata
 from typing import Final
@@ -12,6 +13,9 @@ _DRIVE: Final = re.compile(r"[A-Za-z]:")
 _GITS: Final = re.compile(r"\.git|git~[0-9]+")
 _OURS: Final = re.compile(r"\.agent|agent~[0-9]+")
 _LONGEST_NAME: Final = 255
+# Systems allow 4,096 bytes or fewer, from the root; and of each folder on the way we hold a descriptor.
+_LONGEST_PATH: Final = 2048
+_MOST_FOLDERS: Final = 128
 
 
 def normalise(path: str) -> tuple[str, ...]:
@@ -25,6 +29,15 @@ def normalise(path: str) -> tuple[str, ...]:
     if not parts:
         raise PathRefused(path=path, why=Text("it names no file"))
     return parts
+
+
+def too_far(path: str) -> Text | None:
+    """Why it is too long or too deep for any plan; None if it is neither."""
+    if len(os.fsencode(path)) > _LONGEST_PATH:
+        return Text("its path is longer than {limit} bytes", limit=_LONGEST_PATH)
+    if path.count("/") > _MOST_FOLDERS:
+        return Text("it lies more than {limit} folders deep", limit=_MOST_FOLDERS)
+    return None
 
 
 def _refusal_of_whole(path: str) -> Text | None:
@@ -44,7 +57,7 @@ def _refusal_of_whole(path: str) -> Text | None:
         path.encode()
     except UnicodeEncodeError:
         return Text("its name is not valid UTF-8")
-    return None
+    return too_far(path)
 
 
 def _refusal_of_part(part: str) -> Text | None:

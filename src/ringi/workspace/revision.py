@@ -33,6 +33,7 @@ from ringi.workspace.difference import (
     too_large,
     too_many,
     unfit,
+    unreadable,
 )
 from ringi.workspace.private_git import OWN
 from ringi.workspace.shadow import Captured, Shadow
@@ -320,14 +321,14 @@ class Revisions:
                 wanted.append(change)
         if why := too_many(wanted, most):
             raise Unreviewable(name=revision.label, why=why, command="ringi review START..END")
-        left_out |= dict.fromkeys(revision.captured.unreadable if revision.captured else (), _UNREADABLE)
+        for name in revision.captured.unreadable if revision.captured else ():
+            left_out[name] = unreadable(name)
         left_out |= _large(history.git, wanted) | _not_here(self._repository, self._root, wanted)
         wanted = [change for change in wanted if not below(os.fsdecode(change.path), left_out)]
         return difference_of(base, revision.tree, wanted, _blobs(history.git, revision, wanted), left_out)
 
 
 _FILTERS: Final = r"^filter\..*\.(smudge|clean|process)$"
-_UNREADABLE: Final = Text("it cannot be read")
 
 
 def branches(root: Path, most: int) -> list[tuple[str, str]]:

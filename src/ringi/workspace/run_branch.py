@@ -24,9 +24,10 @@ from ringi.errors import (
     WorkBranchExists,
 )
 from ringi.fs import replace_file
+from ringi.process.erase import erase
 from ringi.process.git import Git, Repository, keep, names_in, quoted, read_small, require_version, settings
 from ringi.text import COMMIT_SHOWN, Text, why_failed
-from ringi.workspace.copy_layout import carry_over, erase, private_folder
+from ringi.workspace.copy_layout import carry_over, private_folder
 from ringi.workspace.places import Places
 from ringi.workspace.private_git import OWN
 from ringi.workspace.revision import filtered

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed
-from ringi.fs import NotRegular, TooLarge, read_bounded
+from ringi.fs import NotRegular, TooLarge, read_bounded, walk
 from ringi.process.git import (
     TIME_LIMIT,
     Git,
@@ -198,16 +198,15 @@ class PrivateGit:
 
     def _closed_folders(self) -> set[bytes]:
         """Folders that are not ignored but cannot be listed or entered. Git at most warns about them."""
-        closed = []
-        for place, names, _ in os.walk(self.work_tree):
-            names[:] = [name for name in names if name != ".git"]
-            if Path(place) != self.work_tree and is_nested(Path(place)):
-                names.clear()
-            paths = (Path(place, name) for name in names)
-            closed += [
-                path for path in paths if not path.is_symlink() and not os.access(path, os.R_OK | os.X_OK)
-            ]
-        found = [os.fsencode(path.relative_to(self.work_tree)) for path in closed]
+        closed = list[str]()
+        for step in walk(self.work_tree, closed.append):
+            if ".git" in step.inner:
+                step.inner.remove(".git")
+            own = step.folder and any(entry.name == ".git" for entry in step.entries)
+            if own and is_nested(self.work_tree / step.folder):
+                step.inner.clear()
+            closed += [step.path(name) for name in step.inner if not _enterable(name, step.at)]
+        found = [os.fsencode(name) for name in closed]
         return {name for name in self.without_ignored(found) if not _own(name)}
 
     def without_ignored(self, names: list[bytes]) -> list[bytes]:
@@ -216,6 +215,10 @@ class PrivateGit:
         answer = self.git.attempt("check-ignore", "-z", "--stdin", stdin=listed(names))
         ignored = set(names_in(answer.out))
         return [name for name in names if name not in ignored]
+
+
+def _enterable(name: str, at: int) -> bool:
+    return os.access(name, os.R_OK | os.X_OK, dir_fd=at)
 
 
 def _except(name: bytes) -> str:
@@ -423,7 +426,7 @@ def _expanded(name: str) -> Path:
     return Path(os.path.expanduser(name))  # noqa: PTH111  # that of pathlib raises if there is no home
 
 
-def doubt(entry: "os.DirEntry[str]", laid_at: int) -> None:
+def doubt(entry: "os.DirEntry[str]", at: int, laid_at: int) -> None:
     """Makes git read a file that was written so early that its times alone do not show the change."""
     found = entry.stat(follow_symlinks=False)
     later = (laid_at // _SECOND + 2) * _SECOND
@@ -431,7 +434,7 @@ def doubt(entry: "os.DirEntry[str]", laid_at: int) -> None:
     like_laid = laid_at - int(TIME_LIMIT) * _SECOND <= found.st_mtime_ns < later
     if like_laid and found.st_ctime_ns >= laid_at:
         with suppress(OSError):
-            os.utime(entry.path, ns=(later, later), follow_symlinks=False)
+            os.utime(entry.name, ns=(later, later), dir_fd=at, follow_symlinks=False)
 
 
 def _tracked_files(listing: bytes) -> set[bytes]:

@@ -14,7 +14,7 @@ from ringi.text import Text
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.difference import LARGEST_FILE, CopyChange
 from ringi.workspace.shadow import Shadow
-from tests.helpers import holds_soon
+from tests.helpers import deep_folders, holds_soon, shallow_stack
 from tests.unit.workspace.repositories import (
     as_another_user,
     commit,
@@ -565,6 +565,32 @@ class TestDifference:
             difference = copy.difference()
             assert [change.path for change in difference.changes] == ["ok"]
             assert {path.split("/")[0] for path, _ in difference.left_out} == {"a", "b", "new", "d", "f"}
+            copy.remove()
+            assert list((tmp_path / "cache").iterdir()) == []
+
+        as_another_user(work)
+
+    def test_no_depth_loses_the_rest(self, tmp_path):
+        root = repository(tmp_path / "r", {"a": "1"})
+        give_away(tmp_path)
+        open_up(tmp_path)
+
+        def work() -> None:
+            copy = WorkCopy.make(root, tmp_path / "state", tmp_path / "cache")
+            write(copy.tree, {"a": "2", "long/x": "3"})
+            deep_folders(copy.tree, 200)
+            deep_folders(copy.tree / "long", 17, "x" * 250, mode=0o500)
+            (copy.tree / ".agent").mkdir()
+            deep_folders(copy.tree / ".agent", 200)
+            with shallow_stack():
+                difference = copy.difference()
+            assert [change.path for change in difference.changes] == ["a", "long/x"]
+            found = {path.split("/")[0]: str(why) for path, why in difference.left_out}
+            assert found == {
+                ".agent": "it lies in .agent",
+                "d": "it lies more than 128 folders deep",
+                "long": "its path is longer than 2048 bytes",
+            }
             copy.remove()
             assert list((tmp_path / "cache").iterdir()) == []
 

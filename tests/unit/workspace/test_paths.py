@@ -21,6 +21,8 @@ REFUSED = {
     "it names a folder, not a file": ["./", "a/", "a/b/", ".git/", "../"],
     "its name is not valid UTF-8": ["\udcff", "a/\ud800"],
     "a part of it is longer than 255 bytes": ["x" * 256, "é" * 128, "a/" + "b" * 300],
+    "its path is longer than 2048 bytes": ["x" * 2049, "é/" * 1000 + "x", "../" * 10_000 + "x"],
+    "it lies more than 128 folders deep": ["d/" * 129 + "x"],
     # In every disguise that a file system may see through; also those of nested repositories.
     "it lies in {part}, which belongs to git": [
         ".git", ".git/config", "a/.git/hooks/x", "sub/module/.git/config", "a/.git", ".GIT/x", ".Git",
@@ -56,6 +58,7 @@ FINE = {
     "ab:c": ("ab:c",),
     "-rf": ("-rf",),
     "git~": ("git~",),
+    "d/" * 128 + "x": (*("d",) * 128, "x"),
 }
 
 
