@@ -81,10 +81,10 @@ class Editor:
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         return self.answer(self.ask(method, **params))
 
-    def begin(self) -> str:
+    def begin(self, **greeting: Any) -> str:
         """Greets it and opens a session; returns the session's name."""
-        greeting = {"protocolVersion": 1, "clientCapabilities": {"fs": {}, "terminal": False}}
-        answer = self.call("initialize", **greeting)
+        known = {"protocolVersion": 1, "clientCapabilities": {"fs": {}, "terminal": False}}
+        answer = self.call("initialize", **{**known, **greeting})
         assert "result" in answer, (answer, self.log.read_text())
         return self.new()
 

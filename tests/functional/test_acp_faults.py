@@ -173,7 +173,7 @@ def test_a_terminal_stays_in_the_copy(desk: HomeDesk) -> None:
 def test_two_threads_and_two_editors_never_mix(desk: HomeDesk) -> None:
     with editor(desk) as one, editor(desk) as two:
         first = one.begin()
-        second, third = one.new(), two.begin()
+        second, third = one.new(), two.begin(clientInfo={"name": "CodeCompanion.nvim", "version": "1"})
         one.prompt(first, "write A.md a\\n")
         ask = 'ask session/request_permission {"options": []}'
         asked = [one.start(name, ask) for name in (first, second)]
@@ -196,6 +196,8 @@ def test_two_threads_and_two_editors_never_mix(desk: HomeDesk) -> None:
         one.prompt(second, "write B.md b\\n")
         two.prompt(third, "write C.md c\\n\nwrite A.md mine\\n")
         assert "p1 (write A.md a" in two.said()  # changes the same
+        assert "\n```diff\ndiff --git a/A.md b/A.md\n" in two.said()  # it shows no diffs of tool calls
+        assert "```diff" not in one.said()
         # A fork goes on from what the first one made.
         fork = one.call("session/fork", sessionId=first, cwd=str(desk.root))["result"]["sessionId"]
         one.prompt(fork, "see A.md")

@@ -47,24 +47,42 @@ _ADAPTERS: Final = {"claude": "claude_code", "gemini": "gemini_cli"}
 _PROVIDERS: Final = {"claude": "claude-code", "gemini": "gemini-cli"}
 
 
+# Adapters with a second command, that of /command yolo: it must not start the agent without ringi.
+_YOLO: Final = frozenset(["claude", "gemini"])
+
+
 def _lua(started: Sequence[Started]) -> str:
-    lines = ['require("codecompanion").setup({', "  adapters = {", "    acp = {"]
+    """Either plugin may be missing."""
+    first = started[0].agent
+    lines = ['if pcall(require, "codecompanion") then', '  require("codecompanion").setup({']
+    lines += [f'    interactions = {{ chat = {{ adapter = "{_ADAPTERS.get(first, first)}" }} }},']
+    lines += ["    adapters = {", "      acp = {"]
     for one in started:
         name = _ADAPTERS.get(one.agent, one.agent)
+        commands = {"default": one.words, **({"yolo": [*one.words, "--yolo"]} if one.agent in _YOLO else {})}
         lines += [
-            f"      {name} = function()",
-            f'        return require("codecompanion.adapters").extend("{name}", {{',
-            f"          commands = {{ default = {{ {_listed(one.words, ', ')} }} }},",
-            "        })",
-            "      end,",
+            f"        {name} = function()",
+            f'          return require("codecompanion.adapters").extend("{name}", {{',
+            "            commands = {",
+            *(f"              {key} = {{ {_listed(words, ', ')} }}," for key, words in commands.items()),
+            "            },",
+            "          })",
+            "        end,",
         ]
-    lines += ["    },", "  },", "})", "", "-- or with avante.nvim:", 'require("avante").setup({']
-    lines += [f'  provider = "{_PROVIDERS.get(started[0].agent, started[0].agent)}",', "  acp_providers = {"]
+    lines += [
+        "      },",
+        "    },",
+        "  })",
+        "end",
+        'if pcall(require, "avante") then',
+        '  require("avante").setup({',
+    ]
+    lines += [f'    provider = "{_PROVIDERS.get(first, first)}",', "    acp_providers = {"]
     for one in started:
         name = _PROVIDERS.get(one.agent, one.agent)
         command, args = _quoted(one.words[0]), _listed(one.words[1:], ", ")
-        lines.append(f'    ["{name}"] = {{ command = {command}, args = {{ {args} }} }},')
-    return "\n".join([*lines, "  },", "})"])
+        lines.append(f'      ["{name}"] = {{ command = {command}, args = {{ {args} }} }},')
+    return "\n".join([*lines, "    },", "  })", "end"])
 
 
 _COMMANDS: Final = {
@@ -114,7 +132,7 @@ EDITORS: Final[Mapping[str, Editor]] = {
             "Neovim",
             State("{config}/nvim/init.lua"),
             _lua,
-            Text("Then choose it as the adapter of a chat."),
+            Text("Then open a chat with :CodeCompanionChat or :AvanteChat."),
         ),
         Editor(
             "emacs",

@@ -8,6 +8,7 @@ from msgspec import UNSET, Raw, UnsetType
 from ringi.editor.agent import Agent, Listener
 from ringi.editor.channel import Answer
 from ringi.editor.protocol import INITIALIZE, INVALID_REQUEST, Id, Message, RpcError, content, raw
+from ringi.editor.thread import shows_content
 from ringi.editor.work import Work
 from ringi.errors import RingiError
 from ringi.text import Text
@@ -49,6 +50,7 @@ class Crew:
         answer = await agent.channel.ask(INITIALIZE, raw(given), number)
         if answer.message.result is not UNSET:
             self._greeting = raw(given)
+            self._work.diffs_as_text = not shows_content(given.get("clientInfo"))
             version = content(answer.message.result).get("protocolVersion")
             self.version = version if isinstance(version, int) else 1
         return answer

@@ -19,6 +19,8 @@ INVALID_REQUEST: Final = -32600
 NO_SUCH_METHOD: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
+NOT_POSSIBLE: Final = -32001
+"""For words that a person must read: CodeCompanion hides those of an internal error."""
 NOT_FOUND: Final = -32002
 """What the protocol calls a resource that is not there."""
 

@@ -20,6 +20,7 @@ from ringi.editor.protocol import (
     INVALID_REQUEST,
     LOGIN,
     LONGEST_LINE,
+    NOT_POSSIBLE,
     PROMPT,
     Id,
     Message,
@@ -152,8 +153,7 @@ class Proxy:
         except RpcError as error:
             line_back = refused(number, error.code, error.words)
         except RingiError as error:
-            words = in_words(error)
-            line_back = refused(number, words.code, words.words)
+            line_back = refused(number, NOT_POSSIBLE, in_words(error).words)
         except OSError as error:
             line_back = refused(number, INTERNAL_ERROR, str(error))
         except asyncio.CancelledError:  # nobody waits for it any more

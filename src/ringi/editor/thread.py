@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from ringi.domain.plan import PlanRef
 from ringi.editor.paths import ProjectPaths
+from ringi.plans.effects import difference
 from ringi.text import Text, shown, translated, visible
 from ringi.usecases.turns import changes_of
 from ringi.usecases.workspace import OpenWorkspace
@@ -13,6 +14,10 @@ from ringi.views.lines import Line
 
 MOST_FILES: Final = 50
 MOST_BYTES: Final = 1_000_000
+MOST_LINES: Final = 200
+"""Of a diff as text."""
+_WITHOUT_CONTENT: Final = frozenset(["CodeCompanion.nvim"])
+"""Editors that show of a tool call only its name, by the name they greet with."""
 _TICKS: Final = re.compile("`+")
 _MARKUP: Final = re.compile(r"[\\`*_\[\]<>!#|~&]")
 
@@ -39,11 +44,16 @@ class ThreadPrinter:
         return fenced("\n".join(self.rows))
 
 
-def fenced(text: str) -> str:
+def shows_content(client: object) -> bool:
+    """Whether an editor shows what is in a tool call, so also diffs."""
+    return not isinstance(client, dict) or client.get("name") not in _WITHOUT_CONTENT
+
+
+def fenced(text: str, language: str = "text") -> str:
     """As a block of plain text: editors render messages as Markdown, and words of others are in it."""
     longest = max((len(run) for run in _TICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"\n{fence}text\n{text}\n{fence}\n"
+    return f"\n{fence}{language}\n{text}\n{fence}\n"
 
 
 def plain_title(text: str) -> str:
@@ -59,10 +69,13 @@ class Shown(NamedTuple):
     content: list[dict[str, Any]]
     unshown: int
     """Files that are too many, too large or not text."""
+    diff: str
+    """The content as text, if asked for."""
 
 
-def shown_plan(workspace: OpenWorkspace, plan: PlanRef, paths: ProjectPaths) -> Shown:
+def shown_plan(workspace: OpenWorkspace, plan: PlanRef, paths: ProjectPaths, *, as_text: bool) -> Shown:
     blocks: list[dict[str, Any]] = []
+    diffs: list[bytes] = []
     unshown, room = 0, MOST_BYTES
     for effect in changes_of(workspace, plan.id):
         old, new = _text(effect.old), _text(effect.new)
@@ -73,7 +86,20 @@ def shown_plan(workspace: OpenWorkspace, plan: PlanRef, paths: ProjectPaths) -> 
         room -= size
         block = {"type": "diff", "path": paths.at_project(effect.path), "newText": new}
         blocks.append(block if effect.old is None else {**block, "oldText": old})
-    return Shown(plain_title(f"{plan.name} {plan.title}"), blocks, unshown)
+        if as_text:
+            diffs.append(difference(effect.path, effect.old, effect.before, effect.new, effect.after).diff)
+    text = _diff_text(b"".join(diffs), plan) if diffs else ""
+    return Shown(plain_title(f"{plan.name} {plan.title}"), blocks, unshown, text)
+
+
+def _diff_text(diff: bytes, plan: PlanRef) -> str:
+    lines = diff.decode("utf-8", "backslashreplace").removesuffix("\n").split("\n")
+    rows = [visible(line) for line in lines[:MOST_LINES]]
+    if len(lines) > MOST_LINES:
+        count = len(lines) - MOST_LINES
+        rest = Text("… {count} lines more: ringi show {name} --diff", count=count, name=plan.name)
+        rows.append(translated(rest))
+    return fenced("\n".join(rows), "diff")
 
 
 def _text(data: bytes | None) -> str | None:

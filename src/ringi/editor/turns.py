@@ -18,7 +18,7 @@ PATIENCE_SEC: Final = 10.0
 _LONGEST_TITLE: Final = 72
 _FROM_RINGI: Final = (
     "=== From ringi, which keeps your changes in a copy until a person approves them ===\n\n{message}\n"
-    "=== End of what ringi says; the person's own words follow ==="
+    "=== End of what ringi says; the person's own words follow ===\n\n"
 )
 
 

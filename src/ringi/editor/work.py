@@ -84,6 +84,8 @@ class Work:
         self._wish = wish
         self._log = log
         self._ahead: Future[Started] | None = None
+        self.diffs_as_text = False
+        """Whether the editor shows no content of tool calls."""
 
     def start_ahead(self) -> None:
         """Starts the agent that `start` gives first, while the rest of the program loads."""
@@ -227,13 +229,15 @@ class Work:
             )
             if taken.plan is None and not taken.left_out:
                 return TurnEnd(None, "")
-            plan = shown_plan(workspace, taken.plan, started.paths) if taken.plan and taken.new else None
+            plan = None
+            if taken.plan and taken.new:
+                plan = shown_plan(workspace, taken.plan, started.paths, as_text=self.diffs_as_text)
             if plan and plan.unshown:
                 printer.line(
                     Text("{count} files are not shown here; the review shows all.", count=plan.unshown)
                 )
             tell_taken(printer, started.copy, taken)
-            return TurnEnd(plan, printer.message)
+            return TurnEnd(plan, (plan.diff if plan else "") + printer.message)
 
     def close(self, started: Started, session: str) -> str:
         """Ends the agent. What it left becomes a plan, without checks; what is empty goes.

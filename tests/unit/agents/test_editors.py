@@ -37,7 +37,9 @@ def test_json_entries_are_what_the_editor_reads(name: str, more: dict[str, str])
             "neovim",
             [
                 'return require("codecompanion.adapters").extend("claude_code", {',
-                r'commands = { default = { "/bin/ringi", "acp", "--", "a \"b\" \\c", "acp" } },',
+                'interactions = { chat = { adapter = "claude_code" } },',
+                'yolo = { "/bin/ringi", "acp", "--", "claude-agent-acp", "--yolo" },',
+                r'default = { "/bin/ringi", "acp", "--", "a \"b\" \\c", "acp" },',
                 'provider = "claude-code",',
                 '["claude-code"] = { command = "/bin/ringi", args = { "acp", "--", "claude-agent-acp" } },',
             ],
