@@ -108,6 +108,9 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   ├── BadBrought        an agent brought what a session cannot use
 │   │   └── UnfitForRun       a planning.json or a request that no run can begin with
 │   ├── BadTransition
+│   │   ├── AlreadyDone       a plan that was carried out
+│   │   │   └── AlreadyUndone   and taken back
+│   │   └── NotNow            a plan that must be somewhere else first
 │   ├── EmptyPlan             a plan without text
 │   ├── BadInstruction        a planning session cannot begin with it
 │   ├── BadAnswer             it does not answer the question
@@ -152,7 +155,6 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NotPermitted          a user who may not plan and run here
 │   ├── NoTool                an outside tool that is missing
 │   ├── CheckFailed           a check before or after an execution
-│   ├── AlreadyDone           it can only be executed once
 │   ├── NothingToUndo
 │   ├── NoSuchForm            a plan that cannot be shown in another form
 │   ├── BadPatch              a patch that cannot be read
@@ -866,6 +868,24 @@ class BadTransition(Refused):
     hint = "From {current} it can go to: {allowed}"
 
 
+class AlreadyDone(BadTransition):
+    code = "already_done"
+    message = "Plan {plan} was carried out already; nothing was changed."
+    hint = "See what it did: ringi show {plan}; undo it: ringi undo {plan}; do it again: ringi fork {plan}"
+
+
+class AlreadyUndone(AlreadyDone):
+    code = "already_undone"
+    message = "Plan {plan} was carried out and undone; nothing was changed."
+    hint = "Decide about it again: ringi review {plan}; or make a new plan of it: ringi fork {plan}"
+
+
+class NotNow(BadTransition):
+    code = "not_now"
+    message = "{what}; nothing was changed."
+    hint = "{todo}"
+
+
 class InvalidSpecs(Refused):
     code = "invalid_specs"
     message = "Plan {plan} cannot be carried out as it is: {issues}"
@@ -1140,12 +1160,6 @@ class CheckFailed(Refused):
     code = "check_failed"
     message = "Plan {plan}: {command} {ended}; {became}"
     hint = "See its output: ringi show {plan}"
-
-
-class AlreadyDone(Refused):
-    code = "already_done"
-    message = "Plan {plan} was carried out already; nothing was changed."
-    hint = "See what it did: ringi show {plan}; undo it: ringi undo {plan}; do it again: ringi fork {plan}"
 
 
 class NothingToUndo(Refused):

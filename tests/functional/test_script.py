@@ -286,7 +286,7 @@ def test_reject_sends_it_back_with_words(desk: Desk, quick: Quick) -> None:
     assert state["feedback"][0]["text"] == "shorter, please"
     assert f"→ ringi pending {name}" in desk.run("show", name).stdout
     code, said = quick("reject", name, "--feedback", "again")
-    assert (code, said["error"]["code"]) == (6, "bad_transition")
+    assert (code, said["error"]["code"]) == (6, "not_now")
     assert quick("pending", name)[1]["status"] == "pending_review"
     given = subprocess.run(
         [*RINGI, "reject", name, "--feedback", "-"], cwd=desk.root, input="from a file\n", text=True,

@@ -210,7 +210,7 @@ def test_where_only_signatures_count_nothing_typed_does(desk: Desk, strict: Real
         screen.wait(r"\[q\]uit")
         screen.settle()
         screen.child.send(b"a")
-        screen.wait(r"approve p1 --sign KEY")
+        screen.wait(r"approve p1 --seen 1 --sign KEY")
     assert desk.json("list")[0]["status"] == "pending_review"
     assert desk.run("approve", plan, "--sign", str(strict.path)).returncode == 0
     assert desk.run("execute", plan).returncode == 0

@@ -62,7 +62,11 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "ringi amend p3 --comment src/app.py:14 'Keep the old name.'",
     ),
     "request": ("ringi request p3",),
-    "approve": ("ringi approve p3", "ringi approve p3 --only s1"),
+    "approve": (
+        "ringi approve p3",
+        "ringi approve p3 --only s1",
+        "ringi approve p3 --seen 2 --sign ~/.ssh/id_ed25519",
+    ),
     "reject": ("ringi reject p3 --feedback 'Keep the old name.'",),
     "execute": ("ringi execute p3", "ringi execute p3 --dry-run"),
     "grant": ("ringi grant list", "ringi grant revoke g1"),

@@ -10,7 +10,7 @@ from ringi.errors import Refused
 from ringi.text import Text
 from ringi.usecases.agent_copies import copy_of_plan
 from ringi.usecases.plan_facts import facts_of
-from ringi.usecases.resume import needs_editor
+from ringi.usecases.resume import needs_editor, refuse_closed
 from ringi.views.plan import difference_line, issue_lines, plan_lines
 
 
@@ -57,6 +57,13 @@ def tell_sent_back(app: App, plan_id: str, name: str) -> None:
         app.ui.next_step(f"ringi with --resume {name}")
     elif not tell_caller(app, plan_id):
         app.ui.next_step(f"ringi show {name}")
+
+
+def require_open(app: App, *plan_ids: str) -> None:
+    """Raises if nobody can decide about one of them as it is, with the command that goes on."""
+    if app.workspace.person.agent() is None:  # else it is told first that a person decides
+        for plan_id in plan_ids:
+            refuse_closed(app.workspace, plan_id)
 
 
 def tell_caller(app: App, plan_id: str) -> bool:

@@ -76,6 +76,8 @@ _HINTS: Final = {
     "`ringi review {plan}`, and wait with plan_wait.",
     "expired": "Ask again: plan_request_approval",
     "stale": "Read the files again, set new specs (plan_set_action_specs), then ask again.",
+    "not_now": "See its state: plan_get_state",
+    "already_undone": "See plan_get_state. To do it again, propose another plan.",
     "already_done": "It is done; see plan_get_state. For more changes, propose another plan.",
     "session_failed": "Nothing your user said is lost. Once the cause is fixed, resume: planning_answer with "
     "resume: true. Or your user types: ringi plan --resume {session}",

@@ -76,7 +76,8 @@ def amend(
         require_as_seen(stored, seen)
     refuse_fixed(stored)
     require_own(services.person, stored)
-    document, name = next_version(stored.document, services.person.requester()), f"p{stored.number}"
+    name = f"p{stored.number}"
+    document = next_version(stored.document, services.person.requester(), name)
     wanted = _by_spec(stored, amendments)
     specs = stored.document.state.action_specs
     done = {spec.id: _amended(services, name, spec, wanted[spec.id]) for spec in specs if spec.id in wanted}

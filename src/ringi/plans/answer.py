@@ -14,7 +14,6 @@ from ringi.domain.feedback import LineComment, Side
 from ringi.domain.plan import (
     CHANGING,
     OPEN,
-    PLAN_MACHINE,
     ActionSpecExt,
     PlanDocument,
     PlanStatus,
@@ -25,6 +24,7 @@ from ringi.plans.effects import Effect, Invalid
 from ringi.plans.preview import effects_now
 from ringi.plans.propose import require_as_seen
 from ringi.plans.services import Services
+from ringi.plans.status import refusal
 from ringi.plans.versions import compare
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
@@ -110,9 +110,8 @@ def _open_plan(services: Services, plan_id: str, seen: PlanDocument | None) -> S
     stored = services.store.plan(plan_id)
     if seen:
         require_as_seen(stored, seen)
-    status = stored.document.state.status
-    if status not in OPEN:
-        PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)  # raises if not allowed
+    if stored.document.state.status not in OPEN:
+        raise refusal(stored.document, f"p{stored.number}", PlanStatus.PENDING_REVIEW)
     return stored
 
 

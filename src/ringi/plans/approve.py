@@ -59,6 +59,7 @@ from ringi.plans.effects import content_of
 from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected, require_as_seen
 from ringi.plans.services import Services
+from ringi.plans.status import advance, refusal
 from ringi.plans.validate import misfits
 from ringi.ports import NewEvent, PlanRecord, StoredPlan
 from ringi.text import Text
@@ -82,10 +83,7 @@ def request(
     stored, document = record.plan, record.plan.document
     if seen:
         require_as_seen(stored, seen)
-    require_here(services, stored)
-    require_own(services.person, stored)
-    refuse_rejected(stored)
-    PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
+    require_open(services, stored)
     _require_fit(services, stored, selection)
     expires_at = services.clock.after(services.rules.expires_sec)
     subject = subject_now(services, document, selection, expires_at)
@@ -112,6 +110,14 @@ def request(
         with contextlib.suppress(GrantRefused, LostRace, SignatureUnchecked):
             grants.approve(stored, standing, asked, data)
     return asked
+
+
+def require_open(services: Services, stored: StoredPlan) -> None:
+    """Raises if nobody can be asked about it as things are."""
+    require_here(services, stored)
+    require_own(services.person, stored)
+    refuse_rejected(stored)
+    advance(stored.document, f"p{stored.number}", PlanStatus.APPROVED)
 
 
 def _require_fit(services: Services, stored: StoredPlan, selection: SpecSelection) -> None:
@@ -179,10 +185,11 @@ def approve(
     record = services.store.record(plan_id)
     stored = record.plan
     document, name = stored.document, f"p{stored.number}"
-    proof = require_answer(services, proof, f"ringi review {name}", f"ringi approve {name} --sign KEY")
+    signing = f"ringi approve {name} --seen {document.plan.version} --sign KEY"
+    proof = require_answer(services, proof, f"ringi review {name}", signing)
     require_here(services, stored)
     refuse_rejected(stored)
-    status = PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
+    status = advance(document, name, PlanStatus.APPROVED)
     asked = open_request(services, record, selection)
     _require_fit(services, stored, selection)
     subject = subject_now(services, document, selection, asked.expires_at)
@@ -254,6 +261,8 @@ def reject(services: Services, plan_id: str, feedback: str) -> Declined:
         status = stored.document.state.status
         if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
             status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
+        elif status is not PlanStatus.PENDING_REVIEW:
+            raise refusal(stored.document, f"p{stored.number}", PlanStatus.PROPOSED)
         status = PLAN_MACHINE.advance(status, PlanStatus.PROPOSED)
         given = Feedback(services.clock.now(), feedback, FeedbackKind.DECLINED)
         document = with_state(

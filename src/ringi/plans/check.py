@@ -16,7 +16,6 @@ from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import ExecutionResult
 from ringi.domain.plan import (
     OPEN,
-    PLAN_MACHINE,
     ActionSpecExt,
     CheckFailure,
     CheckPhase,
@@ -45,6 +44,7 @@ from ringi.plans.effects import Invalid
 from ringi.plans.preview import effects_now
 from ringi.plans.propose import refuse_superseded, require_as_seen
 from ringi.plans.services import Services
+from ringi.plans.status import refusal
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
 from ringi.workspace.tree import differing
@@ -83,7 +83,7 @@ def dry(services: Services, stored: StoredPlan) -> tuple[CheckResult, ...]:
     state = stored.document.state
     refuse_superseded(stored)
     if state.status not in OPEN:
-        PLAN_MACHINE.advance(state.status, PlanStatus.SCHEDULED)  # raises if not allowed
+        raise refusal(stored.document, f"p{stored.number}", PlanStatus.SCHEDULED)
     files = files_after(services, stored)
     # Not those of the current configuration: an execution runs only the checks fixed in the plan.
     planned = state.planned_checks or PlannedChecks()

@@ -39,6 +39,7 @@ from ringi.plans.commit_revert import reverted
 from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected
 from ringi.plans.services import Services
+from ringi.plans.status import refusal
 from ringi.ports import CommitOrder, CommitPlace, Commits, Committed, NewEvent, StoredIntent
 from ringi.text import COMMIT_SHOWN, Text
 from ringi.workspace.tree import differing
@@ -65,7 +66,7 @@ def wish(services: Services, plan_id: str, message: str | None) -> PlanState:
     if message is None and document.step:
         raise NoCommit(why=Text("every step of a run is committed"))
     if status not in OPEN:
-        PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)  # refused in its own words
+        raise refusal(document, f"p{stored.number}", PlanStatus.PENDING_REVIEW)
     wanted = UNSET if message is None else PlannedCommit(proper_message(message))
     if wanted:
         _place(services, _changes(document.state.action_specs), document.state.action_specs)

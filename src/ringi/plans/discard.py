@@ -4,10 +4,11 @@ from typing import Final
 
 from ringi.approvals.who import require_own
 from ringi.domain.events import Actor, EventKind
-from ringi.domain.plan import PLAN_MACHINE, PlanState, PlanStatus, with_state
+from ringi.domain.plan import PlanState, PlanStatus, with_state
 from ringi.errors import NoChannel, NotYours
 from ringi.plans.propose import proposed_by
 from ringi.plans.services import Services
+from ringi.plans.status import advance
 from ringi.ports import NewEvent, StoredPlan
 from ringi.text import Text
 
@@ -17,7 +18,7 @@ _UNDECIDED: Final = frozenset([PlanStatus.PROPOSED, PlanStatus.PENDING_REVIEW])
 def discard(services: Services, plan_id: str, reason: str, *, own: bool) -> PlanState:
     with services.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
-        status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.DISCARDED)
+        status = advance(stored.document, f"p{stored.number}", PlanStatus.DISCARDED)
         _require_permission(services, stored, own=own)
         document = with_state(stored.document, status=status)
         event = NewEvent(EventKind.DISCARDED, Actor.AI if own else Actor.USER, reason)

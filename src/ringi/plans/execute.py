@@ -11,6 +11,7 @@ from ringi.domain.approval import Act, Approval, ApprovalSubject, FileChange, fi
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import CommandEnd, ExecutionIntent, ExecutionResult, OpStatus
 from ringi.domain.plan import (
+    ENDED,
     PLAN_MACHINE,
     ActionSpecExt,
     CheckResult,
@@ -21,7 +22,6 @@ from ringi.domain.plan import (
     with_state,
 )
 from ringi.errors import (
-    AlreadyDone,
     CheckFailed,
     Expired,
     GrantRefused,
@@ -47,6 +47,7 @@ from ringi.plans.propose import refuse_rejected
 from ringi.plans.reading import require_free
 from ringi.plans.recover import Recovery
 from ringi.plans.services import Services
+from ringi.plans.status import refusal
 from ringi.plans.steps import end_command
 from ringi.plans.units import numbered
 from ringi.plans.validate import embedded
@@ -120,8 +121,8 @@ def _approval(services: Services, record: PlanRecord) -> Approval | None:
     stored = record.plan
     document, name = stored.document, f"p{stored.number}"
     status, found = document.state.status, None
-    if status is PlanStatus.COMPLETED:
-        raise AlreadyDone(plan=name)
+    if status in ENDED:
+        raise refusal(document, name, PlanStatus.SCHEDULED)
     if status in _RUNNABLE:
         try:
             found = covering(services, record)

@@ -12,7 +12,6 @@ from ringi.approvals.who import actor_at, refuse_agent, require_own
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import (
     ALL_SPECS,
-    PLAN_MACHINE,
     ActionSpec,
     ActionSpecExt,
     CheckFailure,
@@ -50,6 +49,7 @@ from ringi.plans.preview import paths_of, render_now
 from ringi.plans.reading import without_lines
 from ringi.plans.renames import with_renames
 from ringi.plans.services import Services
+from ringi.plans.status import advance
 from ringi.plans.validate import Basis, SeenBefore, Since, Validated, validate, with_problems
 from ringi.policy.risk import score
 from ringi.ports import NewEvent, StoredPlan
@@ -236,7 +236,7 @@ def set_specs(
         if only_if:
             require_as_seen(stored, only_if)
         refuse_fixed(stored)
-        document = next_version(stored.document, requester or _asking(services, stored))
+        document = next_version(stored.document, requester or _asking(services, stored), f"p{stored.number}")
         if actor is not author and stored.document.state.action_specs:
             document = by_person(stored.document, document)
         document = with_specs(services, document, validated)
@@ -356,7 +356,7 @@ def keep_specs(
     report = ValidationReport(ok=True, issues=(), normalized=specs)
     validated = Validated(report, (), tuple(render_now(services, spec) for spec in specs))
     specs_set = NewEvent(EventKind.SPECS_SET, actor, reason)
-    document = next_version(stored.document, services.person.requester())
+    document = next_version(stored.document, services.person.requester(), f"p{stored.number}")
     document = with_state(document, from_model=still_from_model(stored.document, specs))
     if actor is Actor.USER:
         document = by_person(stored.document, document)
@@ -381,7 +381,7 @@ def mark_pending(services: Services, plan_id: str, *, pending: bool) -> PlanStat
         require_own(services.person, stored)
         if before in _DECIDED:
             refuse_agent(services.person, f"ringi pending {name}")
-        document = with_state(stored.document, status=PLAN_MACHINE.advance(before, target))
+        document = with_state(stored.document, status=advance(stored.document, name, target))
         event = NewEvent(kind, actor_at(services.person))
         return transaction.save_plan(stored, document, event).document.state
 
@@ -414,14 +414,14 @@ def refuse_fixed(stored: StoredPlan) -> None:
         raise ChangeFixed(plan=f"p{stored.number}")
 
 
-def next_version(document: PlanDocument, requester: str) -> PlanDocument:
+def next_version(document: PlanDocument, requester: str, name: str = "") -> PlanDocument:
     """The plan ready for other specs, which no earlier approval covers; raises if it cannot take any.
 
     `requester` is whoever sets them: a standing approval for somebody else must not cover them.
     """
     status = document.state.status
     if status is not PlanStatus.PENDING_REVIEW:
-        status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
+        status = advance(document, name, PlanStatus.PENDING_REVIEW)
     version = document.plan.version + bool(document.state.action_specs)
     plan = msgspec.structs.replace(document.plan, version=version)
     # The earlier selection may name specs that are gone.

@@ -151,7 +151,7 @@ class Versions:
         stored = services.store.plan(plan_id_of(services, plan_id))
         refuse_fixed(stored)
         require_own(services.person, stored)
-        document = next_version(stored.document, services.person.requester())
+        document = next_version(stored.document, services.person.requester(), f"p{stored.number}")
         specs = _specs(services, stored, version)
         basis = {}
         author = author_of(services, stored.document.plan.id, actor)

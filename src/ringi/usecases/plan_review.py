@@ -240,7 +240,8 @@ def _approved(review: PlanReview, note: str, end: ReviewEnd) -> ReviewEnd | None
     asked = plan.ask()
     if asked is None:
         return end
-    require_typing(plan.services.signatures, f"ringi approve {plan.name} --sign KEY")
+    seen = f"--seen {plan.document.plan.version}"
+    require_typing(plan.services.signatures, f"ringi approve {plan.name} {seen} --sign KEY")
     proof: TypedAnswer | None = TypedAnswer(asked.digest, "a")
     if risk_of(plan.document) is Risk.HIGH:
         proof = typed_digest(prompter, asked.digest)

@@ -12,12 +12,21 @@ from ringi.agents.table import agent_of
 from ringi.domain.answer import PlanAnswer
 from ringi.domain.codec import digest
 from ringi.domain.plan import OPEN, PlanStatus
-from ringi.errors import BegunInEditor, InvalidSpecs, NothingToResume, PathRefused, RingiError, StorageFailed
+from ringi.errors import (
+    BegunInEditor,
+    InvalidSpecs,
+    NothingToResume,
+    NotNow,
+    PathRefused,
+    RingiError,
+    StorageFailed,
+)
 from ringi.fs import OsFileSystem
+from ringi.plans.approve import require_open
 from ringi.plans.preview import effects
 from ringi.process.program import program_name
 from ringi.text import Text
-from ringi.usecases.agent_copies import of_agents, plan_of
+from ringi.usecases.agent_copies import copy_of_plan, of_agents, plan_of
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.views.message import APPLIED, CUT_OFF, UNDONE, message_of
 from ringi.workspace.copy import CopyRecord, Supervisor, WorkCopy, put
@@ -82,6 +91,24 @@ def agent_to_resume(workspace: OpenWorkspace, plan_id: str) -> str:
     except NothingToResume:
         return ""
     return program_name(command) if command else ""
+
+
+def refuse_closed(workspace: OpenWorkspace, plan_id: str) -> None:
+    """Raises if nobody can decide about the plan as it is; if it was sent back, how its agent goes on."""
+    try:
+        require_open(workspace.services, workspace.plan.stored(plan_id))
+    except NotNow as error:
+        copy, name = copy_of_plan(workspace, plan_id), workspace.plan_name(plan_id)
+        if error.details["current"] == PlanStatus.PROPOSED and copy:
+            error.details["todo"] = _go_on(copy, name)
+        raise
+
+
+def _go_on(copy: WorkCopy, plan: str) -> Text:
+    if copy.is_running or needs_editor(copy):
+        return Text("Go on in your editor's thread; or open it as it is: ringi pending {plan}", plan=plan)
+    return Text("Let its agent go on: ringi with --resume {plan}; or open it as it is: ringi pending {plan}",
+                plan=plan)  # fmt: skip
 
 
 def _refuse_unusable(copy: WorkCopy, *, gone_too: bool) -> None:

@@ -24,6 +24,7 @@ from ringi.errors import (
     NotApproved,
     NotFound,
     NotGranted,
+    NotNow,
     RingiError,
     SignatureRefused,
     Stale,
@@ -329,7 +330,7 @@ def _carried_out(there: OpenWorkspace, plan_id: str) -> str:
         result = there.plan.execute(plan_id)
     except (Stale, CheckFailed, StepNotCommitted) as error:
         return str(Text(error.message, **error.details))
-    except (NotGranted, NotApproved, SignatureRefused):
+    except (NotGranted, NotApproved, NotNow, SignatureRefused):
         return ""
     return next((str(one.detail) for one in result.results if one.detail), "")
 

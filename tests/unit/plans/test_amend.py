@@ -14,7 +14,7 @@ from ringi.domain.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.domain.plan import ActionSpec, CheckResult, Encoding, PlanStatus, SpecKind, SpecSelection
 from ringi.domain.risk import Risk
 from ringi.errors import (
-    BadTransition,
+    AlreadyDone,
     ChangeFixed,
     InvalidSpecs,
     NotApproved,
@@ -321,7 +321,7 @@ def test_nothing_amended_is_no_new_version(ws, amendments):
 def test_a_change_plan_and_a_carried_out_plan_are_fixed(ws):
     done = approved(ws, write("b.txt", "x\n"))
     assert ws.plan.execute(done).overall_success
-    assert_kept(ws, done, [NewContent("s1", "y\n")], BadTransition, "completed")
+    assert_kept(ws, done, [NewContent("s1", "y\n")], AlreadyDone, "carried out already")
     diffs = [FileDiff("a.txt", patch(ws).content or "")]
     basis = PlanBasis(Trigger.USER_REQUEST, ())
     fixed = patches.propose_change(ws, Change("Change", diffs, basis))

@@ -8,7 +8,7 @@ import pytest
 from ringi.api import Workspace
 from ringi.domain.answer import OutcomeKind
 from ringi.domain.plan import PlanStatus
-from ringi.errors import BadTransition, NoChannel, NotApproved
+from ringi.errors import BadTransition, NoChannel, NotNow
 from tests.fakes.people import AgentAtWork
 from tests.helpers import approved, assert_whole, create, open_scratch, proposed, rewire
 
@@ -43,7 +43,7 @@ def test_its_request_ends_and_its_approval_does_not_count(workspace: Workspace):
     assert tool.answer(asked).outcome is OutcomeKind.CANCELLED
     given = approved(workspace, create("given.txt", "x\n"))
     tool.discard(given)
-    with pytest.raises(NotApproved):
+    with pytest.raises(NotNow):
         tool.execute(given)
     assert not (workspace.places.root / "given.txt").exists()
     assert_whole(workspace)

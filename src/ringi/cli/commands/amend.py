@@ -8,6 +8,7 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import STDIN, read_named, require_text
+from ringi.cli.commands.approve import seen_version
 from ringi.cli.commands.review import starter
 from ringi.cli.plan_names import PLAN
 from ringi.cli.review_dialogue import DialoguePrompter
@@ -26,7 +27,7 @@ _MOST_DIGITS: Final = 10
 
 @click.command()
 @click.argument("plan", type=PLAN)
-@click.option("--seen", metavar="VERSION", type=click.IntRange(min=1), help="Only if it is this version.")
+@seen_version
 @click.option("--drop", "drops", metavar="PATH[#HUNK]", multiple=True, help="Leave out a file or a hunk.")
 @click.option("--write", "writes", metavar="PATH=FILE|-", multiple=True, help="PATH gets this content.")
 @click.option(

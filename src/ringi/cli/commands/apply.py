@@ -5,11 +5,13 @@ from pathlib import Path
 import click
 
 from ringi.cli.app import App
-from ringi.cli.commands.approve import approve_signed, require_version
+from ringi.cli.commands.approve import approve_signed, require_version, seen_version
 from ringi.cli.commands.execute import carry_out
 from ringi.cli.commands.review import decide, is_over, wish_commit
 from ringi.cli.plan_names import PLAN
+from ringi.cli.plan_output import require_open
 from ringi.cli.review_dialogue import ApplyPrompter
+from ringi.domain.plan import ALL_SPECS
 from ringi.usecases.agent_copies import remove_settled
 
 
@@ -17,7 +19,7 @@ from ringi.usecases.agent_copies import remove_settled
 @click.argument("plan", type=PLAN)
 @click.option("--commit", is_flag=True, help="Commit what is approved, too.")
 @click.option("--sign", metavar="KEY", type=click.Path(path_type=Path), help="Sign with this SSH key.")
-@click.option("--seen", metavar="VERSION", type=click.IntRange(min=1), help="Only if it is this version.")
+@seen_version
 @click.pass_context
 def apply(ctx: click.Context, plan: str, commit: bool, sign: Path | None, seen: int | None) -> None:
     """Show a plan, ask, and carry it out.
@@ -34,8 +36,10 @@ def apply(ctx: click.Context, plan: str, commit: bool, sign: Path | None, seen: 
         decide(ctx, plan_id, full=False, prompter=ApplyPrompter, commit=commit)
         return
     ref = app.workspace.plan.ref(plan_id)
-    if is_over(app, ref):
+    if is_over(app, ref, commit=commit):
         return
+    if not app.workspace.plan.approved_already(plan_id, ALL_SPECS):
+        require_open(app, plan_id)
     if commit:
         wish_commit(app, plan_id)
     approve_signed(app, plan_id, sign, seen)

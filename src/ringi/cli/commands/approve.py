@@ -11,7 +11,7 @@ from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.arguments import require_text
 from ringi.cli.ask import LONGEST_DIFF, LinePrompter, require_terminal, signed
 from ringi.cli.plan_names import PLAN
-from ringi.cli.plan_output import describe, show_comparison
+from ringi.cli.plan_output import describe, require_open, show_comparison
 from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof, ProofKind, TypedAnswer
 from ringi.domain.plan import ALL_SPECS, PlanDocument, SpecSelection, risk_of, selected
 from ringi.domain.risk import Risk
@@ -53,6 +53,9 @@ class _Asked(NamedTuple):
         return self.document.plan.id
 
 
+seen_version = click.option(
+    "--seen", metavar="VERSION", type=click.IntRange(min=1), help="Only if it is this version."
+)
 only = click.option("--only", "selection", type=_Chosen(), default=ALL_SPECS, help="Only these specs of it.")
 
 
@@ -61,37 +64,57 @@ only = click.option("--only", "selection", type=_Chosen(), default=ALL_SPECS, he
 @only
 @click.option("--note", metavar="TEXT", default="", help="Kept with the approval.")
 @click.option("--sign", metavar="KEY", type=click.Path(path_type=Path), help="Sign with this SSH key.")
+@seen_version
 @click.option("--diff", is_flag=True, help="With the changes, line by line.")
 @pass_app
 def approve(
-    app: App, plans: tuple[str, ...], selection: SpecSelection, note: str, sign: Path | None, diff: bool
+    app: App,
+    plans: tuple[str, ...],
+    selection: SpecSelection,
+    note: str,
+    sign: Path | None,
+    seen: int | None,
+    diff: bool,
 ) -> None:
     """Approve a plan exactly as it is shown.
 
     The answer is typed by a person at a terminal, or signed by a key that is listed. Executing it is another
-    step. Several plans take one answer if approval.together allows it.
+    step. Several plans take one answer if approval.together allows it. Before you sign what you looked at,
+    name its version with --seen, because its proposer may have made another since.
     """
     if len(plans) > 1 and not selection.all:
         raise click.UsageError(_("--only belongs to a single plan"))
+    if len(plans) > 1 and seen is not None:
+        raise click.UsageError(_("--seen belongs to a single plan"))
     require_text(note)
-    ids = [app.find_plan(plan) for plan in plans]
+    ids = _ids(app, plans)
     tool = app.workspace.plan
-    if len(set(ids)) != len(ids):
-        raise click.UsageError(_("A plan is named twice"))
+    if seen is not None:
+        require_version(app, tool.get(ids[0]), seen)
     if not selection.all:
-        ids[0], selection = ask_later(app, ids[0], selection)
+        later, selection = ask_later(app, ids[0], selection)
+        # What was left out is another plan, with a version of its own.
+        ids, seen = [later], seen if later == ids[0] else None
     before = {plan_id: tool.approved_already(plan_id, selection) for plan_id in ids}
+    require_open(app, *(plan_id for plan_id in ids if not before[plan_id]))
     if sign is None and not all(before.values()):
         command = approve_command([tool.ref(plan_id).name for plan_id in ids], selection)
         app.workspace.signers.require_typing(f"{command} --sign KEY")
         require_terminal(app, command)
-    given = _approved_as_shown(app, before, selection, sign, note, diff=diff)
+    given = _approved_as_shown(app, before, selection, sign, note, diff=diff, seen=seen)
     if app.ui.as_json:
         approvals = [approved for _asked, approved in given]
         app.ui.document(approvals if len(approvals) > 1 else approvals[0])
     for asked, approved in given:
         _tell_approved(app, asked, approved)
         app.ui.next_step(f"ringi execute {asked.name}")
+
+
+def _ids(app: App, plans: Sequence[str]) -> list[str]:
+    ids = [app.find_plan(plan) for plan in plans]
+    if len(set(ids)) != len(ids):
+        raise click.UsageError(_("A plan is named twice"))
+    return ids
 
 
 def approve_signed(app: App, plan_id: str, key: Path, seen: int | None = None) -> None:

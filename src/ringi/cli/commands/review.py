@@ -22,8 +22,10 @@ from ringi.cli.screen.cells import has_many_colours
 from ringi.cli.screen.prompter import ScreenPrompter
 from ringi.cli.screen.terminal import Terminal
 from ringi.cli.ui import speaks_unicode
-from ringi.domain.plan import PlanRef, PlanStatus
+from ringi.domain.plan import ENDED, PlanDocument, PlanRef, PlanStatus, selected, undone_at
 from ringi.errors import Busy, Interrupted, NotFound, RingiError
+from ringi.plans.commit_revert import standing
+from ringi.plans.status import refusal
 from ringi.process.counting import watched
 from ringi.text import Text
 from ringi.usecases.agent_copies import remove_settled
@@ -87,8 +89,8 @@ def decide(
     app.turn_to(plan_id)
     ref = app.workspace.plan.ref(plan_id)
     done = ref.status is PlanStatus.COMPLETED
-    looks = done and (full or ref.undone) and app.workspace.person.refusal() is None
-    if not looks and is_over(app, ref):
+    looks = done and (ref.undone or (full and app.workspace.person.refusal() is None))
+    if not looks and is_over(app, ref, commit=commit):
         return
     require_terminal(app, f"ringi {ctx.info_name} {ref.name}")
     if commit and not done:
@@ -100,19 +102,32 @@ def decide(
     _finish(app, looked, ended)
 
 
-def is_over(app: App, ref: PlanRef) -> bool:
-    """Says so if there is nothing left to decide. Raises Busy if it is being carried out."""
-    if ref.status not in {PlanStatus.COMPLETED, PlanStatus.DISCARDED}:
-        if ref.status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
-            raise Busy(holder=Text("{plan} is being carried out", plan=ref.name))
+def is_over(app: App, ref: PlanRef, *, commit: bool) -> bool:
+    """Says so if all of it was carried out; raises if it was discarded, undone or done in part.
+
+    With `commit`, it was done in part if it was not committed. Raises Busy if it is being carried out.
+    """
+    if ref.status in {PlanStatus.SCHEDULED, PlanStatus.EXECUTING}:
+        raise Busy(holder=Text("{plan} is being carried out", plan=ref.name))
+    if ref.status not in ENDED:
         return False
+    document = app.workspace.plan.get(ref.id)
+    if not _is_done(app, document, commit=commit):
+        raise refusal(document, ref.name, PlanStatus.APPROVED)
     if app.ui.as_json:
         app.ui.document(ref)
-    if ref.status is PlanStatus.COMPLETED:
-        _tell_done(app, ref.name, undone=ref.undone)
-    else:
-        tell_discarded(app, ref.id, ref.name)
+    app.ui.line(Text("{plan} was carried out already.", plan=ref.name))
+    app.ui.next_step(f"ringi undo {ref.name}")
     return True
+
+
+def _is_done(app: App, document: PlanDocument, *, commit: bool) -> bool:
+    """Whether all of it was carried out, and stands."""
+    if document.state.status is not PlanStatus.COMPLETED or undone_at(document):
+        return False
+    specs = document.state.action_specs
+    whole = len(selected(specs, document.state.selection)) == len(specs)
+    return whole and not (commit and not standing(app.workspace.log(document.plan.id)))
 
 
 def wish_commit(app: App, plan_id: str) -> None:
@@ -158,15 +173,6 @@ def _newest_waiting(app: App) -> str | None:
         run_id = newest.step.run_id
         return [ref.id for ref in waiting if ref.step and ref.step.run_id == run_id][-1]
     return newest.id if newest else None
-
-
-def _tell_done(app: App, name: str, *, undone: bool) -> None:
-    if undone:
-        app.ui.line(Text("{plan} was carried out and undone.", plan=name))
-        app.ui.next_step(f"ringi review {name}")
-        return
-    app.ui.line(Text("{plan} was carried out already.", plan=name))
-    app.ui.next_step(f"ringi undo {name}")
 
 
 def can_be_full(app: App) -> bool:

@@ -1,0 +1,65 @@
+"""A plan goes from one status to the next; a refusal says what became of it, and the command that goes on."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from ringi.domain.plan import PLAN_MACHINE, PlanDocument, PlanStatus, undone_at
+from ringi.errors import AlreadyDone, AlreadyUndone, BadTransition, NotNow
+from ringi.text import Text
+
+
+class _Now(NamedTuple):
+    what: Text
+    todo: Text
+
+
+_RUNNING: Final = _Now(
+    Text("Plan {plan} is being carried out"), Text("Wait until it is done, and see: ringi show {plan}")
+)
+_NOW: Final[Mapping[PlanStatus, _Now]] = {
+    PlanStatus.PROPOSED: _Now(
+        Text("Plan {plan} does not wait for a decision"), Text("Open it for one: ringi pending {plan}")
+    ),
+    PlanStatus.PENDING_REVIEW: _Now(
+        Text("Plan {plan} waits for a decision already"), Text("Decide about it: ringi review {plan}")
+    ),
+    PlanStatus.APPROVED: _Now(
+        Text("Plan {plan} is approved"),
+        Text("Carry it out: ringi execute {plan}; or let the approval end: ringi pending {plan}"),
+    ),
+    PlanStatus.SCHEDULED: _RUNNING,
+    PlanStatus.EXECUTING: _RUNNING,
+    PlanStatus.ABORTED: _Now(
+        Text("Plan {plan} was not carried out to its end"),
+        Text("Carry out the rest: ringi execute {plan}; or decide about it again: ringi pending {plan}"),
+    ),
+    PlanStatus.DISCARDED: _Now(
+        Text("Plan {plan} was discarded"),
+        Text("Look at it: ringi show {plan}; make a new plan of it: ringi fork {plan}"),
+    ),
+}
+_SENT_BACK: Final = _Now(
+    Text("Plan {plan} was sent back to its proposer"),
+    Text("To decide about it as it is, open it again: ringi pending {plan}"),
+)
+
+
+def advance(document: PlanDocument, name: str, target: PlanStatus) -> PlanStatus:
+    if PLAN_MACHINE.allows(document.state.status, target):
+        return target
+    raise refusal(document, name, target)
+
+
+def refusal(document: PlanDocument, name: str, target: PlanStatus) -> BadTransition:
+    state = document.state
+    if state.status is PlanStatus.COMPLETED:
+        return AlreadyUndone(plan=name) if undone_at(document) else AlreadyDone(plan=name)
+    now = _NOW[state.status]
+    if state.status is PlanStatus.PROPOSED and any(given.is_rejection for given in state.feedback):
+        now = _SENT_BACK
+    return NotNow(
+        what=Text(now.what.template, plan=name),
+        todo=Text(now.todo.template, plan=name),
+        current=str(state.status),
+        target=str(target),
+    )
