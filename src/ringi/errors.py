@@ -152,6 +152,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NotLocal              a server that others could reach
 │   ├── NotTaken              a person's text that the plan cannot take
 │   ├── NotYours              a plan that somebody else proposed
+│   ├── TakenFromCopy         a plan that only follows the files of its copy
 │   ├── NotPermitted          a user who may not plan and run here
 │   ├── NoTool                an outside tool that is missing
 │   ├── CheckFailed           a check before or after an execution
@@ -1142,6 +1143,12 @@ class NotYours(Refused):
     code = "not_yours"
     message = "{plan} is not a plan of {name}; nothing was changed."
     hint = "Propose one of your own, or change your own."
+
+
+class TakenFromCopy(Refused):
+    code = "taken_from_copy"
+    message = "{plan} is made of the files in a work copy and follows them; nothing was changed."
+    hint = "Change the files in the copy: at the end of the turn they are the plan's next version."
 
 
 class NotPermitted(Refused):

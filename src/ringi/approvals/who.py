@@ -1,11 +1,15 @@
 """Who acts and who asks, as the program itself sees it. What somebody calls themselves counts for neither."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from ringi.domain.events import Actor, Event, EventKind
 from ringi.domain.plan import PlanDocument
-from ringi.errors import NoChannel, NotYours
+from ringi.errors import NoChannel, NotYours, TakenFromCopy
 from ringi.ports import PersonChannel, StoredPlan
+
+FROM_COPY: Final = "with"
+"""The tag of a plan that was made of the files in an agent's work copy."""
 
 
 def requester_of(document: PlanDocument) -> str:
@@ -30,6 +34,16 @@ def require_own(person: PersonChannel, stored: StoredPlan) -> None:
     # Plans of the first versions name nobody; no standing approval covers them.
     if theirs and asking != theirs and person.agent() is not None:
         raise NotYours(plan=f"p{stored.number}", name=asking)
+
+
+def require_settable(person: PersonChannel, stored: StoredPlan) -> None:
+    """Raises NotYours, or TakenFromCopy if an agent changes a plan other than by changing its files.
+
+    The person was told what the files are, at the end of the agent's turn, and would hear of nothing else.
+    """
+    require_own(person, stored)
+    if FROM_COPY in stored.document.plan.tags and person.agent() is not None:
+        raise TakenFromCopy(plan=f"p{stored.number}")
 
 
 def asks_for_own(person: PersonChannel, document: PlanDocument, events: Sequence[Event]) -> bool:

@@ -59,6 +59,12 @@ class Agent:
         self.quiet.set()
         self.alive = False
         self.warned = False
+        self.beginning = False
+        """It was asked for a session, and its answer has not come."""
+        self.held: list[tuple[str, bytes]] = []
+        """What it said meanwhile, by session."""
+        self.rested = False
+        """A turn has ended, and it has said nothing since."""
         self.shows: set[tuple[str, str]] = set()
         """Terminals, and the tool calls that show them."""
 
@@ -103,6 +109,7 @@ class Agent:
     def end(self, turn: Turn) -> None:
         self.turns.remove(turn)
         if not self.turns:
+            self.rested = True
             self.quiet.set()
 
     async def serve(self, method: str, params: Raw | UnsetType) -> dict[str, Any]:

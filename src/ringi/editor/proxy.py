@@ -36,6 +36,7 @@ from ringi.editor.requests import Requests
 from ringi.editor.sessions import Sessions
 from ringi.editor.tasks import Tasks
 from ringi.editor.turns import PATIENCE_SEC, Turns
+from ringi.editor.updates import Updates
 from ringi.editor.wire import Inlet, Outlet
 from ringi.editor.work import Work
 from ringi.errors import Interrupted, RingiError
@@ -56,6 +57,7 @@ class Proxy:
         self._tasks = Tasks()
         self._crew = Crew(work, Listener(self._from_agent, self._gone, self._strange))
         self._sessions = Sessions(work, self._crew)
+        self._updates = Updates(self._outlet.write, self._sessions, self._strange)
         self._turns = Turns(self._outlet.write, patience_sec)
         self._requests = Requests(self._outlet.write, self._tasks)
         self._open: set[Id] = set()
@@ -162,6 +164,7 @@ class Proxy:
         finally:
             self._outlet.write(line_back)
             self._open.discard(number)
+            self._updates.release(self._crew.agents)
 
     async def _answer_to(self, number: Id, message: Message, line: bytes) -> Answer | None:
         """None if an agent's own answer is passed on when it comes."""
@@ -196,15 +199,17 @@ class Proxy:
 
     def _from_agent(self, agent: Agent, message: Message, line: bytes) -> None:
         if message.is_request:
-            self._requests.take(agent, message)
+            if self._updates.may_ask(agent, message):
+                self._requests.take(agent, message)
+            elif isinstance(message.id, int | str):
+                words = Text("This is no session of yours.")
+                agent.channel.write(refused(message.id, INVALID_PARAMS, words))
             return
         if not message.is_response:
-            owner = self._sessions.of(addressed(message.params).session_id)
-            if owner is not None and owner is not agent:
-                self._strange(f"an update of another agent's session {owner.session!r}")
-                return
             if message.method == CANCEL_REQUEST:
                 self._requests.cancel(agent, message)
+                return
+            if not self._updates.fits(agent, message, line):
                 return
             if self._crew.version > 1 and self._turns.ended_by(agent, message, line):
                 return

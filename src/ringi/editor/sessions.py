@@ -36,7 +36,11 @@ class Sessions:
         agent = known or await self._agent_for(method, named)
         if method != FORK and named:  # its history is told before the answer
             self._name(agent, named)
-        answer = await agent.channel.ask(method, raw(_inside(agent, params)), number)
+        agent.beginning = True
+        try:
+            answer = await agent.channel.ask(method, raw(_inside(agent, params)), number)
+        finally:
+            agent.beginning = False
         if answer.message.result is UNSET:
             if known is None:
                 self._give_back(agent)

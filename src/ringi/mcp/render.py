@@ -70,6 +70,7 @@ _HINTS: Final = {
     "lost_race": "Make the same call again; it will see the newer plan.",
     "invalid_specs": "Set corrected specs: plan_set_action_specs",
     "unfit_specs": "Propose a plan of your own: plan_propose",
+    "taken_from_copy": "Change the files in your folder. At the end of your turn they are its next version.",
     "not_approved": "Only a person can approve. Ask with plan_request_approval, tell them to type "
     "`ringi review {plan}`, and wait with plan_wait.",
     "read_not_approved": "Only a person can approve. Ask with plan_request_approval, tell them to type "

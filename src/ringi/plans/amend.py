@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, NoReturn
 import msgspec
 from msgspec import UNSET
 
-from ringi.approvals.who import actor_at, require_own
+from ringi.approvals.who import actor_at, require_settable
 from ringi.domain.answer import Amendment, DropHunks, DropSpec, NewContent
 from ringi.domain.approval import files_of
 from ringi.domain.codec import digest
@@ -75,7 +75,7 @@ def amend(
     if seen:
         require_as_seen(stored, seen)
     refuse_fixed(stored)
-    require_own(services.person, stored)
+    require_settable(services.person, stored)
     name = f"p{stored.number}"
     document = next_version(stored.document, services.person.requester(), name)
     wanted = _by_spec(stored, amendments)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ringi.approvals.who import require_own
+from ringi.approvals.who import require_settable
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import PlanState, PlanStatus, with_state
 from ringi.errors import NoChannel, NotYours
@@ -30,7 +30,7 @@ def _require_permission(services: Services, stored: StoredPlan, *, own: bool) ->
     name = f"p{stored.number}"
     why = services.person.agent()
     if own:
-        require_own(services.person, stored)
+        require_settable(services.person, stored)
         if proposed_by(services, stored.document.plan.id) is Actor.USER:
             raise NotYours(plan=name, name=services.person.requester())
         decided = stored.document.state.status not in _UNDECIDED

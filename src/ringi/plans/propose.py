@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.approvals.permits import refused_danger
-from ringi.approvals.who import actor_at, refuse_agent, require_own
+from ringi.approvals.who import actor_at, refuse_agent, require_own, require_settable
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.plan import (
     ALL_SPECS,
@@ -274,7 +274,7 @@ def as_seen(tree: Tree, basis: Basis, seen: Mapping[str, bytes]) -> Tree:
 
 
 def _asking(services: Services, stored: StoredPlan) -> str:
-    require_own(services.person, stored)
+    require_settable(services.person, stored)
     return services.person.requester()
 
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ringi.approvals.who import require_own
+from ringi.approvals.who import require_settable
 from ringi.domain import codec
 from ringi.domain.answer import Difference, PlanComparison, SpecDifference
 from ringi.domain.approval import Act, ApprovalSubject
@@ -150,7 +150,7 @@ class Versions:
         services = self._services
         stored = services.store.plan(plan_id_of(services, plan_id))
         refuse_fixed(stored)
-        require_own(services.person, stored)
+        require_settable(services.person, stored)
         document = next_version(stored.document, services.person.requester(), f"p{stored.number}")
         specs = _specs(services, stored, version)
         basis = {}

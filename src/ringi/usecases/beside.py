@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from ringi.agents.table import agent_of
+from ringi.approvals.who import FROM_COPY
 from ringi.domain.plan import PlanRef
 from ringi.errors import RingiError, StorageFailed
 from ringi.plans.check import add_checks
@@ -258,7 +259,7 @@ def _origin(copy: WorkCopy, argv: Sequence[str], title: str) -> Origin:
         f"Changed in a work copy by: {shlex.join(argv)}",
         proposer=name,
         requester=f"with:{name}",
-        tag="with",
+        tag=FROM_COPY,
         reason=copy.id,
     )
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from ringi.api import Workspace
-from ringi.approvals.who import requester_of
+from ringi.approvals.who import FROM_COPY, requester_of
 from ringi.domain import codec
-from ringi.domain.answer import DropSpec
+from ringi.domain.answer import DropSpec, NewContent
 from ringi.domain.approval import ApprovalSubject
 from ringi.domain.change_plan import ChangeApproval, PlanBasis, Trigger
 from ringi.domain.events import Actor
 from ringi.domain.grant import GrantScope
 from ringi.domain.plan import PlanStatus, SpecKind, change_plan_of
 from ringi.domain.risk import Risk
-from ringi.errors import ChangeRejected, GrantRefused, NoChannel, NotYours
+from ringi.errors import ChangeRejected, GrantRefused, NoChannel, NotYours, TakenFromCopy
 from ringi.plans.change import Change
 from ringi.plans.propose import keep_specs, set_specs
 from ringi.plans.versions import Versions
@@ -120,6 +120,31 @@ def test_every_way_to_a_version_says_who_took_it(ws: Workspace, how: str):
     assert requester_of(ws.plan.get(plan_id)) == HANAKO
     ws.plan.ask(plan_id)
     assert status(ws, plan_id) is PlanStatus.PENDING_REVIEW
+
+
+@pytest.mark.req("PT-8")
+def test_a_plan_of_a_copy_follows_its_files_and_nothing_else_that_the_agent_says(ws: Workspace):
+    """The person is told what the files are, and would not be told of any other change."""
+    mine = {"tags": (FROM_COPY,), "requester": CLAUDE}
+    plan_id = ws.plan.propose("A change", **mine)
+    first = [create("a.txt", "x\n"), create("b.txt", "x\n")]
+    assert set_specs(ws.services, plan_id, first, basis={}, actor=Actor.AI, requester=CLAUDE).report.ok
+    before = ws.plan.get(plan_id)
+    here(ws, AgentAtWork(CLAUDE))
+    for act in (
+        lambda: ws.plan.set_action_specs(plan_id, [create("c.txt", "x\n")]),
+        lambda: ws.plan.amend(plan_id, [DropSpec("s2")]),
+        lambda: ws.versions.revert(plan_id, 1),
+        lambda: ws.plan.discard(plan_id, own=True),
+    ):
+        with pytest.raises(TakenFromCopy, match="files in a work copy"):
+            act()
+    assert ws.plan.get(plan_id) == before
+    # Whoever reads the copy sets the next version, and a plan of its own is the agent's.
+    assert set_specs(ws.services, plan_id, first[:1], basis={}, actor=Actor.AI, requester=CLAUDE).report.ok
+    assert ws.plan.set_action_specs(ws.plan.propose("Its own"), first).ok
+    here(ws, Person())
+    assert ws.plan.amend(plan_id, [NewContent("s1", "mine\n")]).ok
 
 
 @pytest.mark.req("PT-8")
