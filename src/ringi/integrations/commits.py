@@ -73,12 +73,13 @@ class GitCommits:
         for name, why in _UNDER_WAY.items():
             if os.path.lexists(git_dir / name):
                 raise NoCommit(why=why)
+        head = self._head()
         try:
-            self._require_fit({os.fsencode(path): path for path in paths}, unstaged=unstaged)
+            self._require_fit({os.fsencode(path): path for path in paths}, head, unstaged=unstaged)
         except GitFailed as error:
             raise NoCommit(why=str(error)) from None
         branch = self._git.line("symbolic-ref", "-q", "--short", "HEAD")
-        return CommitPlace(branch, self._head(), hooks)
+        return CommitPlace(branch, head, hooks)
 
     def _head(self) -> str:
         return self._git.line("rev-parse", "-q", "--verify", "HEAD^{commit}")
@@ -102,7 +103,7 @@ class GitCommits:
         named = {setting.partition("\n")[2] for setting in out.split("\0")}
         return tuple(name for name in _HOOKS if name in named or os.access(folder / name, os.X_OK))
 
-    def _require_fit(self, wanted: Mapping[bytes, str], *, unstaged: bool) -> None:
+    def _require_fit(self, wanted: Mapping[bytes, str], head: str, *, unstaged: bool) -> None:
         known = list(index_entries(self._git.look("ls-files", "-s", "-z")))
         links = {entry.path for entry in known if entry.is_link}
         for name, path in wanted.items():
@@ -112,7 +113,6 @@ class GitCommits:
                 )
         if torn := [wanted[one.path] for one in known if one.stage != b"0" and one.path in wanted]:
             raise NoCommit(why=Text("{path} is in conflict", path=torn[0]))
-        head = self._head()
         staged = self._git.look("diff-index", "--cached", "--name-only", "-z", head) if head else b""
         index = {entry.path: entry.oid.decode() for entry in known}
         for name in sorted(wanted.keys() & set(staged.split(b"\0"))):
@@ -184,14 +184,17 @@ class GitCommits:
         git("read-tree", order.parent or "--empty")
         gone = [os.fsencode(path) for path, data in order.files.items() if data is None]
         there = {os.fsencode(path): data for path, data in order.files.items() if isinstance(data, bytes)}
-        git("update-index", "-z", "--force-remove", "--stdin", stdin=listed(gone))
+        if gone:
+            git("update-index", "-z", "--force-remove", "--stdin", stdin=listed(gone))
         exact = [
             f"{file.mode} {_written(git, file.data)}\t".encode() + os.fsencode(path)
             for path, file in order.files.items()
             if isinstance(file, Committed)
         ]
-        git("update-index", "--add", "--replace", "-z", "--index-info", stdin=listed(exact))
-        git("update-index", "--add", "--replace", "-z", "--stdin", stdin=listed(there))
+        if exact:
+            git("update-index", "--add", "--replace", "-z", "--index-info", stdin=listed(exact))
+        if there:
+            git("update-index", "--add", "--replace", "-z", "--stdin", stdin=listed(there))
         staged = {entry.path: entry.oid.decode() for entry in index_entries(git("ls-files", "-s", "-z"))}
         for name, data in there.items():
             oid = staged.get(name, "")

@@ -11,11 +11,12 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import Busy, CopyFailed, StorageFailed
-from ringi.process.git import keep, names_in, quoted, read_small
+from ringi.process.git import Git, keep, names_in, quoted, read_small
 from ringi.text import Text
 
 OWN: Final = ".agent"
@@ -253,3 +254,9 @@ def signature(path: Path | None) -> bytes:
     except OSError:
         found = None
     return b"%d %d %d" % (found.st_ino, found.st_mtime_ns, found.st_size) if found else b""
+
+
+@lru_cache(4)
+def files_of(git_dir: Path, tree: str) -> frozenset[bytes]:
+    """A run opens its copy anew at every turn, and asks for the same tree."""
+    return frozenset(names_in(Git(git_dir, git_dir).run("ls-tree", "-r", "-z", "--name-only", tree)))

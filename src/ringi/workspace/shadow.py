@@ -5,7 +5,6 @@ Exact bytes, through a private git directory, with none of the repository's own 
 
 import hashlib
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -40,6 +39,7 @@ from ringi.workspace.private_git import (
     KeptIndex,
     PrivateFolder,
     Surroundings,
+    files_of,
     signature,
 )
 
@@ -469,7 +469,7 @@ class CopyShadow(PrivateGit):
 
     def _tracked(self) -> set[bytes]:
         """The original files, and what the agent has added to git."""
-        found = self._files_of_base()
+        found = set(files_of(self.git_dir, self._base))
         index = self.work_tree / ".git" / "index"
         if index.is_file():
             git = Git(self.git_dir, self.work_tree, index=index, time_limit=60)
@@ -479,15 +479,12 @@ class CopyShadow(PrivateGit):
         return found
 
     def _tracked_mark(self) -> bytes:
-        return secrets.token_bytes(8)  # taken once or twice: not worth remembering
+        return signature(self.work_tree / ".git" / "index")
 
     def began_with(self, paths: Sequence[bytes]) -> bool:
         """Whether one of these, or something below it, was there originally."""
         folders = tuple(path + b"/" for path in paths)
-        return any(name in paths or name.startswith(folders) for name in self._files_of_base())
-
-    def _files_of_base(self) -> set[bytes]:
-        return set(names_in(self.git.run("ls-tree", "-r", "-z", "--name-only", self._base)))
+        return any(name in paths or name.startswith(folders) for name in files_of(self.git_dir, self._base))
 
     def changes(self, tree: str) -> Iterator[TreeChange]:
         words = ("diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev")
