@@ -172,7 +172,9 @@ def test_a_terminal_stays_in_the_copy(desk: HomeDesk) -> None:
 
 def test_two_threads_and_two_editors_never_mix(desk: HomeDesk) -> None:
     with editor(desk) as one, editor(desk) as two:
-        first = one.begin()
+        greeting = one.ask("initialize", protocolVersion=1)
+        first = one.new()  # asked for before the greeting is answered
+        assert "result" in one.answer(greeting)
         second, third = one.new(), two.begin(clientInfo={"name": "CodeCompanion.nvim", "version": "1"})
         one.prompt(first, "write A.md a\\n")
         ask = 'ask session/request_permission {"options": []}'

@@ -124,7 +124,8 @@ EDITORS: Final[Mapping[str, Editor]] = {
             "jetbrains",
             "JetBrains",
             State(".jetbrains/acp.json"),
-            _servers({}),
+            # The IDE's own server has tools that write to the checkout.
+            _servers({"use_idea_mcp": False}),
             Text("Then choose it in the AI Chat, where the agents are."),
         ),
         Editor(

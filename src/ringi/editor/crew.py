@@ -23,17 +23,23 @@ class Crew:
         self.version = 1
         self._spare: asyncio.Task[Agent] | None = None
         self._greeting: Raw | None = None
+        self._meeting = asyncio.Lock()
         self._login: Message | None = None
 
-    @property
-    def greeted(self) -> bool:
-        return self._greeting is not None
+    async def greeted(self) -> bool:
+        """After a greeting that is under way: CodeCompanion may not wait for its answer."""
+        async with self._meeting:
+            return self._greeting is not None
 
     def warm_up(self) -> None:
         """Starts the first agent while the editor is still writing its greeting."""
         self._spare = asyncio.get_running_loop().create_task(self._start())
 
     async def greet(self, number: Id, params: Raw | UnsetType) -> Answer:
+        async with self._meeting:
+            return await self._greet(number, params)
+
+    async def _greet(self, number: Id, params: Raw | UnsetType) -> Answer:
         if self._greeting is not None:
             raise RpcError(INVALID_REQUEST, Text("initialize was answered already."))
         given = content(params)

@@ -171,7 +171,7 @@ class Proxy:
         method, crew, sessions = message.method, self._crew, self._sessions
         if method == INITIALIZE:
             return await crew.greet(number, message.params)
-        if not crew.greeted:
+        if not await crew.greeted():
             raise RpcError(INVALID_REQUEST, Text("initialize comes first."))
         if method in BEGINNING:
             return await sessions.begin(number, str(method), content(message.params))

@@ -16,8 +16,10 @@ STARTED = [
 
 
 @pytest.mark.req("CP-11")
-@pytest.mark.parametrize(("name", "more"), [("zed", {"type": "custom"}), ("jetbrains", {})])
-def test_json_entries_are_what_the_editor_reads(name: str, more: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "more"), [("zed", {"type": "custom"}), ("jetbrains", {"use_idea_mcp": False})]
+)
+def test_json_entries_are_what_the_editor_reads(name: str, more: dict[str, object]) -> None:
     assert json.loads(EDITORS[name].entry(STARTED)) == {
         "agent_servers": {
             "Claude Code (ringi)": {
