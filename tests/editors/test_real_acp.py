@@ -100,7 +100,7 @@ def _updates(heard: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 def _plan(heard: list[dict[str, Any]]) -> list[str]:
     """The files of the plan in the thread."""
     calls = [one for one in _updates(heard, "tool_call_update") if one["toolCallId"].startswith("ringi-")]
-    return [block["path"] for block in calls[-1]["content"]] if calls else []
+    return [block["path"] for block in calls[-1]["content"] if block["type"] == "diff"] if calls else []
 
 
 def _said(heard: list[dict[str, Any]]) -> str:

@@ -112,6 +112,10 @@ class Editor:
         calls = self.updates("tool_call_update", session)
         return [one for one in calls if one["toolCallId"].startswith("ringi-")]
 
+    def files(self) -> list[str]:
+        """The files that the newest plan in the thread changes."""
+        return [block["path"] for block in self.plans()[-1]["content"] if block["type"] == "diff"]
+
     def said(self, session: str = "") -> str:
         chunks = self.updates("agent_message_chunk", session)
         return "".join(one["content"]["text"] for one in chunks)

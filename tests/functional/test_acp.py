@@ -9,7 +9,7 @@ import pytest
 
 from ringi import open_workspace
 from tests.fakes.signing import RealKey
-from tests.functional.acp_desk import Editor, editor
+from tests.functional.acp_desk import editor
 from tests.functional.beside_desk import HomeDesk, home_desk
 from tests.helpers import Person, accept_signers_in, make_files
 
@@ -35,11 +35,6 @@ def listed(desk: HomeDesk) -> RealKey:
     return key
 
 
-def shown(one: Editor) -> list[str]:
-    """The files of the newest plan in the thread."""
-    return [block["path"] for block in one.plans()[-1]["content"]]
-
-
 @pytest.mark.req("CP-11", "PT-4", "PT-9")
 def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
     desk: HomeDesk, listed: RealKey
@@ -59,7 +54,8 @@ def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
         # The plan is in the thread, and the files are as they were.
         call = one.plans(session)[-1]
         assert call["title"] == "p1 Say good day"
-        assert call["content"] == [
+        words, *diffs = call["content"]
+        assert diffs == [
             {"type": "diff", "path": f"{root}/NEW.md", "newText": "<b>\n"},
             {
                 "type": "diff",
@@ -71,6 +67,8 @@ def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
         assert "passed on exactly these bytes: test -e app/hello.py" in one.said()
         assert "ringi has not touched your files." in one.said()
         assert "ringi review p1" in one.said()
+        # An agent may say the same; what ringi says is also in its tool call, which nobody can rewrite.
+        assert words == {"type": "content", "content": one.updates("agent_message_chunk")[-1]["content"]}
         assert desk.files() == before
         # No message of the editor approves; nothing that the agent is told does either.
         assert desk.json("list")[0]["status"] == "pending_review"
@@ -86,7 +84,7 @@ def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
         assert "> No NEW.md, please." in news
         assert "app/hello.py:2: A typo." in news
         assert "p1 is now version 2." in one.said()
-        assert shown(one) == [f"{root}/app/hello.py"]
+        assert one.files() == [f"{root}/app/hello.py"]
         assert desk.files() == before
 
         assert desk.run("approve", "p1", "--sign", str(listed.path)).returncode == 0
@@ -100,7 +98,7 @@ def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
         news = one.told()[-1]["prompt"][0]
         assert "applied it to the project" in news
         assert '"# Mine\\n"' in one.said()
-        assert shown(one) == [f"{root}/LATER.md"]
+        assert one.files() == [f"{root}/LATER.md"]
         assert one.plans()[-1]["title"].startswith("p2 ")
         # Nothing new: nothing is said before the person's own words.
         one.prompt(session, "see README.md")

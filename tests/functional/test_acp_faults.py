@@ -120,14 +120,10 @@ def test_an_agent_that_says_nonsense_and_asks_for_what_is_not_its_own(desk: Home
         assert any("large has more than 8388608 bytes" in answer["message"] for answer in refused)
         assert {"content": "good\n"} in answers
         assert any("outside of" in answer["message"] for answer in refused)
-        assert shown_paths(one) == [f"{desk.root}/app/new.py"]
+        assert one.files() == [f"{desk.root}/app/new.py"]
         assert desk.files() == before
         assert (desk.home / "secret").read_text() == "secret\n"
         assert "dropped" in one.log.read_text()
-
-
-def shown_paths(one: Editor) -> list[str]:
-    return [block["path"] for block in one.plans()[-1]["content"]]
 
 
 @walled
@@ -160,7 +156,7 @@ def test_a_terminal_stays_in_the_copy(desk: HomeDesk) -> None:
         assert (found[5]["output"], found[5]["truncated"]) == ("ü\n", True)
         assert [one["exitStatus"]["exitCode"] for one in found[6:]] == [127, 127]  # no option of ours
         assert not (desk.home / "escaped").exists()
-        assert shown_paths(one) == [f"{desk.root}/made.txt"]
+        assert one.files() == [f"{desk.root}/made.txt"]
         # The editor knows no such terminal; it is shown what the command printed.
         calls = [call["content"] for call in one.updates("tool_call") if call["toolCallId"] == "t"]
         assert all(block["type"] == "content" for content in calls for block in content)
@@ -284,7 +280,7 @@ def test_without_a_sandbox_paths_are_mapped_and_the_person_is_told(desk: HomeDes
         assert "NOT in a sandbox" in one.said()
         assert "# Sample" in one.said()
         assert "outside of" in one.said()
-        assert shown_paths(one) == [f"{desk.root}/A.md"]
+        assert one.files() == [f"{desk.root}/A.md"]
         assert began not in one.said()
     assert desk.files() == before
 

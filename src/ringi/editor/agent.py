@@ -10,7 +10,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from ringi.editor.channel import Channel, Ears
 from ringi.editor.files import read_text_file, write_text_file
-from ringi.editor.protocol import Id, Message, Told
+from ringi.editor.protocol import Id, Message, Told, text_of
 from ringi.editor.terminals import Terminals
 from ringi.editor.work import Started, Work
 from ringi.text import Text, translated
@@ -136,7 +136,8 @@ class Agent:
         code = UNSET if self.alive else started.command.exit_code or UNSET
         end = await self._in_thread(lambda: self._work.end(started, title, say, exit_code=code))
         if end.plan is not None:
-            tell(self.told.call(end.plan.title, end.plan.content, kind="edit"))
+            # A message can be imitated by the agent; so can a tool call, but not this one be rewritten.
+            tell(self.told.call(end.plan.title, [text_of(end.words), *end.plan.content], kind="edit"))
         if end.words:
             tell(self.told.text(end.words))
 
