@@ -84,7 +84,8 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NotRequested          approve without a request
 │   ├── UnknownCommand        nobody knows how a command ended
 │   ├── Conflicting           a person and a proposer changed the same
-│   └── NoChannel             nobody can be asked here
+│   ├── NoChannel             nobody can be asked here
+│   └── OutOfReach            an agent in its copy asks for the ledger
 ├── Stale               4     the workspace changed since
 │   ├── EffectsUnknown        a command was cut off, and no undo knows what it changed
 │   ├── UndoStale             what somebody wrote since conflicts with the undo
@@ -730,6 +731,15 @@ class NoChannel(PersonNeeded):
         super().__init__(command=command or f"ringi review {plan}".rstrip(), plan=plan, **details)
 
 
+class OutOfReach(PersonNeeded):
+    code = "out_of_reach"
+    message = "The plans are out of reach in an agent's copy; a person decides about them, outside of it."
+    hint = (
+        "What is changed in the copy becomes a plan when the agent is done. "
+        "A person runs this in a terminal of their own: {command}"
+    )
+
+
 class Stale(RingiError):
     code = "stale"
     exit_code = 4
@@ -842,7 +852,10 @@ class PathRefused(Refused):
 class BadDocument(Refused):
     code = "bad_document"
     message = "{what} cannot be read: {why}"
-    hint = "Compare it with: ringi schema"
+    hint = "Compare it with: {see}"
+
+    def __init__(self, *, see: str = "ringi schema", **details: object) -> None:
+        super().__init__(see=see, **details)
 
 
 class BadAnswers(BadDocument):

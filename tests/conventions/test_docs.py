@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+import msgspec
 import pytest
 
 from ringi import errors
 from ringi.cli.examples import EXAMPLES
 from ringi.cli.main import COMMANDS, cli, hoisted
 from ringi.domain.plan import PLAN_TRANSITIONS
+from ringi.domain.project_state import Diagnostic, EditorState, Unsaved
 from ringi.domain.run import StopCode
 from ringi.wiring.config_keys import KEYS
 from tests.helpers import accept_signers_in
@@ -272,6 +274,20 @@ def test_states_are_those_of_the_machine():
         targets = re.split(r"  +", rest.strip())[0]
         drawn[state.strip()] = set(filter(None, targets.split(" | ")))
     assert drawn == {str(state): {str(to) for to in allowed} for state, allowed in PLAN_TRANSITIONS.items()}
+
+
+@in_both
+def test_every_field_that_an_editor_pushes_is_described(folder: Path):
+    rows = dict(re.findall(r"^\| `(\w+)`(.*)$", read(folder / "editors" / "state.md"), re.MULTILINE))
+    required = "(required)" if folder == DOCS else "(必須)"
+    fields = msgspec.structs.fields(EditorState)
+    assert rows.keys() == {field.encode_name for field in fields}
+    assert {name for name, row in rows.items() if row.startswith(f" {required} |")} == {
+        field.encode_name for field in fields if field.required
+    }
+    for name, kind in {"diagnostics": Diagnostic, "unsaved": Unsaved}.items():
+        named = {field.encode_name for field in msgspec.structs.fields(kind)}
+        assert named <= set(re.findall(r"`(\w+)`", rows[name])), name
 
 
 @in_both

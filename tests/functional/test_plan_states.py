@@ -2,7 +2,9 @@
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -133,3 +135,28 @@ def test_what_is_done_as_asked_is_no_failure(
         capsys.readouterr()
         assert main(["--json", *COMMANDS[name]]) == 0
         assert json.loads(capsys.readouterr().out)["status"] == "completed"
+
+
+@pytest.mark.req("PT-4")
+@pytest.mark.parametrize("sandbox", [True, False])
+def test_an_agent_away_from_the_ledger_is_told_who_decides(
+    sandbox: bool,
+    desk: Desk,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A sandbox hides the ledger; without one, the copy is a workspace that has no plans."""
+    tree = tmp_path / "work" / "a project" / "a copy" / "tree"
+    shutil.copytree(desk.root, tree)
+    monkeypatch.chdir(desk.root if sandbox else tree)
+    monkeypatch.setenv("RINGI_WITH", "1")
+    monkeypatch.setenv("RINGI_CACHE_DIR", str(tmp_path))
+    if sandbox:
+        monkeypatch.setenv("RINGI_STATE_DIR", str(desk.root / "README.md" / "hidden"))
+    for name in ("approve", "apply", "review", "reject", "discard", "amend", "execute"):
+        capsys.readouterr()
+        assert main(["--json", *COMMANDS[name]]) == 3
+        error = json.loads(capsys.readouterr().out)["error"]
+        assert error["code"] == "out_of_reach"
+        assert error["hint"].endswith(f": ringi --json {' '.join(COMMANDS[name])}")

@@ -5,14 +5,16 @@ import re
 import sys
 from datetime import UTC, datetime
 from gettext import gettext as _
-from typing import Final
+from typing import Final, TypeVar
 
 import click
 
+from ringi.domain import codec
 from ringi.domain.subject import SESSION_PREFIX
-from ringi.errors import NotFound, Unreadable
+from ringi.errors import BadDocument, NotFound, Unreadable
 from ringi.text import Text, visible
 
+T = TypeVar("T")
 STDIN: Final = "-"
 MOST_BYTES: Final = 256 * 1024 * 1024
 LEAST: Final = 4
@@ -72,6 +74,20 @@ def read_named(name: str, *, most_bytes: int = MOST_BYTES) -> bytes:
     if len(data) > most_bytes:
         raise Unreadable(what=name, why=Text("it has more than {limit} bytes", limit=most_bytes))
     return data
+
+
+def document_in(data: bytes, kind: type[T], name: str, schema: str) -> T:
+    """What was read from the file of this name. Raises BadDocument with all that is wrong with it."""
+    what = Text("standard input") if name == STDIN else name
+    try:
+        return codec.foreign(data, kind, what)
+    except BadDocument as error:
+        from ringi.domain.problems import faults, told  # noqa: PLC0415  # only if something is wrong
+
+        why = error.details["why"]
+        if not isinstance(why, Text):
+            why = told(faults(codec.parsed(data, what), kind))
+        raise BadDocument(what=what, why=why, see=f"ringi schema {schema}") from None
 
 
 def _bytes(name: str, count: int) -> bytes:

@@ -5,6 +5,7 @@ import contextlib
 import gettext
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -20,11 +21,19 @@ from ringi._version import __version__
 from ringi.cli.app import App
 from ringi.cli.examples import epilog
 from ringi.cli.ui import Ui, error_document, in_its_letters, usage_document
-from ringi.errors import Interrupted, NoWorkspace, RingiError, StorageFailed, Unsupported
+from ringi.errors import (
+    Interrupted,
+    NoSuchCommit,
+    NoWorkspace,
+    OutOfReach,
+    RingiError,
+    StorageFailed,
+    Unsupported,
+)
 from ringi.fs import read_bounded
 from ringi.process.counting import Count, watched
 from ringi.text import Text
-from ringi.workspace.places import find_root, project_file, user_file
+from ringi.workspace.places import find_root, places_of, project_file, user_file
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -251,7 +260,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except RingiError as error:
-        return _report(error, as_json=as_json, environment=environment)
+        told = _told_agent(error, arguments, environment)
+        return _report(told, as_json=as_json, environment=environment)
     except click.ClickException as error:
         if as_json:
             Ui(as_json=True, environment=environment).document(usage_document(error))
@@ -281,6 +291,24 @@ def _hear_interrupts() -> None:
 def _nowhere() -> TextIO:
     """Replaces a stream that the parent process closed."""
     return Path(os.devnull).open("w", encoding="utf-8")
+
+
+def _told_agent(error: RingiError, arguments: Sequence[str], environment: Mapping[str, str]) -> RingiError:
+    """To an agent that cannot reach the ledger: no space, no permission and no other name would help it."""
+    asked = error.details.get("what") == Text("plan") or isinstance(error, NoSuchCommit)
+    if not asked and not isinstance(error, StorageFailed):
+        return error
+    from ringi.agents.recognition import by_variable  # noqa: PLC0415  # only when something failed
+
+    if by_variable(environment) is None:
+        return error
+    try:
+        places = places_of(find_root(Path()), environment)
+    except NoWorkspace:
+        return error
+    in_copy = places.root.is_relative_to(places.copies.parent)
+    hidden = not places.state.exists() and (asked or error.details["what"] == str(places.state))
+    return OutOfReach(command=shlex.join(["ringi", *arguments])) if in_copy or hidden else error
 
 
 def _report(error: RingiError, *, as_json: bool, environment: Mapping[str, str]) -> int:

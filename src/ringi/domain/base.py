@@ -15,6 +15,8 @@ T = TypeVar("T")
 _decoders: Final[dict[object, msgspec.json.Decoder[Any]]] = {}
 _making: Final = allocate_lock()
 EXTRA: Final = "$extra"
+WORDS: Final = "words"
+"""In a `Meta(extra=…)`: what a text that does not match the pattern should have been, for people."""
 
 
 def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:

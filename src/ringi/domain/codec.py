@@ -92,7 +92,7 @@ def require(value: object, kind: type[msgspec.Struct], what: str) -> None:
         raise BadDocument(what=what, why=str(error)) from None
 
 
-def foreign(data: bytes, kind: type[T], what: str) -> T:
+def foreign(data: bytes, kind: type[T], what: str | Text) -> T:
     """Decode a document from outside: bounded in size and depth, no key twice, no unknown field."""
     raw = parsed(data, what)
     _check_version(raw, what)
@@ -102,7 +102,7 @@ def foreign(data: bytes, kind: type[T], what: str) -> T:
         raise BadDocument(what=what, why=str(error)) from None
 
 
-def parsed(data: bytes, what: str) -> Any:
+def parsed(data: bytes, what: str | Text) -> Any:
     """JSON from outside as Python has it; what cannot be kept exactly is refused."""
     import json  # noqa: PLC0415  # `ringi` alone reads none, and starts sooner
 
@@ -172,7 +172,7 @@ def _whole_number(written: str) -> int:
     return number
 
 
-def _check_version(raw: object, what: str) -> None:
+def _check_version(raw: object, what: str | Text) -> None:
     if isinstance(raw, dict):
         version = raw.get("schema_version", raw.get("schemaVersion", 1))
         if isinstance(version, int) and version > KNOWN_VERSION:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import inspect as kinds
 
 from ringi.domain import codec
-from ringi.domain.base import Document, OpenDocument, prepared
+from ringi.domain.base import WORDS, Document, OpenDocument, prepared
 from ringi.domain.open_documents import folded
 from ringi.errors import BadDocument, NewerVersion
 from ringi.text import Text
@@ -20,8 +20,6 @@ from ringi.text import Text
 T = TypeVar("T")
 MOST_FAULTS: Final = 100
 """That are listed of one document; a list of a million wrong items needs no million lines."""
-WORDS: Final = "words"
-"""In a `Meta(extra=…)`: what a text that does not match the pattern should have been, for people."""
 _MOST_NAMED: Final = 12
 _LONGEST_KEY: Final = 40
 _MOST_CHOICES: Final = 20
@@ -119,8 +117,16 @@ def decoded(data: bytes, kind: type[T], what: str) -> T:
 
 def in_words(found: Sequence[Fault]) -> str:
     """In a line."""
-    named = [f"{fault.path}: {fault.message}" for fault in found[:_MOST_NAMED]]
-    return "; ".join([*named, "…"] if len(found) > _MOST_NAMED else named)
+    return str(told(found))
+
+
+def told(found: Sequence[Fault]) -> Text:
+    """As `in_words`, for a reader in another language."""
+    details: dict[str, object] = {}
+    for n, fault in enumerate(found[:_MOST_NAMED]):
+        details |= {f"path{n}": fault.path, f"why{n}": fault.message}
+    named = [f"{{path{n}}}: {{why{n}}}" for n in range(len(found[:_MOST_NAMED]))]
+    return Text("; ".join([*named, "…"] if len(found) > _MOST_NAMED else named), **details)
 
 
 def problem(code: ReasonCode, path: str, message: Text) -> Problem:

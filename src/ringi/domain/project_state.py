@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.domain.base import CamelDocument
+from ringi.domain.base import WORDS, CamelDocument
 from ringi.text import Text
 
 Line = Annotated[int, msgspec.Meta(ge=1)]
@@ -135,13 +135,18 @@ class ProjectState(CamelDocument, frozen=True, kw_only=True):
     """SHA-256 of the commands and globs it was captured with; others would give another state."""
 
 
+_SHA256: Final = msgspec.Meta(
+    pattern=r"^[0-9a-fA-F]{64}$(?!\n)", extra={WORDS: Text("a SHA-256 of 64 hexadecimal digits")}
+)
+
+
 class Unsaved(CamelDocument, frozen=True):
     """A file in an editor that was changed and not saved. With its text or its hash, it counts as saved if
     that is what the file holds.
     """
 
     path: str
-    sha256: str | UnsetType = UNSET
+    sha256: Annotated[str, _SHA256] | UnsetType = UNSET
     """Of its text as the editor would save it."""
     text: str | UnsetType = UNSET
 

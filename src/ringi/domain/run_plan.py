@@ -6,8 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from ringi.domain.base import Document
-from ringi.domain.problems import WORDS
+from ringi.domain.base import WORDS, Document
 from ringi.text import Text
 
 VERSION: Final = "1.0"

@@ -18,7 +18,7 @@ from ringi.domain.project_state import (
     StateSource,
     Unsaved,
 )
-from ringi.errors import PushStale, Refused, StorageFailed
+from ringi.errors import BadDocument, PushStale, Refused, StorageFailed
 from ringi.plans.change import take_state
 from ringi.policy.files import critical_files, mutable_state_files
 from ringi.text import Text
@@ -160,12 +160,13 @@ def _editor_gaps(workspace: OpenWorkspace, editor: EditorState) -> Iterator[Gap]
 
 def _is_saved(workspace: OpenWorkspace, path: str, given: Unsaved) -> bool:
     """Whether the file holds what the editor has, whatever the editor says."""
-    if given.text is not UNSET:
-        wanted = digest(given.text.encode("utf-8", "surrogatepass"))
-    elif given.sha256 is not UNSET:
-        wanted = given.sha256.lower()
-    else:
+    text = UNSET if given.text is UNSET else digest(given.text.encode("utf-8", "surrogatepass"))
+    wanted = text or (given.sha256 and given.sha256.lower())
+    if not wanted:
         return False
+    if given.sha256 and given.sha256.lower() != wanted:
+        why = Text("the sha256 of {path} is not that of its text", path=given.path)
+        raise BadDocument(what=Text("the editor's data"), why=why, see="ringi schema editor-state")
     try:
         found = workspace.services.tree.look(path)
     except (Refused, StorageFailed, OSError):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ringi.cli.arguments import read_named
-from ringi.errors import NotFound, Unreadable
+from ringi.cli.arguments import document_in, read_named
+from ringi.domain.project_state import EditorState
+from ringi.errors import BadDocument, NotFound, Unreadable
 
 
 def test_a_file_is_read_and_a_missing_one_is_told(tmp_path: Path):
@@ -44,3 +45,16 @@ def test_a_pipe_is_read_to_its_end():
 def test_a_device_without_an_end_is_refused():
     with pytest.raises(Unreadable, match="more than 1000 bytes"):
         read_named("/dev/zero", most_bytes=1000)
+
+
+def test_a_document_is_refused_with_all_that_is_wrong_and_its_schema():
+    given = b'{"diagnostics": [{"file": "a"}], "unsaved": [{"path": "a", "sha256": "{0}"}]}'
+    with pytest.raises(BadDocument) as caught:
+        document_in(given, EditorState, "-", "editor-state")
+    assert str(caught.value) == (
+        "standard input cannot be read: $.editor: it is missing; $.diagnostics[0].message: it is missing; "
+        "$.unsaved[0].sha256: it must be a SHA-256 of 64 hexadecimal digits"
+    )
+    assert caught.value.details["see"] == "ringi schema editor-state"
+    with pytest.raises(BadDocument, match=r"^a\.json cannot be read: it is empty"):
+        document_in(b"", EditorState, "a.json", "editor-state")

@@ -56,6 +56,7 @@ BOUNDED: dict[type[Any], Document] = {
     ),
     request.Request: request.Request(title="Sort by date", test_instructions={"unit": ("make test",)}),
     words.KeptText: words.KeptText("{a}: {b}", {"a": 1, "b": words.KeptText("{c}", {"c": "x"})}),
+    project_state.Unsaved: project_state.Unsaved("a.py", sha256="0a" * 32, text="x"),
 }
 
 # The names of the specification, written down once more; a renamed field breaks files that people have.

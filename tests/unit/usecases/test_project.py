@@ -8,7 +8,8 @@ import pytest
 
 from ringi.api import Workspace
 from ringi.domain import codec
-from ringi.domain.project_state import Dependencies, EditorState, Unanalysed, why_incomplete
+from ringi.domain.project_state import Dependencies, EditorState, Unanalysed, Unsaved, why_incomplete
+from ringi.errors import BadDocument
 from ringi.text import Text
 from ringi.usecases import project
 from ringi.workspace.dependencies import is_final
@@ -105,3 +106,17 @@ def test_what_an_editor_pushes(ws: Workspace):
     assert "uses.py, used.py, saved.py, new.py" in str(why_incomplete(state.gaps))
     assert "uses.py has changes" in str(why_incomplete(state.gaps[:1]))
     assert not state.complete
+
+
+@pytest.mark.req("CP-10")
+def test_a_hash_that_is_none_or_of_another_text_is_refused(ws: Workspace):
+    other = codec.digest(b"another")
+    pushed = EditorState(editor="an editor", unsaved=(Unsaved("uses.py", sha256=other, text="one"),))
+    with pytest.raises(BadDocument, match=r"sha256 of uses\.py is not that of its text") as caught:
+        project.capture(ws, editor=pushed)
+    assert caught.value.details["see"] == "ringi schema editor-state"
+    assert ws.project_state() is None
+    fine = EditorState(
+        editor="an editor", unsaved=(Unsaved("uses.py", sha256=other.upper(), text="another"),)
+    )
+    assert [gap.subject for gap in project.capture(ws, editor=fine).state.gaps] == ["uses.py"]

@@ -7,11 +7,10 @@ import click
 import msgspec
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import read_named
+from ringi.cli.arguments import document_in, read_named
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import tell_report
 from ringi.cli.progress import progress_on
-from ringi.domain import codec
 from ringi.domain.base import Document
 from ringi.domain.extraction import Extraction
 from ringi.domain.plan import ActionSpec, ActionSpecExt
@@ -92,8 +91,8 @@ def tell_added(app: App, found: Extraction) -> None:
 def read_specs(source: str) -> tuple[ActionSpec, ...]:
     data = read_named(source)
     if data.lstrip().startswith(b"["):
-        return codec.foreign(data, tuple[ActionSpec, ...], source)
-    return codec.foreign(data, SpecList, source).specs
+        return document_in(data, tuple[ActionSpec, ...], source, "action-specs")
+    return document_in(data, SpecList, source, "action-specs").specs
 
 
 def _set(app: App, plan_id: str, given: Sequence[ActionSpec], found: Extraction | None) -> None:

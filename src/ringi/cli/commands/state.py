@@ -3,8 +3,7 @@
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import read_named
-from ringi.domain import codec
+from ringi.cli.arguments import document_in, read_named
 from ringi.domain.project_state import Diagnostic, EditorState, ProjectState, why
 from ringi.errors import NoState
 from ringi.text import Text
@@ -47,7 +46,7 @@ def show(app: App) -> None:
 @pass_app
 def push(app: App, file: str) -> None:
     """Add what an editor knows: its diagnostics and unsaved files. The rest is read again."""
-    pushed = codec.foreign(read_named(file), EditorState, file)
+    pushed = document_in(read_named(file), EditorState, file, "editor-state")
     _tell(app, project.capture(app.workspace, editor=pushed))
 
 
