@@ -48,7 +48,8 @@ def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
     with editor(desk, "--check", "test -e app/hello.py") as one:
         session = one.begin()
         first = (
-            "Say good day\nwrite app/hello.py def hello():\\n    return 'good dya'\\n\nwrite NEW.md <b>\\n"
+            "<asked>Say good day</asked>\n"  # as avante.nvim wraps it
+            "write app/hello.py def hello():\\n    return 'good dya'\\n\nwrite NEW.md <b>\\n"
         )
         assert one.prompt(session, first)["result"] == {"stopReason": "end_turn"}
         # The plan is in the thread, and the files are as they were.
@@ -56,7 +57,7 @@ def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
         assert call["title"] == "p1 Say good day"
         words, *diffs = call["content"]
         assert diffs == [
-            {"type": "diff", "path": f"{root}/NEW.md", "newText": "<b>\n"},
+            {"type": "diff", "path": f"{root}/NEW.md", "oldText": "", "newText": "<b>\n"},
             {
                 "type": "diff",
                 "path": f"{root}/app/hello.py",

@@ -81,7 +81,9 @@ def _lua(started: Sequence[Started]) -> str:
     for one in started:
         name = _PROVIDERS.get(one.agent, one.agent)
         command, args = _quoted(one.words[0]), _listed(one.words[1:], ", ")
-        lines.append(f'      ["{name}"] = {{ command = {command}, args = {{ {args} }} }},')
+        # By itself it passes on nothing but PATH, not even HOME.
+        more = "env = vim.fn.environ()"
+        lines.append(f'      ["{name}"] = {{ command = {command}, args = {{ {args} }}, {more} }},')
     return "\n".join([*lines, "    },", "  })", "end"])
 
 

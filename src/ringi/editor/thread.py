@@ -84,8 +84,9 @@ def shown_plan(workspace: OpenWorkspace, plan: PlanRef, paths: ProjectPaths, *, 
             unshown += 1
             continue
         room -= size
-        block = {"type": "diff", "path": paths.at_project(effect.path), "newText": new}
-        blocks.append(block if effect.old is None else {**block, "oldText": old})
+        # avante.nvim would leave out a new file without an old text.
+        path = paths.at_project(effect.path)
+        blocks.append({"type": "diff", "path": path, "oldText": old, "newText": new})
         if as_text:
             diffs.append(difference(effect.path, effect.old, effect.before, effect.new, effect.after).diff)
     text = _diff_text(b"".join(diffs), plan) if diffs else ""

@@ -1,6 +1,7 @@
 """Turns: each begins with what the person made of the last plan; its end is held until there is the next."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -16,6 +17,8 @@ from ringi.text import visible
 
 PATIENCE_SEC: Final = 10.0
 _LONGEST_TITLE: Final = 72
+_TAGGED: Final = re.compile(r"^<(\w+)>(.*?)(?:</\1>)?$")
+"""avante.nvim wraps what a person writes."""
 _FROM_RINGI: Final = (
     "=== From ringi, which keeps your changes in a copy until a person approves them ===\n\n{message}\n"
     "=== End of what ringi says; the person's own words follow ===\n\n"
@@ -99,6 +102,6 @@ def _title(blocks: list[Any]) -> str:
     for block in blocks:
         text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
         for line in text.splitlines() if isinstance(text, str) else ():
-            if words := visible(" ".join(line.split())):
+            if words := visible(_TAGGED.sub(r"\2", " ".join(line.split()))):
                 return words if len(words) <= _LONGEST_TITLE else words[: _LONGEST_TITLE - 1] + "…"
     return ""

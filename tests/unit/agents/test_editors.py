@@ -9,6 +9,7 @@ from ringi.agents.editors import EDITORS, Started
 from ringi.usecases.editor_setup import editor_entries
 
 ODD = 'a "b" \\c'
+CLAUDE = 'command = "/bin/ringi", args = { "acp", "--", "claude-agent-acp" }'
 STARTED = [
     Started("claude", "Claude Code", ["/bin/ringi", "acp", "--", "claude-agent-acp"]),
     Started("opencode", "OpenCode", ["/bin/ringi", "acp", "--", ODD, "acp"]),
@@ -43,7 +44,7 @@ def test_json_entries_are_what_the_editor_reads(name: str, more: dict[str, objec
                 'yolo = { "/bin/ringi", "acp", "--", "claude-agent-acp", "--yolo" },',
                 r'default = { "/bin/ringi", "acp", "--", "a \"b\" \\c", "acp" },',
                 'provider = "claude-code",',
-                '["claude-code"] = { command = "/bin/ringi", args = { "acp", "--", "claude-agent-acp" } },',
+                f'["claude-code"] = {{ {CLAUDE}, env = vim.fn.environ() }},',
             ],
         ),
         (
