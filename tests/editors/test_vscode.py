@@ -8,13 +8,15 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tools import vscode
 
-from tests.editors.vscode_desk import Server, Window, missing, opened
+from tests.editors.vscode_desk import Server, Window, launcher, missing, opened
 from tests.fakes.signing import RealKey
 from tests.functional.desk import Desk
+from tests.functional.run_desk import RunDesk, a_plan, a_step, by_step
 
 pytestmark = [
     pytest.mark.req("CP-11"),
@@ -88,6 +90,10 @@ def shop(desk: Desk) -> Desk:
     return desk
 
 
+def comments(desk: Desk) -> list[dict[str, Any]]:
+    return [one for file in desk.json("show", "p1", "--as", "review")["files"] for one in file["comments"]]
+
+
 def version(desk: Desk) -> int:
     found: int = desk.json("show", "p1", "--as", "review")["plan"]["version"]
     return found
@@ -116,11 +122,11 @@ def comment(window: Window) -> None:
     window.page.keyboard.type("no sleeping, please")
     window.page.locator(".review-widget .monaco-text-button", has_text="Comment").first.click()
     window.page.locator(".review-widget .comment-body", has_text="no sleeping, please").first.wait_for()
-    window.page.wait_for_timeout(500)
 
 
 def drop(window: Window, shop: Desk) -> None:
-    [said] = [one for file in shop.json("show", "p1", "--as", "review")["files"] for one in file["comments"]]
+    window.until(lambda: comments(shop), "the comment to be kept")
+    [said] = comments(shop)
     assert (said["line"], said["side"], said["text"]) == (7, "new", "no sleeping, please")
     window.expand(window.row("^p1"))
     window.row("pyproject.toml").wait_for()
@@ -150,13 +156,16 @@ def decide(window: Window, shop: Desk) -> None:
     assert "pass" in after["report.py"]
     assert "sleep" not in after["report.py"]
     assert "print(total(ROWS))" not in after["report.py"]
-    window.page.locator(".editor-actions .action-label[aria-label^='Apply']").first.click()
+    apply = window.page.locator(".editor-actions .action-label[aria-label^='Apply']").first
+    apply.click()
     window.terminal_says(r"apply p1 --seen \d+ --sign")
     window.page.wait_for_timeout(3000)
     assert shop.json("show", "p1", "--as", "review")["plan"]["status"] == "pending_review"
     window.in_terminal("\n")
     window.until(lambda: shop.json("list")[0]["status"] == "completed", "the plan to be applied")
     assert {name: (shop.root / name).read_text() for name in after} == after
+    window.tab("low · applied").wait_for()
+    apply.wait_for(state="detached")
 
 
 def undo(window: Window) -> None:
@@ -165,6 +174,8 @@ def undo(window: Window) -> None:
     window.terminal_says(r"Go\? \[y/n\]")
     window.in_terminal("y\n")
     window.terminal_says("restored byte for byte")
+    window.tab("low · undone").wait_for()
+    window.row("Applied").wait_for(state="detached")
 
 
 @pytest.mark.parametrize(("language", "theme"), [("en", "dark"), ("ja", "light"), ("ja", "dark")])
@@ -242,6 +253,11 @@ def test_what_is_missing_is_said(desk: Desk, tmp_path: Path):
             said = window.page.locator(".welcome-view-content", has_text=words).first
             said.wait_for()
             assert said.locator(".monaco-button").count() > 0, "a button says what to do"
+            if folder == empty:
+                said.locator(".monaco-button", has_text="Make It a Workspace").click()
+                window.terminal_says("ringi init")
+                window.in_terminal("\n")
+                window.page.locator(".welcome-view-content", has_text="Nothing waits").wait_for()
 
 
 def test_each_folder_of_a_window_has_its_own_plans(desk: Desk, tmp_path: Path):
@@ -249,17 +265,35 @@ def test_each_folder_of_a_window_has_its_own_plans(desk: Desk, tmp_path: Path):
     subprocess.run(["git", "clone", "-q", str(desk.root), str(other)], check=True)
     new = tmp_path / "new.txt"
     new.write_text("one\n")
-    for root, title in ((desk.root, "First"), (other, "Second")):
+    for root, titles in ((desk.root, ["Same", "First"]), (other, ["Same", "Second"])):
         Desk(root).run("init")
-        Desk(root).json("propose", "--file", f"new.txt={new}", "--title", title)
+        for title in titles:
+            Desk(root).json("propose", "--file", f"new.txt={new}", "--title", title)
     both = tmp_path / "both.code-workspace"
     both.write_text(json.dumps({"folders": [{"path": str(desk.root)}, {"path": str(other)}]}))
     with Server(tmp_path) as server, opened(server, both) as window:
         window.open_view()
-        window.row("p1 First").wait_for()
-        window.row("p1 Second").click()
-        window.tab("p1 Second").wait_for()
-        assert window.row("p1 First").is_visible()
+        window.row("p2 First").wait_for()
+        window.row("p2 Second").click()
+        window.tab(f"p2 Second · low · not checked · {other.name}").wait_for()
+        assert window.row("p2 First").is_visible()
+        rows = window.page.locator(
+            "[id='workbench.view.extension.ringi'] .monaco-list-row", has_text="p1 Same"
+        )
+        names = [desk.root.name, other.name]
+        for at, name in enumerate(names):
+            rows.nth(at).click()
+            window.tab(f"p1 Same · low · not checked · {name}").dblclick()
+        # A new version of the one in front: the other one of the same title stays as it is.
+        Desk(other).json("amend", "p1", "--write", f"new.txt={other / 'README.md'}")
+        window.page.locator(".multiDiffEntry .view-line", has_text="# Sample").first.wait_for()
+        window.page.locator(".editor-actions .action-label[aria-label^='Apply']").first.click()
+        window.terminal_says(r"\[a\]pply")
+        shown = [window.tab(f"p1 Same · low · not checked · {name}").is_visible() for name in names]
+        assert shown == [True, True]
+        window.in_terminal("a")
+        window.until((other / "new.txt").exists, "the plan of the second folder to be applied")
+        assert not (desk.root / "new.txt").exists()
 
 
 def test_five_thousand_files(desk: Desk, tmp_path: Path):
@@ -288,15 +322,12 @@ def test_unsaved_files_are_named_and_a_plan_is_sent_back(desk: Desk, tmp_path: P
     with Server(tmp_path) as server, opened(server, desk.root) as window:
         window.open_view()
         window.row("^p1").wait_for()
-        window.page.keyboard.press("Control+p")
-        window.page.keyboard.type("hello.py")
-        window.page.locator(".quick-input-list .monaco-list-row", has_text="hello.py").first.click()
+        window.open_file("hello.py")
         window.page.locator(".view-line", has_text="hello").first.click()
         window.page.keyboard.type("# unsaved")
         window.command("Ringi: Tell Ringi the Project State")
-        window.page.locator(".notification-toast", has_text="app/hello.py").wait_for()
-        window.page.locator(".notification-toast .monaco-button", has_text="Save and go on").first.click()
-        window.page.locator(".notification-toast", has_text="knows the project state").wait_for()
+        window.answer("app/hello.py", "Save and go on")
+        window.message("knows the project state").wait_for()
         assert desk.json("state", "show")["source"] == "editor"
         assert "# unsaved" in (desk.root / "app" / "hello.py").read_text()
         window.command("Ringi: Send Back with Feedback…")
@@ -333,12 +364,11 @@ def test_a_line_says_who_approved_it(desk: Desk, listed: RealKey, tmp_path: Path
     with Server(tmp_path) as server, opened(server, desk.root) as window:
         window.open_view()
         window.row("Applied").wait_for()
-        window.page.keyboard.press("Control+p")
-        window.page.keyboard.type("new.py")
-        window.page.locator(".quick-input-list .monaco-list-row", has_text="new.py").first.click()
+        window.open_file("new.py")
         window.page.locator(".view-line span", has_text="answer").first.hover()
         told = window.page.locator(".monaco-hover", has_text="Give <b>the</b> answer").first
         told.wait_for()
+        window.picture("why", away=False)
         assert "signed" in told.inner_text()
         assert told.locator("b").count() == 0
 
@@ -402,3 +432,119 @@ def seconds_to_open(window: Window, act: Callable[[Window], float]) -> float:
     window.command("View: Close All Editors")
     window.line("seven").wait_for(state="detached")
     return took
+
+
+@pytest.fixture
+def run_desk(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """A run whose two steps wait, a planning session, and a plan of its own."""
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    desk.run("init")
+    for words in (["add", "-A"], ["commit", "-qm", "ringi"]):
+        subprocess.run(["git", *words], cwd=desk.root, check=True)
+    runs = RunDesk(desk.root, implementer=by_step("echo 1 > one.txt", "echo 2 > two.txt"))
+    steps = [
+        a_step(number, title=f"Write {name}", scope={"target_paths": [name]}, commands={"unit": ["true"]})
+        for number, name in ((1, "one.txt"), (2, "two.txt"))
+    ]
+    # Not in this process: what an agent's process starts, such as the editor, could not decide.
+    assert desk.process("continue", runs.start(a_plan(*steps))).returncode == 3
+    assert desk.run("plan", "Add an option to the tool").returncode == 3
+    return desk
+
+
+DIFF = """\
+--- a/app/hello.py
++++ b/app/hello.py
+@@ -1,2 +1,3 @@
+ def hello():
++    # Said to everybody.
+     return "hello"
+"""
+
+
+@pytest.mark.req("CP-10")
+@pytest.mark.req("IP-9")
+def test_runs_and_sessions_go_on_and_a_change_plan_is_proposed(run_desk: Desk, tmp_path: Path):
+    (run_desk.root / "fix.diff").write_text(DIFF)
+    with Server(tmp_path) as server, opened(server, run_desk.root) as window:
+        window.open_view()
+        look_at_the_run(window, run_desk)
+        window.button(window.row("Add an option"), "Go On")
+        window.message("Press Enter in the terminal to go on").wait_for()
+        window.terminal_says("plan --resume planning-")
+        propose_a_change_plan(window, run_desk)
+    change = run_desk.json("show", "p3", "--as", "review")["change"]
+    assert change["basis"]["trigger"] == "user_request"
+
+
+def look_at_the_run(window: Window, desk: Desk) -> None:
+    """Its steps are below it, not among the plans to decide; each opens its changes."""
+    window.row("Make it add").click()
+    window.row("the result waits for you").wait_for()
+    assert not window.row("^p1").is_visible()
+    window.row("S02 p2 Write two.txt").click()
+    window.tab("p2 Write two.txt").wait_for()
+    window.picture("vscode-run")
+    window.button(window.row("Make it add"), "Show Its Status")
+    window.terminal_says("S02 +Write two.txt")
+    window.button(window.row("Make it add"), "Go On")
+    window.terminal_says(r"bin/ringi continue 2026")
+    window.in_terminal("\n")
+    window.terminal_says(r"\[a\]pprove all")
+    window.in_terminal("a\n")
+    window.row("Runs").wait_for(state="detached")
+    log = subprocess.run(
+        ["git", "log", "--format=%s", "--all"], cwd=desk.root, capture_output=True, text=True, check=True
+    ).stdout
+    assert {"Write one.txt", "Write two.txt"} <= set(log.splitlines())
+
+
+def propose_a_change_plan(window: Window, desk: Desk) -> None:
+    window.open_file("README.md")
+    window.page.locator(".view-line", has_text="Sample").first.click()
+    window.page.keyboard.type("unsaved ")
+    window.command("Ringi: Propose a Change Plan…")
+    window.answer("README.md", "Save and go on")
+    window.choose("asked for by a person")
+    box = window.page.locator(".quick-input-widget input").first
+    window.until(lambda: str(desk.root) in box.input_value(), "the choice of a file")
+    box.fill(str(desk.root / "fix.diff"))
+    window.page.locator(".quick-input-list .monaco-list-row", has_text="fix.diff").first.wait_for()
+    window.page.keyboard.press("Enter")
+    window.message("to propose the change plan").wait_for()
+    window.terminal_says(r"propose --trigger=user_request --patch=fix\.d")
+    assert desk.json("state", "show")["source"] == "editor"
+    assert len(desk.json("list")) == 2, "not proposed before Enter"
+    window.in_terminal("\n")
+    window.row("^p3").wait_for()
+    window.expand(window.row("^p3"))
+    window.row("Why, basis and affected files").click()
+    window.page.locator(".view-line", has_text="asked for by a person").first.wait_for()
+
+
+def test_nothing_is_started_in_a_folder_that_is_not_trusted(desk: Desk, tmp_path: Path):
+    new = tmp_path / "new.txt"
+    new.write_text("one\n")
+    desk.run("init")
+    desk.json("propose", "--file", f"new.txt={new}", "--title", "New")
+    started, program = tmp_path / "started.txt", tmp_path / "counted"
+    program.write_text(f'#!/bin/sh\necho "$@" >> {started}\nexec {launcher(tmp_path)} "$@"\n')
+    program.chmod(0o755)
+    trust = {"security_workspace_trust_enabled": True, "security_workspace_trust_startupPrompt": "never"}
+    with Server(tmp_path, program=str(program), **trust) as server, opened(server, desk.root) as window:
+        window.open_view()
+        said = window.page.locator(".welcome-view-content", has_text="that you do not trust").first
+        said.wait_for()
+        for command in ("Open All Changes", "Tell Ringi the Project State", "Refresh"):
+            window.command(f"Ringi: {command}")
+            window.message("ringi is not started").wait_for()
+            window.command("Notifications: Clear All Notifications")
+            window.message("ringi is not started").wait_for(state="detached")
+        window.command("Ringi: Review in the Terminal")
+        window.message("ringi is not started").wait_for()
+        window.picture("untrusted")
+        assert not started.exists()
+        window.answer("ringi is not started", "Manage Trust")
+        window.page.locator(".workspace-trust-editor .monaco-button", has_text="Trust").first.click()
+        window.row("^p1").wait_for()
+        assert started.exists()

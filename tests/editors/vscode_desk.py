@@ -60,11 +60,22 @@ class Server:
     """code-server with a folder of its own for its settings, and the extension as `make vscode` packs it."""
 
     def __init__(
-        self, folder: Path, *, program: str | None = None, theme: str = "light", language: str = "en"
+        self,
+        folder: Path,
+        *,
+        program: str | None = None,
+        theme: str = "light",
+        language: str = "en",
+        **settings: object,
     ) -> None:
+        """Settings by their names, with `_` for dots."""
         self.data = folder / "code-server"
         self.environment = {**os.environ, "PATH": f"{vscode.NODE.parent}:{os.environ['PATH']}"}
-        self._write("User/settings.json", {**SETTINGS, "workbench.colorTheme": THEMES[theme]})
+        self._write("User/settings.json", {
+            **SETTINGS,
+            "workbench.colorTheme": THEMES[theme],
+            **{name.replace("_", "."): value for name, value in settings.items()},
+        })  # fmt: skip
         self._write("Machine/settings.json", {"ringi.path": program or str(launcher(folder))})
         if language != "en":
             self._speak(language)
@@ -157,17 +168,39 @@ class Window:
     def tab(self, text: str) -> Any:
         return self.page.locator(".tab", has_text=text).first
 
+    def ask(self, key: str) -> Any:
+        """The box at the top, by its key."""
+        self.page.keyboard.press(key)
+        box = self.page.locator(".quick-input-widget input").first
+        box.wait_for(state="visible")
+        return box
+
     def command(self, words: str) -> float:
         """When it was given."""
-        self.page.keyboard.press("F1")
-        box = self.page.locator(".quick-input-widget input").first
-        box.wait_for(state="visible", timeout=LONG_MS)
+        box = self.ask("F1")
         box.fill(f">{words}")
         row = self.page.locator(".quick-input-list .monaco-list-row", has_text=words).first
         row.wait_for()
         began = time.monotonic()
         row.click()
         return began
+
+    def choose(self, text: str) -> None:
+        """A row of a menu at the top."""
+        self.page.locator(".quick-input-list .monaco-list-row", has_text=text).first.click()
+
+    def message(self, text: str) -> Any:
+        """Of those at the bottom."""
+        return self.page.locator(".notification-toast", has_text=text).first
+
+    def answer(self, text: str, label: str) -> None:
+        """A button of a message."""
+        self.message(text).wait_for()
+        self.message(text).locator(".monaco-button", has_text=label).first.click()
+
+    def open_file(self, name: str) -> None:
+        self.ask("Control+p").fill(name)
+        self.choose(name)
 
     def line(self, text: str, side: str = "modified") -> Any:
         """A line of a diff editor."""
@@ -185,12 +218,21 @@ class Window:
 
     def begin_comment(self, line: Any) -> None:
         """The + beside the line."""
-        line.click()
-        self.page.wait_for_timeout(1000)  # lines are drawn anew while colours arrive
-        at = line.bounding_box()["y"]
-        boxes = [one.bounding_box() for one in self.page.locator(".comment-range-glyph.line-hover").all()]
-        [box] = [one for one in boxes if one and abs(one["y"] - at) < one["height"] / 2]
-        self.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        form = self.page.locator(".review-widget .comment-form .monaco-editor").first
+
+        def begun() -> bool:
+            """Lines are drawn anew while colours arrive."""
+            line.click()
+            at = line.bounding_box() or {"y": -1}
+            glyphs = self.page.locator(".comment-range-glyph.line-hover").all()
+            boxes = [box for one in glyphs if one.is_visible() and (box := one.bounding_box())]
+            for box in [one for one in boxes if abs(one["y"] - at["y"]) < one["height"] / 2][:1]:
+                self.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+                with contextlib.suppress(Exception):  # playwright is not imported before it is needed
+                    form.wait_for(timeout=LONG_MS / 10)
+            return bool(form.is_visible())
+
+        self.until(begun, "a comment to be begun")
 
     def fix(self, line: Any, label: str) -> None:
         """The light bulb, by its key."""
@@ -229,12 +271,14 @@ class Window:
         msg = f"waited in vain for {what}"
         raise AssertionError(msg)
 
-    def picture(self, name: str) -> None:
-        """For the pages, if asked for."""
-        self.page.mouse.move(5, 5)
+    def picture(self, name: str, *, away: bool = True) -> None:
+        """For the pages, if asked for; with the pointer out of the way."""
+        if not PICTURES:
+            return
+        if away:
+            self.page.mouse.move(5, 5)
         self.page.wait_for_timeout(700)
-        if PICTURES:
-            self.page.screenshot(path=str(Path(PICTURES) / f"{name}.png"))
+        self.page.screenshot(path=str(Path(PICTURES) / f"{name}.png"))
 
 
 @contextlib.contextmanager

@@ -121,7 +121,11 @@ def test_a_run_is_shown_with_its_steps_and_the_next_command(desk: Desk):
     )
     assert [one["met"] for one in document["criteria"]] == [False, False, False]
     assert document["errors"]["reason_code"] == "APPROVAL_NEEDED"
+    told = document["shown"]
+    assert (told["phase"], told["why"]) == ("needs you, 1 of 3 steps done", "the result waits for you")
+    assert told["steps"][2] == {"step_id": "S03", "title": "Document it", "facts": ["not begun"]}
     assert "needs you" not in desk.run("--lang", "ja", "status", RUN_ID).stdout
+    assert "needs you" not in desk.json("--lang", "ja", "status", RUN_ID)["shown"]["phase"]
 
 
 @pytest.mark.req("RN-12")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.conventions.test_vscode import allowed
+from tests.fakes.signing import RealKey
 from tests.functional.desk import Desk
 
 
@@ -40,3 +41,18 @@ def test_what_an_editor_may_start_leaves_the_files_alone(desk: Desk, repo: Path,
         desk.run("--json", *words)
     assert desk.files() == before
     assert desk.json()["waiting"] == []
+
+
+@pytest.mark.req("CP-11")
+def test_what_is_written_into_an_approved_plan_is_not_approved(desk: Desk, listed: RealKey, tmp_path: Path):
+    """Any extension can save into the documents of a plan; that is a new version, and a person decides it."""
+    new, other = tmp_path / "new.txt", tmp_path / "other.txt"
+    new.write_text("new\n")
+    other.write_text("other\n")
+    desk.json("propose", "--file", f"new.txt={new}", "--title", "New")
+    assert desk.run("approve", "p1", "--sign", str(listed.path)).returncode == 0
+    before = desk.files()
+    assert desk.json("amend", "p1", "--write", f"new.txt={other}")["plan"]["status"] == "pending_review"
+    refused = desk.run("execute", "p1"), desk.run("apply", "p1", "--seen", "1", "--sign", str(listed.path))
+    assert 0 not in {done.returncode for done in refused}
+    assert desk.files() == before

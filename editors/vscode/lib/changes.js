@@ -2,7 +2,7 @@
 'use strict';
 
 const vscode = require('vscode');
-const { SCHEME, fileAt, placeOf, shownFiles, titleOf, visible } = require('./plan');
+const { SCHEME, fileAt, isLabelOf, placeOf, shownFiles, statusOf, titleOf, visible } = require('./plan');
 const { sidesOf, uriOf } = require('./documents');
 const { keyOf } = require('./reviews');
 
@@ -15,8 +15,12 @@ const MOST = 1000;
  */
 
 class Changes {
-  /** @param {import('./reviews').Reviews} reviews */
-  constructor(reviews) {
+  /**
+   * @param {import('./roots').Roots} roots
+   * @param {import('./reviews').Reviews} reviews
+   */
+  constructor(roots, reviews) {
+    this.roots = roots;
     this.reviews = reviews;
     /** @type {Map<string, Shown>} */
     this.shown = new Map();
@@ -42,8 +46,8 @@ class Changes {
       await this.about(target);
       return;
     }
-    const title = titleOf(review, vscode.l10n.t);
-    const open = tabOf(this.shown.get(keyOf(target))?.title);
+    const title = this.titleOf(target, review);
+    const open = this.tabOf(target);
     this.shown.set(keyOf(target), { root: target.root, plan: target.plan, title, files: namesOf(review) });
     const resources = files.slice(0, MOST).map((file) => {
       const { before, after } = sidesOf(target, file);
@@ -87,12 +91,12 @@ class Changes {
   renew() {
     const active = vscode.window.tabGroups.activeTabGroup.activeTab;
     const shown = active && this.shownIn(active);
-    void vscode.commands.executeCommand('setContext', 'ringi.planShown', shown !== undefined);
     const review = shown && this.reviews.now(shown);
+    void vscode.commands.executeCommand('setContext', 'ringi.planShown', review && statusOf(review.plan));
     if (!shown || !review) {
       return;
     }
-    if (titleOf(review, vscode.l10n.t) !== shown.title || namesOf(review) !== shown.files) {
+    if (this.titleOf(shown, review) !== shown.title || namesOf(review) !== shown.files) {
       void this.open(shown);
     }
   }
@@ -118,12 +122,41 @@ class Changes {
   }
 
   /**
-   * VS Code adds the number of files to the title.
+   * The plan whose changes are all in a tab, by its title. VS Code names the documents of a tab only if one of
+   * them has both sides; then they decide.
    * @param {vscode.Tab} tab
    */
   shownIn(tab) {
-    return [...this.shown.values()].find((one) => tab.label.startsWith(one.title));
+    const place = placeIn(tab);
+    const titled = [...this.shown.values()].filter((one) => isLabelOf(tab.label, one.title));
+    const found = place ? titled.filter((one) => keyOf(one) === keyOf(place)) : titled;
+    return found.length === 1 ? found[0] : undefined;
   }
+
+  /** @param {Target} target */
+  tabOf(target) {
+    const known = this.shown.get(keyOf(target));
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+    return known && tabs.find((tab) => this.shownIn(tab) === known);
+  }
+
+  /**
+   * With the folder, if there are several in the window.
+   * @param {Target} target
+   * @param {import('./plan').Review} review
+   */
+  titleOf(target, review) {
+    return titleOf(review, vscode.l10n.t, this.roots.nameOf(target.root));
+  }
+}
+
+/**
+ * The type of a tab with several diffs has no name in the stable API, so it is looked at.
+ * @param {vscode.Tab} tab
+ */
+function placeIn(tab) {
+  const uri = /** @type {any} */ (tab.input)?.textDiffs?.[0]?.modified;
+  return uri?.scheme === SCHEME ? placeOf(uri.query) : undefined;
 }
 
 /** @param {import('./plan').Review} review */
@@ -131,12 +164,6 @@ function namesOf(review) {
   return shownFiles(review)
     .map((file) => `${file.spec_id} ${file.old_path || ''} ${file.path}`)
     .join('\n');
-}
-
-/** @param {string | undefined} title */
-function tabOf(title) {
-  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-  return title === undefined ? undefined : tabs.find((tab) => tab.label.startsWith(title));
 }
 
 module.exports = { Changes };

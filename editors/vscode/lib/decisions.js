@@ -35,8 +35,8 @@ class Decisions {
       inTerminal(target.root, ['review', target.plan]);
       return;
     }
-    inTerminal(target.root, ['apply', target.plan, '--seen', String(review.plan.version), '--sign', key]);
-    void vscode.window.showInformationMessage(t('Press Enter in the terminal to sign and apply {0}.', target.plan));
+    const words = ['apply', target.plan, '--seen', String(review.plan.version), '--sign', key];
+    inTerminal(target.root, words, t('Press Enter in the terminal to sign and apply {0}.', target.plan));
   }
 
   /** @param {any} given */
@@ -86,9 +86,24 @@ class Decisions {
 
   /** @param {any} node */
   next(node) {
-    if (typeof node?.command === 'string' && typeof node.root === 'string') {
-      inTerminal(node.root, node.command.split(' '));
+    if (this.isOurs(node) && Array.isArray(node.command)) {
+      inTerminal(node.root, node.command.map(String));
     }
+  }
+
+  /** @param {any} node */
+  status(node) {
+    if (this.isOurs(node) && typeof node.run === 'string') {
+      inTerminal(node.root, ['status', node.run]);
+    }
+  }
+
+  /**
+   * Commands can be given by anyone.
+   * @param {any} node
+   */
+  isOurs(node) {
+    return this.parts.roots.all.some((root) => root.top === node?.root);
   }
 
   /** @param {string | undefined} root */

@@ -45,11 +45,10 @@ class Parts {
 
   /** @returns {Promise<Target>} */
   async choose() {
-    const several = this.roots.all.length > 1;
     const items = this.roots.all.flatMap((root) =>
       root.home.waiting.map((ref) => ({
         label: `${nameOf(ref)} ${withoutLinks(ref.title)}`,
-        description: [t(riskOf(ref.risk)), ...(several ? [root.folder.name] : [])].join(' · '),
+        description: [t(riskOf(ref.risk)), this.roots.nameOf(root.top)].filter(Boolean).join(' · '),
         target: { root: root.top, plan: nameOf(ref) },
       })),
     );

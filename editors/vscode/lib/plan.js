@@ -1,12 +1,12 @@
 // What is known about a plan, as ringi tells it (`show --as review`). No part of VS Code is needed here.
 'use strict';
 
-const { RISKS, TRIGGERS, term } = require('./terms');
+const { RISKS, STATUSES, TRIGGERS, term } = require('./terms');
 
 /**
  * @typedef {{id: string, number: number, title: string, status: string, version: number, proposer: string,
  *   files: number, added: number, removed: number, risk: string, undone?: boolean, superseded?: boolean,
- *   step?: object}} PlanRef
+ *   step?: {run_id: string, step_id: string}}} PlanRef
  * @typedef {{number: number, old_start: number, old_lines: number, new_start: number, new_lines: number}} Hunk
  * @typedef {{line: number, side: 'old' | 'new', text: string, who: string, at: string, outdated?: boolean}} Said
  * @typedef {{spec_id: string, path: string, old_path: string | null, kind: string, action: string, risk: string,
@@ -59,6 +59,11 @@ function nameOf(plan) {
   return `p${plan.number}`;
 }
 
+/** @param {PlanRef} plan */
+function statusOf(plan) {
+  return plan.undone ? 'undone' : plan.status;
+}
+
 /** @param {string} risk */
 function riskOf(risk) {
   return term(RISKS, risk);
@@ -73,12 +78,24 @@ function sizeOf(of) {
  * Of the tab that shows all changes of a plan.
  * @param {Review} review
  * @param {(message: string, ...words: string[]) => string} t
+ * @param {string} [folder]
  */
-function titleOf(review, t) {
+function titleOf(review, t, folder) {
   const { plan, checks } = review;
   const failed = checks.filter((check) => !check.passed).length;
   const tests = failed ? t('checks failed') : checks.length ? t('checks passed') : t('not checked');
-  return [`${nameOf(plan)} ${cut(visible(plan.title), LONGEST_TITLE)}`, t(riskOf(plan.risk)), tests].join(' · ');
+  const status = statusOf(plan);
+  const now = status === 'pending_review' ? tests : t(term(STATUSES, status));
+  return [`${nameOf(plan)} ${cut(visible(plan.title), LONGEST_TITLE)}`, t(riskOf(plan.risk)), now, ...(folder ? [folder] : [])].join(' · ');
+}
+
+/**
+ * Whether a tab is labelled with this title: VS Code adds the number of files in brackets.
+ * @param {string} label
+ * @param {string} title
+ */
+function isLabelOf(label, title) {
+  return label.startsWith(title) && /^( [(（][^()（）]*[)）])?$/.test(label.slice(title.length));
 }
 
 /**
@@ -230,6 +247,7 @@ module.exports = {
   cut,
   fileAt,
   hunkAt,
+  isLabelOf,
   linesOf,
   nameOf,
   placeOf,
@@ -237,6 +255,7 @@ module.exports = {
   riskOf,
   shownFiles,
   sizeOf,
+  statusOf,
   textOf,
   titleOf,
   visible,

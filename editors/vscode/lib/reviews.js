@@ -159,6 +159,13 @@ async function tell(error) {
   if (error.kind === 'cancelled') {
     return;
   }
+  if (error.kind === 'untrusted') {
+    const manage = t('Manage Trust');
+    if ((await vscode.window.showWarningMessage(error.message, manage)) === manage) {
+      await vscode.commands.executeCommand('workbench.trust.manage');
+    }
+    return;
+  }
   if (error.kind === 'missing' || error.kind === 'old') {
     const words =
       error.kind === 'missing'

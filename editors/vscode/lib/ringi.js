@@ -20,10 +20,10 @@ const OLDEST = '0.1.0';
 const MOST_BYTES = 512 * 1024 * 1024;
 const MOST_WORDS = 64 * 1024;
 
-/** Why ringi did not answer: missing, old, or refused with words of its own. */
+/** Why ringi did not answer: missing, old, not to be started here, or refused with words of its own. */
 class RingiError extends Error {
   /**
-   * @param {'missing' | 'old' | 'refused' | 'cancelled'} kind
+   * @param {'missing' | 'old' | 'untrusted' | 'refused' | 'cancelled'} kind
    * @param {string} message
    * @param {string} [code]
    * @param {string} [hint]

@@ -4,25 +4,26 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const vscode = require('vscode');
+const { visible } = require('./plan');
 const { RingiError, ask, requireRingi } = require('./ringi');
 
 const APPLIED_SHOWN = 5;
 const LISTED = 30;
 const SETTLED_MS = 250;
-// A file is exchanged with its spare one, and the watcher may name only the latter.
-const WATCHED = ['.agent/logs/plans/*', '.agent/planning-sessions/*', '.agent/runs/*/*/*'];
+// A file is exchanged with its spare one, and the watcher may name only the latter; of a new folder, only the folder.
+const WATCHED = ['.agent', '.agent/config.yaml', '.agent/logs/plans/*', '.agent/planning-sessions/*', '.agent/runs/*/*/*'];
 
 /**
  * @typedef {import('./plan').PlanRef} PlanRef
  * @typedef {{waiting: PlanRef[], sent_back: PlanRef[], sessions: any[], planning: any[], runs: any[],
- *   stale: Record<string, string[]>}} Home
+ *   unplanned: [string, string] | null, stale: Record<string, string[]>}} Home
  * @typedef {'ready' | 'missing' | 'old' | 'noWorkspace' | 'failed'} State
  * @typedef {{folder: vscode.WorkspaceFolder, top: string, state: State, message: string, home: Home,
  *   applied: PlanRef[]}} Root
  */
 
 /** @type {Home} */
-const NOTHING = { waiting: [], sent_back: [], sessions: [], planning: [], runs: [], stale: {} };
+const NOTHING = { waiting: [], sent_back: [], sessions: [], planning: [], runs: [], unplanned: null, stale: {} };
 
 class Roots {
   constructor() {
@@ -94,14 +95,32 @@ class Roots {
     return found.sort((one, other) => other.top.length - one.top.length)[0];
   }
 
-  /** @param {string} top */
-  at(top) {
-    return this.all.find((root) => root.top === top);
+  /**
+   * What tells a folder from the others of the window; undefined if there is only one.
+   * @param {string} top
+   */
+  nameOf(top) {
+    const root = this.all.length > 1 ? this.all.find((one) => one.top === top) : undefined;
+    const same = this.all.filter((one) => one.folder.name === root?.folder.name);
+    return root && visible(same.length > 1 ? top : root.folder.name);
+  }
+
+  /** Those that ringi answered for. */
+  ready() {
+    return this.all.filter((root) => root.state === 'ready');
+  }
+}
+
+/** In a folder that the person does not trust nothing is started, neither by us nor in the terminal. */
+function requireTrust() {
+  if (!vscode.workspace.isTrusted) {
+    throw new RingiError('untrusted', vscode.l10n.t('ringi is not started in a folder that you do not trust.'));
   }
 }
 
 /** @param {string} top */
 function placeFor(top) {
+  requireTrust();
   const program = vscode.workspace.getConfiguration('ringi').get('path', '') || 'ringi';
   return { program, language: vscode.env.language.split('-')[0], folder: top };
 }
@@ -167,4 +186,4 @@ function topOf(folder) {
   }
 }
 
-module.exports = { Roots, placeFor };
+module.exports = { Roots, placeFor, requireTrust };

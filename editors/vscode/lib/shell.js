@@ -29,4 +29,12 @@ function quoted(word, platform = process.platform) {
   return platform === 'win32' ? `"${plain.replace(/"/g, '')}"` : `'${plain.replace(/'/g, `'\\''`)}'`;
 }
 
-module.exports = { PLAN, enters, quoted };
+/**
+ * The words of a line in which nothing is quoted.
+ * @param {string} line
+ */
+function plainWords(line) {
+  return /^[\w./:@%+,= -]+$/.test(line) ? line.split(' ').filter(Boolean) : undefined;
+}
+
+module.exports = { PLAN, enters, plainWords, quoted };

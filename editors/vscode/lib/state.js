@@ -3,10 +3,11 @@
 
 const vscode = require('vscode');
 const { visible, withoutLinks } = require('./plan');
-const { editorState } = require('./project');
-const { ask } = require('./ringi');
+const { below, editorState } = require('./project');
+const { RingiError, ask } = require('./ringi');
 const { placeFor } = require('./roots');
 const { inTerminal } = require('./terminal');
+const { TRIGGERS } = require('./terms');
 
 const MOST_NAMED = 5;
 const t = vscode.l10n.t;
@@ -48,15 +49,44 @@ class State {
 
   /** A change plan is bound to the project as it is now; the person proposes it in the terminal. */
   async changePlan() {
-    const [root] = this.ready();
-    if (root && (await this.settled(root.top))) {
-      await this.push(root.top);
-      inTerminal(root.top, ['propose', '--trigger', 'user_request', '--patch']);
+    const ready = this.ready().map((root) => ({ label: withoutLinks(root.folder.name), description: visible(root.top), top: root.top }));
+    const { top } = ready.length > 1 ? await picked(ready, t('In which folder?')) : ready[0];
+    if (!(await this.settled(top))) {
+      return;
     }
+    const reason = await this.reason(top);
+    const patch = await diffBelow(top);
+    await this.push(top);
+    inTerminal(top, ['propose', ...reason, `--patch=${patch}`], t('Press Enter in the terminal to propose the change plan.'));
   }
 
+  /** @param {string} root */
+  async reason(root) {
+    const errors = this.document(root).diagnostics.filter((one) => one.severity !== 'note');
+    const triggers = Object.entries(TRIGGERS).filter(([name]) => name !== 'error' || errors.length);
+    const reasons = triggers.map(([trigger, label]) => ({ label: t(label), trigger }));
+    const { trigger } = await picked(reasons, t('Why is it needed?'));
+    if (trigger !== 'error') {
+      return [`--trigger=${trigger}`];
+    }
+    const found = errors.map((one) => ({
+      label: withoutLinks(one.message),
+      description: visible(`${one.file}:${one.line}`),
+      about: `${one.file}:${one.line}:${visible(one.message)}`,
+    }));
+    const { about } = await picked(found, t('Which error is it about?'));
+    return [`--trigger=${trigger}`, `--diagnostic=${about}`];
+  }
+
+  /** Those that can be asked; says why if there is none. */
   ready() {
-    return this.roots.all.filter((root) => root.state === 'ready');
+    const ready = this.roots.ready();
+    if (!ready.length) {
+      const [first] = this.roots.all;
+      const kind = first?.state === 'missing' || first?.state === 'old' ? first.state : 'refused';
+      throw new RingiError(kind, first?.message || t('Open a folder first.'));
+    }
+    return ready;
   }
 
   /**
@@ -78,9 +108,34 @@ class State {
       return false;
     }
     const documents = vscode.workspace.textDocuments.filter((one) => one.isDirty && one.uri.scheme === 'file');
-    const saved = await Promise.all(documents.filter((one) => this.roots.of(one.uri.fsPath)?.top === root).map((one) => one.save()));
+    const named = documents.filter((one) => open.includes(below(root, one.uri.fsPath) || ''));
+    const saved = await Promise.all(named.map((one) => one.save()));
     return saved.every(Boolean);
   }
+}
+
+/**
+ * @template {vscode.QuickPickItem} T
+ * @param {T[]} items
+ * @param {string} placeHolder
+ */
+async function picked(items, placeHolder) {
+  const found = await vscode.window.showQuickPick(items, { placeHolder, ignoreFocusOut: true });
+  if (!found) {
+    throw new RingiError('cancelled', '');
+  }
+  return found;
+}
+
+/** @param {string} root */
+async function diffBelow(root) {
+  const filters = { [t('Diff')]: ['diff', 'patch'], [t('All files')]: ['*'] };
+  const title = t('The diff to propose, as git diff writes it');
+  const [found] = (await vscode.window.showOpenDialog({ defaultUri: vscode.Uri.file(root), filters, title, openLabel: t('Propose') })) || [];
+  if (!found) {
+    throw new RingiError('cancelled', '');
+  }
+  return below(root, found.fsPath) || found.fsPath;
 }
 
 module.exports = { State };

@@ -4,6 +4,16 @@
 const RISKS = { high: 'HIGH', medium: 'medium', low: 'low' };
 const KINDS = { new: 'new', changed: 'changed', deleted: 'deleted', renamed: 'renamed', run: 'command', call: 'call of a tool', other: 'no diff' };
 const TRIGGERS = { error: 'made because of an error', user_request: 'asked for by a person', refactor: 'refactoring' };
+const STATUSES = {
+  proposed: 'sent back',
+  approved: 'approved',
+  aborted: 'interrupted',
+  scheduled: 'being applied',
+  executing: 'being applied',
+  completed: 'applied',
+  discarded: 'discarded',
+  undone: 'undone',
+};
 const PHASES = {
   planning: 'waits to be started',
   executing: 'running',
@@ -30,4 +40,4 @@ function term(table, value) {
   return Object.hasOwn(table, value) ? table[value] : value;
 }
 
-module.exports = { KINDS, LEVELS, PHASES, RISKS, TRIGGERS, term };
+module.exports = { KINDS, LEVELS, PHASES, RISKS, STATUSES, TRIGGERS, term };

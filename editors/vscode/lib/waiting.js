@@ -2,9 +2,11 @@
 'use strict';
 
 const vscode = require('vscode');
-const { nameOf, riskOf, sizeOf, shownFiles, visible, withoutDiff } = require('./plan');
+const { group, messageNode } = require('./nodes');
+const { nameOf, riskOf, sizeOf, shownFiles, statusOf, visible, withoutDiff } = require('./plan');
 const { RingiError } = require('./ringi');
-const { KINDS, PHASES, term } = require('./terms');
+const { runNode } = require('./runs');
+const { KINDS, term } = require('./terms');
 
 const { None, Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 const t = vscode.l10n.t;
@@ -12,8 +14,7 @@ const t = vscode.l10n.t;
 /**
  * @typedef {import('./roots').Root} Root
  * @typedef {import('./plan').PlanRef} PlanRef
- * @typedef {{item: vscode.TreeItem, root?: string, plan?: string, path?: string, command?: string,
- *   children?: () => Node[] | Promise<Node[]>}} Node
+ * @typedef {import('./nodes').Node} Node
  */
 
 /** @implements {vscode.TreeDataProvider<Node>} */
@@ -67,15 +68,19 @@ class Waiting {
       return several || root.state === 'failed' ? [messageNode(root.message, 'error')] : [];
     }
     const { home } = root;
-    const decided = home.waiting.filter((one) => one.status !== 'pending_review');
-    const waiting = home.waiting.filter((one) => one.status === 'pending_review');
-    const working = [...home.sessions.map((one) => sessionNode(root, one)), ...home.planning.map((one) => planningNode(root, one))];
+    // Steps are decided with their run, as in the terminal.
+    const runs = new Set(home.runs.map((one) => one.run_id));
+    const alone = home.waiting.filter((one) => !(one.step && runs.has(one.step.run_id)));
+    const decided = alone.filter((one) => one.status !== 'pending_review');
+    const waiting = alone.filter((one) => one.status === 'pending_review');
     return [
+      ...(home.unplanned ? [messageNode(t('Changed without a plan while an agent worked: {0}', home.unplanned[1]), 'warning')] : []),
       ...group(t('To decide'), waiting, (one) => this.planNode(root, one)),
       ...group(t('Approved or interrupted'), decided, (one) => this.planNode(root, one)),
       ...group(t('Sent back'), home.sent_back, (one) => this.planNode(root, one)),
-      ...group(t('At work'), working, (one) => one),
-      ...group(t('Runs'), home.runs, (one) => runNode(root, one)),
+      ...group(t('Being planned'), home.planning, (one) => planningNode(root, one)),
+      ...group(t('Runs'), home.runs, (one) => runNode(root, one, (ref) => this.planNode(root, ref))),
+      ...group(t('At work'), home.sessions, (one) => sessionNode(root, one)),
       ...group(t('Applied'), root.applied, (one) => this.planNode(root, one), Collapsed),
     ];
   }
@@ -92,7 +97,7 @@ class Waiting {
     item.id = `${root.top} ${plan}`;
     item.description = [t(riskOf(ref.risk)), filesOf(ref.files), sizeOf(ref), visible(ref.proposer)].join(' · ');
     item.iconPath = planIcon(ref);
-    item.contextValue = `plan ${ref.undone ? 'undone' : ref.status}`;
+    item.contextValue = `plan ${statusOf(ref)}`;
     item.tooltip = [`${plan} ${visible(ref.title)}`, t('version {0}', ref.version), ...staleWords(stale)].join('\n');
     item.accessibilityInformation = { label: `${item.label}, ${item.description}` };
     const target = { root: root.top, plan };
@@ -140,35 +145,6 @@ function rootNode(root, nodes) {
   item.iconPath = vscode.ThemeIcon.Folder;
   item.contextValue = 'root';
   return { item, root: root.top, children: () => (nodes.length ? nodes : [messageNode(t('Nothing waits for you.'), 'check')]) };
-}
-
-/**
- * @template T
- * @param {string} label
- * @param {T[]} all
- * @param {(one: T) => Node} made
- * @returns {Node[]}
- */
-function group(label, all, made, state = Expanded) {
-  if (!all.length) {
-    return [];
-  }
-  const item = new vscode.TreeItem(label, state);
-  item.description = String(all.length);
-  item.contextValue = 'group';
-  return [{ item, children: () => all.map(made) }];
-}
-
-/**
- * @param {string} words
- * @param {string} icon
- * @returns {Node}
- */
-function messageNode(words, icon) {
-  const item = new vscode.TreeItem(visible(words), None);
-  item.iconPath = new vscode.ThemeIcon(icon);
-  item.tooltip = words.split('\n').map(visible).join('\n');
-  return { item };
 }
 
 /**
@@ -228,7 +204,7 @@ function sessionNode(root, session) {
     : t('its work is not a plan yet');
   item.iconPath = new vscode.ThemeIcon(session.running ? 'sync' : 'warning');
   item.contextValue = session.running ? 'session' : 'session unplanned';
-  return { item, root: root.top, command: session.running ? undefined : 'doctor --repair' };
+  return { item, root: root.top, command: session.running ? undefined : ['doctor', '--repair'] };
 }
 
 /**
@@ -238,26 +214,11 @@ function sessionNode(root, session) {
  */
 function planningNode(root, session) {
   const item = new vscode.TreeItem(visible(session.title), None);
-  item.description = t('being planned');
+  item.description = t('{0} of {1} questions, {2} of {3} decisions', session.questionsDone, session.questions, session.decisionsDone, session.decisions);
   item.iconPath = new vscode.ThemeIcon('comment-discussion');
-  item.tooltip = t('{0} of {1} questions, {2} of {3} decisions', session.questionsDone, session.questions, session.decisionsDone, session.decisions);
+  item.tooltip = [session.title, item.description, session.errorMessage || ''].filter(Boolean).map(visible).join('\n');
   item.contextValue = 'planning';
-  return { item, root: root.top, command: `plan --resume ${session.sessionId}` };
-}
-
-/**
- * @param {Root} root
- * @param {any} run
- * @returns {Node}
- */
-function runNode(root, run) {
-  const done = run.steps.filter((/** @type {any} */ step) => step.status === 'done').length;
-  const item = new vscode.TreeItem(visible(String(run.instruction).split('\n')[0]), None);
-  item.description = [t(term(PHASES, run.phase)), run.steps.length ? t('step {0} of {1}', done, run.steps.length) : ''].filter(Boolean).join(' · ');
-  item.iconPath = new vscode.ThemeIcon(run.stop ? 'debug-pause' : 'rocket');
-  item.tooltip = run.stop ? visible(String(run.stop.message || '')) : undefined;
-  item.contextValue = 'run';
-  return { item, root: root.top, command: `status ${run.run_id}` };
+  return { item, root: root.top, command: ['plan', '--resume', session.sessionId] };
 }
 
 /** @param {number} count */

@@ -6,7 +6,7 @@ const plan = require('../lib/plan');
 
 const t = (/** @type {string} */ message, /** @type {any[]} */ ...words) => message.replace(/\{(\d)\}/g, (_, at) => words[at]);
 const file = (more = {}) => ({ spec_id: 's1', path: 'a.py', old_path: null, kind: 'write', action: 'write a.py', risk: 'low', reasons: [], added: 1, removed: 1, binary: false, fits: true, editable: true, before: 'a\n', after: 'b\n', hunks: [], comments: [], ...more });
-const review = (more = {}) => ({ plan: { number: 3, title: 'Add --json', risk: 'low', version: 2 }, explanation: '', headline: [], checks: [], commit: null, decide: { review: '', apply: '' }, amendable: true, files: [file()], ...more });
+const review = (more = {}) => ({ plan: { number: 3, title: 'Add --json', risk: 'low', version: 2, status: 'pending_review' }, explanation: '', headline: [], checks: [], commit: null, decide: { review: '', apply: '' }, amendable: true, files: [file()], ...more });
 
 test('nothing hides in a title', () => {
   assert.equal(plan.visible('a\u202eb\x1b[31mc\nd\u200b'), 'a\\u202eb\\u001b[31mc d\\u200b');
@@ -20,7 +20,10 @@ test('a message of VS Code gets no link and no picture from a plan', () => {
 test('the title says risk and checks', () => {
   assert.equal(plan.titleOf(review(), t), 'p3 Add --json · low · not checked');
   const checks = [{ command: 'make', exit_code: 1, passed: false, tail: '' }, { command: 'ls', exit_code: 0, passed: true, tail: '' }];
-  assert.equal(plan.titleOf(review({ checks, plan: { number: 3, title: 'x'.repeat(99), risk: 'high' } }), t), `p3 ${'x'.repeat(59)}… · HIGH · checks failed`);
+  assert.equal(plan.titleOf(review({ checks, plan: { number: 3, title: 'x'.repeat(99), risk: 'high', status: 'pending_review' } }), t), `p3 ${'x'.repeat(59)}… · HIGH · checks failed`);
+  const applied = { number: 3, title: 'x', risk: 'low', status: 'completed' };
+  assert.equal(plan.titleOf(review({ plan: applied }), t, 'app'), 'p3 x · low · applied · app');
+  assert.equal(plan.titleOf(review({ plan: { ...applied, undone: true } }), t), 'p3 x · low · undone');
 });
 
 test('a hunk is found by a line of either side', () => {
@@ -66,4 +69,12 @@ test('a change plan says why it was made, for which state, and what depends on i
   const text = plan.aboutText(review({ change, explanation: 'Because.\n\u202eboo' }), t);
   assert.ok(text.includes('made because of an error\n  a.py:2: undefined <b>x</b>\n  project state snap-1'), text);
   assert.ok(text.includes('Files that depend on it\n  b.py') && text.includes('\\u202eboo'), text);
+});
+
+test('a tab is known by its whole title', () => {
+  assert.ok(plan.isLabelOf('p1 Same · low · app', 'p1 Same · low · app'));
+  assert.ok(plan.isLabelOf('p1 Same · low · app (1 file)', 'p1 Same · low · app'));
+  assert.ok(plan.isLabelOf('p1 Same · low · app (3 個のファイル)', 'p1 Same · low · app'));
+  assert.ok(!plan.isLabelOf('p1 Same · low · app2 (1 file)', 'p1 Same · low · app'));
+  assert.ok(!plan.isLabelOf('p1 Same · low · app (1 file) (1 file)', 'p1 Same · low · app'));
 });

@@ -6,7 +6,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { test } = require('node:test');
 const { ALLOWED, RingiError, ask, askNewer, commandLine, isNewEnough, requireRingi } = require('../lib/ringi');
-const { enters, quoted } = require('../lib/shell');
+const { enters, plainWords, quoted } = require('../lib/shell');
 const { editorState } = require('../lib/project');
 
 /** @param {string} script */
@@ -76,4 +76,10 @@ test('the project state has what the editor alone knows', () => {
     diagnostics: [{ file: 'src/a.py', message: 'no x', line: 5, column: 3, severity: 'error', code: 'E1', source: 'pyright' }],
     unsaved: ['z.py'],
   });
+});
+
+test('only a line without quotes is taken apart', () => {
+  assert.deepEqual(plainWords('ringi continue 2026 --allow a/b'), ['ringi', 'continue', '2026', '--allow', 'a/b']);
+  assert.equal(plainWords("ringi continue 2026 --allow 'a b'"), undefined);
+  assert.equal(plainWords('ringi status; rm x'), undefined);
 });

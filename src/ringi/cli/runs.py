@@ -18,12 +18,13 @@ from ringi.domain.process import Process, RevisionRecord
 from ringi.domain.run import OVER, Run, RunPhase, errors_of, stage_of
 from ringi.domain.run_plan import RunPlan
 from ringi.errors import NoRun
-from ringi.runner.report import CriterionResult, criteria
+from ringi.runner.report import CriterionResult, criteria, status_of
 from ringi.store.ledger import LedgerReader
 from ringi.store.lock import PassingLock
 from ringi.store.run_documents import plan_names
+from ringi.text import translated
 from ringi.views.lines import Line
-from ringi.views.run import run_lines
+from ringi.views.run import phase_now, run_lines, step_facts
 from ringi.workspace.run_files import RunFiles
 
 GOING_ON: Final = frozenset(RunPhase) - OVER
@@ -120,6 +121,7 @@ def document(looked: Looked) -> dict[str, Any]:
     run = looked.run
     found: dict[str, Any] = {**msgspec.to_builtins(run), **stage_of(run), "working": looked.working}
     found["plans"] = dict(looked.plans)
+    found["shown"] = _shown(looked)
     found["tokens_by_phase"] = {str(phase): count for phase, count in by_phase(run.spent).items()}
     if looked.plan:
         found["criteria"] = [_criterion(one) for one in criteria(run, looked.plan)]
@@ -128,6 +130,22 @@ def document(looked: Looked) -> dict[str, Any]:
     if errors := errors_of(run):
         found["errors"] = errors
     return found
+
+
+def _shown(looked: Looked) -> dict[str, Any]:
+    """As a terminal shows it, in the reader's language."""
+    run = looked.run
+    titles = {step.step_id: step.title for step in looked.plan.steps} if looked.plan else {}
+    steps = [
+        {
+            "step_id": state.step_id,
+            "title": titles.get(state.step_id, ""),
+            "facts": [translated(fact) for fact in step_facts(state, status_of(run, state))],
+        }
+        for state in run.steps
+    ]
+    phase = translated(phase_now(run, working=looked.working))
+    return {"phase": phase, "why": translated(run.stop.why) if run.stop else "", "steps": steps}
 
 
 def _revision(process: Process, record: RevisionRecord) -> dict[str, Any]:

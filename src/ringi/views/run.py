@@ -54,10 +54,14 @@ def title_of(instruction: str) -> str:
 
 
 def run_facts(run: Run, *, working: bool = False) -> Text:
+    phase = phase_now(run, working=working)
+    return Text("{run} · {age} · {phase}", run=run.run_id, age=age(run.updated_at), phase=phase)
+
+
+def phase_now(run: Run, *, working: bool = False) -> Text:
     done = sum(one.status is StepStatus.DONE for one in run.steps)
     phase = Text("at work now") if working else Text("interrupted") if _is_cut_off(run) else phase_of(run)
-    phase = with_progress(phase, done, len(run.steps))
-    return Text("{run} · {age} · {phase}", run=run.run_id, age=age(run.updated_at), phase=phase)
+    return with_progress(phase, done, len(run.steps))
 
 
 def _is_cut_off(run: Run) -> bool:
