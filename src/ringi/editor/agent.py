@@ -57,6 +57,8 @@ class Agent:
         self.quiet = asyncio.Event()
         """Set while there is no turn."""
         self.quiet.set()
+        self.asking = 0
+        """How many of its requests have no answer yet."""
         self.alive = False
         self.warned = False
         self.beginning = False

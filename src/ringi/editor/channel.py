@@ -10,22 +10,28 @@ from msgspec import UNSET, Raw, UnsetType
 from ringi.editor.paths import ProjectPaths
 from ringi.editor.protocol import (
     INTERNAL_ERROR,
+    INVALID_REQUEST,
     LONGEST_LINE,
+    TOO_DEEP,
     Id,
     Message,
     Refusal,
     RpcError,
+    answered_id,
     content,
     line_of,
     raw,
+    refused,
     request,
     understood,
 )
 from ringi.editor.wire import Inlet, Outlet
+from ringi.text import Text, translated
 
 _MOST_WAITING: Final = 2 * LONGEST_LINE
 _LAST_SEC: Final = 1.0
 _SHOWN: Final = 200
+_HEAD: Final = 4096
 
 
 class Answer(NamedTuple):
@@ -63,10 +69,14 @@ class Channel:
     def _hear(self, line: bytes) -> None:
         message = understood(line)
         if isinstance(message, Refusal):
-            self._skip(line)
+            self._skip(line[:_HEAD])
             return
         if self._paths:
-            line = _mapped(message, self._paths.to_editor)
+            try:
+                line = _mapped(message, self._paths.to_editor)
+            except RpcError:
+                self._skip(line[:_HEAD])
+                return
         if not message.is_response:
             self._ears.heard(message, line)
             return
@@ -81,7 +91,11 @@ class Channel:
             waiting.set_result(Answer(message, line + b"\n"))
 
     def _skip(self, head: bytes) -> None:
+        """Drops what cannot be read. Whoever waits for it hears so."""
         self._ears.strange(head[:_SHOWN].decode(errors="replace"))
+        number = answered_id(head)
+        if number is not None and number in self._pending:
+            self._hear(refused(number, INTERNAL_ERROR, Text("The agent's answer cannot be read."))[:-1])
 
     def _end(self) -> None:
         self._ears.end()
@@ -97,7 +111,8 @@ class Channel:
 
     def write(self, line: bytes) -> None:
         self._outlet.write(line)
-        if self._outlet.waiting > _MOST_WAITING:  # it does not read any more
+        if self._outlet.waiting > _MOST_WAITING:
+            self._over = self._over or translated(Text("The agent does not read what it is told."))
             self._inlet.close()
 
     def has(self, number: Id) -> bool:
@@ -110,7 +125,7 @@ class Channel:
         if number is None:
             number = f"ringi-{next(self._numbers)}"
         if self._paths:
-            params = raw(self._paths.to_agent(content(params)))
+            params = _moved(params, self._paths.to_agent)
         waiting: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._pending[number] = waiting
         self.write(request(number, method, params))
@@ -128,7 +143,7 @@ class Channel:
         left = [number for number, waiting in self._pending.items() if waiting is None]
         for waiting in self._pending.values():
             if waiting is not None and not waiting.done():
-                waiting.set_exception(RpcError(INTERNAL_ERROR, why))
+                waiting.set_exception(RpcError(INTERNAL_ERROR, self._over))
         self._pending.clear()
         return left
 
@@ -145,7 +160,16 @@ class Channel:
 
 
 def _mapped(message: Message, move: Callable[[object], object]) -> bytes:
+    """Raises RpcError."""
     for name in ("params", "result"):
         if getattr(message, name) is not UNSET:
-            setattr(message, name, raw(move(content(getattr(message, name)))))
+            setattr(message, name, _moved(getattr(message, name), move))
     return line_of(message)[:-1]
+
+
+def _moved(value: Raw | UnsetType, move: Callable[[object], object]) -> Raw:
+    """Raises RpcError."""
+    try:
+        return raw(move(content(value)))
+    except RecursionError:
+        raise RpcError(INVALID_REQUEST, TOO_DEEP) from None

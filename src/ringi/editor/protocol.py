@@ -96,6 +96,7 @@ class Refusal(NamedTuple):
     id: Id | None = None
 
 
+TOO_DEEP: Final = Text("The message is nested too deeply.")
 _NO_MESSAGE: Final = Text("This is not a message of JSON-RPC 2.0.")
 _ENVELOPE: Final = msgspec.json.Decoder(Message)
 _ADDRESSED: Final = msgspec.json.Decoder(Addressed)
@@ -107,8 +108,10 @@ def understood(line: bytes) -> Message | Refusal:
     try:
         message = _ENVELOPE.decode(line)
     except msgspec.ValidationError:
-        return Refusal(INVALID_REQUEST, _NO_MESSAGE, _found_id(line))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return Refusal(INVALID_REQUEST, _NO_MESSAGE, found_id(line))
+    except RecursionError:
+        return Refusal(INVALID_REQUEST, TOO_DEEP, found_id(line))
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return Refusal(PARSE_ERROR, Text("This line is not JSON."))
     if message.jsonrpc != "2.0" or not _is_whole(message):
         number = message.id if isinstance(message.id, int | str) and message.method is not UNSET else None
@@ -124,7 +127,12 @@ def _is_whole(message: Message) -> bool:
     return not answers and message.id is not None
 
 
-def _found_id(line: bytes) -> Id | None:
+def answered_id(head: bytes) -> Id | None:
+    """What a line that cannot be read would have answered."""
+    return None if b'"method"' in head else found_id(head)
+
+
+def found_id(line: bytes) -> Id | None:
     found = _ID.match(line)
     number: Id | None = msgspec.json.decode(found[1]) if found else None
     return number
@@ -132,7 +140,7 @@ def _found_id(line: bytes) -> Id | None:
 
 def too_long(head: bytes) -> Refusal:
     words = Text("The message has more than {limit} bytes.", limit=LONGEST_LINE)
-    return Refusal(INVALID_REQUEST, words, _found_id(head))
+    return Refusal(INVALID_REQUEST, words, found_id(head))
 
 
 def addressed(params: Raw | UnsetType) -> Addressed:
@@ -141,7 +149,7 @@ def addressed(params: Raw | UnsetType) -> Addressed:
     try:
         return _ADDRESSED.decode(params)
     except (msgspec.MsgspecError, RecursionError):
-        return Addressed()
+        return Addressed(session_id="")  # nobody's, whatever it says
 
 
 def updated(params: Raw | UnsetType) -> Updated:

@@ -47,6 +47,7 @@ from ringi.usecases.agent_words import Printer
 _LAST_SEC: Final = 2.0
 _CHECK_SEC: Final = 1.0
 _END_SEC: Final = 20.0
+_MOST_TOLD: Final = 200
 
 
 class Proxy:
@@ -64,6 +65,7 @@ class Proxy:
         """Requests of the editor that wait for us."""
         self._ended = asyncio.Event()
         self._code = 0
+        self._dropped = 0
         self.stuck = False
         """Threads still run that nobody waits for."""
 
@@ -107,6 +109,11 @@ class Proxy:
             agent.channel.pause(paused=full)
 
     def _strange(self, said: Text | str) -> None:
+        self._dropped += 1
+        if self._dropped >= _MOST_TOLD:  # whoever reads standard error may not read that much
+            if self._dropped == _MOST_TOLD:
+                self._log.line(Text("! more is dropped, and not named here"))
+            return
         self._log.line(Text("! dropped, because the protocol does not know it: {said}", said=said))
 
     # ------------------------------------------------------------------ from the editor
@@ -136,7 +143,10 @@ class Proxy:
             return
         if message.method == CANCEL:
             self._turns.cancel(agent)
-        agent.channel.send(message, line)
+        try:
+            agent.channel.send(message, line)
+        except RpcError as error:
+            self._strange(error.words)
 
     def _take_request(self, number: Id, message: Message, line: bytes) -> None:
         if number in self._open or any(agent.channel.has(number) for agent in self._crew.agents):

@@ -7,6 +7,7 @@ from typing import Final
 from ringi.editor.agent import Agent
 from ringi.editor.protocol import (
     CANCEL_REQUEST,
+    INVALID_REQUEST,
     UPDATE,
     Id,
     Message,
@@ -20,7 +21,12 @@ from ringi.editor.protocol import (
     text_of,
 )
 from ringi.editor.tasks import Tasks
+from ringi.text import Text
 
+MOST_OPEN: Final = 1000
+"""Requests of one agent."""
+_MOST_SHOWN: Final = 100
+"""Tool calls that wait for the end of a terminal."""
 _SERVED: Final = ("fs/", "terminal/")
 
 
@@ -37,6 +43,11 @@ class Requests:
         number = message.id
         if not isinstance(number, int | str):
             return
+        if agent.asking >= MOST_OPEN:
+            words = Text("{count} requests are open: wait for an answer first.", count=MOST_OPEN)
+            agent.channel.write(refused(number, INVALID_REQUEST, words))
+            return
+        agent.asking += 1
         if str(message.method).startswith(_SERVED):
             self._tasks.spawn(self._serve(agent, number, message))
             return
@@ -49,6 +60,8 @@ class Requests:
             line = answered(number, await agent.serve(str(message.method), message.params))
         except RpcError as error:
             line = refused(number, error.code, error.words)
+        finally:
+            agent.asking -= 1
         if agent.alive:
             agent.channel.write(line)
 
@@ -58,8 +71,12 @@ class Requests:
         if asked is None:
             return False
         agent, message.id = asked
+        agent.asking -= 1
         if agent.alive:
-            agent.channel.send(message, line_of(message)[:-1])
+            try:
+                agent.channel.send(message, line_of(message)[:-1])
+            except RpcError as error:
+                agent.channel.write(refused(asked[1], error.code, error.words))
         return True
 
     def cancel(self, agent: Agent, message: Message) -> None:
@@ -92,7 +109,8 @@ class Requests:
         terminal = agent.terminals.get(name)
         if terminal is None:
             return text_of("")
-        if not terminal.over.is_set() and (name, call) not in agent.shows:
+        known = (name, call) in agent.shows or len(agent.shows) >= _MOST_SHOWN
+        if not terminal.over.is_set() and not known:
             agent.shows.add((name, call))
             self._tasks.spawn(self._show_later(agent, call, name))
         return text_of(terminal.shown)
@@ -100,4 +118,5 @@ class Requests:
     async def _show_later(self, agent: Agent, call: str, name: str) -> None:
         if (terminal := agent.terminals.get(name)) is not None:
             await terminal.over.wait()
+            agent.shows.discard((name, call))
             self._tell(agent.told.content_of(call, terminal.shown))

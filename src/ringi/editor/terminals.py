@@ -22,6 +22,8 @@ from ringi.workspace.copy_run import CopyRun
 
 MOST_TERMINALS: Final = 32
 _MOST_OUTPUT: Final = 1_000_000
+_MOST_SHOWN: Final = 50_000
+"""Characters in a thread; the agent gets all of it."""
 _CHUNK: Final = 65536
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Inside the sandbox: its folder and variables must not reach the sandbox's own program.
@@ -136,8 +138,11 @@ class Terminal:
 
     @property
     def shown(self) -> str:
-        """For people: the command and what it printed."""
-        return fenced(f"$ {visible(self.title)}\n{visible(self.output['output'], keep=chr(9) + chr(10))}")
+        """For people: the command and the end of what it printed."""
+        printed, title = self.output["output"], self.title
+        cut = "…" if len(printed) > _MOST_SHOWN else ""
+        title = title if len(title) <= _MOST_SHOWN else title[:_MOST_SHOWN] + "…"
+        return fenced(f"$ {visible(title)}\n{cut}{visible(printed[-_MOST_SHOWN:], keep=chr(9) + chr(10))}")
 
 
 class Terminals:

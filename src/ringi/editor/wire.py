@@ -1,9 +1,9 @@
 """Lines over pipes, for an event loop: of limited length, never blocking, each side with a buffer."""
 
 import asyncio
-import contextlib
 import os
 import stat
+from collections import deque
 from collections.abc import Callable
 from io import FileIO
 from typing import Final, cast
@@ -30,6 +30,11 @@ class Inlet(asyncio.Protocol):
         self._parts: list[bytes] = []
         self._size = 0
         self._skipping = False
+        self._lines: deque[bytes] = deque()
+        """Whole ones that nobody has heard yet."""
+        self._paused = False
+        self._reading = True
+        self._over = False
         self._transport: asyncio.ReadTransport | None = None
 
     async def listen(self, descriptor: int) -> None:
@@ -40,7 +45,8 @@ class Inlet(asyncio.Protocol):
         while data := await asyncio.to_thread(os.read, descriptor, _CHUNK):
             self.data_received(data)
         os.close(descriptor)
-        self._end()
+        self._over = True
+        self._take_lines()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.ReadTransport", transport)
@@ -52,30 +58,50 @@ class Inlet(asyncio.Protocol):
             skipping, self._skipping = self._skipping, False
             self._parts, self._size = [], 0
             if not skipping:
-                self._take(line)
+                self._lines.append(line)
         if rest and not self._skipping:
             self._parts.append(rest)
             self._size += len(rest)
             if self._size > self._longest:
-                self._skip(b"".join(self._parts)[:_HEAD])
+                self._lines.append(b"".join(self._parts))
                 self._parts, self._size, self._skipping = [], 0, True
+        self._take_lines()
 
-    def _take(self, line: bytes) -> None:
-        if len(line) > self._longest:
-            self._skip(line[:_HEAD])
-        elif line.strip():
-            self._hear(line)
+    def _take_lines(self) -> None:
+        """Those that have come. If it is paused they wait: one short line may have a long answer."""
+        while self._lines and not self._paused:
+            line = self._lines.popleft()
+            if len(line) > self._longest:
+                self._skip(line[:_HEAD])
+            elif line.strip():
+                self._hear(line)
+        if self._lines:
+            return
+        if self._over:
+            self._over = False
+            self._end()
+        elif not self._paused:
+            self._read(True)
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
-        self._end()
+        self._over = True
+        self._take_lines()
 
     def pause(self, *, paused: bool) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            with contextlib.suppress(RuntimeError):
-                self._transport.pause_reading() if paused else self._transport.resume_reading()
+        self._paused = paused
+        if paused:
+            self._read(False)
+        else:  # not at once: whoever resumes is in the middle of something
+            asyncio.get_running_loop().call_soon(self._take_lines)
+
+    def _read(self, on: bool) -> None:  # a switch
+        if self._transport is not None and on is not self._reading and not self._transport.is_closing():
+            self._reading = on
+            self._transport.resume_reading() if on else self._transport.pause_reading()
 
     def close(self) -> None:
+        self._paused = False
         if self._transport is not None:
             self._transport.close()
 
