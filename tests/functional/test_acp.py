@@ -109,3 +109,29 @@ def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
         1: "completed",
         2: "pending_review",
     }
+
+
+@pytest.mark.req("PT-4")
+def test_a_thread_follows_what_the_person_does_and_each_version_says_what_was_asked(desk: HomeDesk) -> None:
+    root = desk.root
+    with editor(desk) as one:
+        session = one.begin()
+        (root / "README.md").write_text("# Mine\n")
+        one.prompt(session, "Look first\nsee README.md")
+        assert '"# Mine\\n"' in one.said(), "it changed after the session had begun"
+        assert len(one.told()[-1]["prompt"]) == 1, "it has seen nothing before"
+        one.prompt(session, "Then write\nwrite LATER.md later\\n")
+        (root / "README.md").write_text("# Mine\n\nmore\n")
+        one.prompt(session, "Look again\nsee README.md\nwrite MORE.md more\\n")
+        assert "Read these again before you use them: README.md" in one.told()[-1]["prompt"][0]
+        assert '"# Mine\\n\\nmore\\n"' in one.said()
+        assert one.files() == [f"{root}/LATER.md", f"{root}/MORE.md"]
+
+        (root / "LATER.md").write_text("sooner\n")
+        one.prompt(session, "see LATER.md")
+        assert "it would contradict what you changed in LATER.md" in one.told()[-1]["prompt"][0]
+        assert "both changed LATER.md. A review of its plan merges the two." in one.said()
+        assert one.leave() == 0
+    asked = [line["event"]["reason"] for line in desk.json("log", "p1")]
+    assert any(": Look first see README.md / Then write write LATER.md" in reason for reason in asked), asked
+    assert any(": Look again see README.md" in reason for reason in asked), asked

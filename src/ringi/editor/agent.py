@@ -19,14 +19,16 @@ from ringi.workspace.copy import WorkCopy
 T = TypeVar("T")
 _LOOK_SEC: Final = 0.02
 _MOST_LOOKS: Final = 50
+_MOST_ASKED: Final = 20
 
 
 class Turn:
     """One prompt, until its end."""
 
-    def __init__(self, number: Id, title: str) -> None:
+    def __init__(self, number: Id, asked: str) -> None:
         self.id = number
-        self.title = title
+        self.asked = asked
+        """In the person's words."""
         self.cancelled = False
         self.idle: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         """In version 2, the update that ends it."""
@@ -61,6 +63,8 @@ class Agent:
         """How many of its requests have no answer yet."""
         self.alive = False
         self.warned = False
+        self.asked: list[str] = []
+        """In the turns since its last plan."""
         self.beginning = False
         """It was asked for a session, and its answer has not come."""
         self.held: list[tuple[str, bytes]] = []
@@ -122,22 +126,26 @@ class Agent:
             return write_text_file(self.started.copy, self.started.paths, params)
         return await self.terminals.serve(method, params)
 
-    async def begin_turn(self) -> str:
+    async def begin_turn(self, tell: Callable[[bytes], None]) -> str:
         """What it must be told first. Raises RingiError."""
-        copy, message = await self._in_thread(lambda: self._work.begin(self.started))
-        self._started = self.started._replace(copy=copy)
-        return message
+        begun = await self._in_thread(lambda: self._work.begin(self.started))
+        self._started = self.started._replace(copy=begun.copy)
+        if begun.words:
+            tell(self.told.text(begun.words))
+        return begun.news
 
-    async def end_turn(self, title: str, tell: Callable[[bytes], None]) -> None:
+    async def end_turn(self, asked: str, tell: Callable[[bytes], None]) -> None:
         """Tells the thread about its plan. Raises RingiError."""
         loop, started = asyncio.get_running_loop(), self.started
+        self.asked = [*self.asked, asked][-_MOST_ASKED:]
 
         def say(text: str) -> None:
             loop.call_soon_threadsafe(tell, self.told.text(text))
 
         code = UNSET if self.alive else started.command.exit_code or UNSET
-        end = await self._in_thread(lambda: self._work.end(started, title, say, exit_code=code))
+        end = await self._in_thread(lambda: self._work.end(started, self.asked, say, exit_code=code))
         if end.plan is not None:
+            self.asked.clear()
             # A message can be imitated by the agent; so can a tool call, but not this one be rewritten.
             tell(self.told.call(end.plan.title, [text_of(end.words), *end.plan.content], kind="edit"))
         if end.words:

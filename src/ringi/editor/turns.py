@@ -16,7 +16,7 @@ from ringi.errors import RingiError
 from ringi.text import visible
 
 PATIENCE_SEC: Final = 10.0
-_LONGEST_TITLE: Final = 72
+_LONGEST: Final = 2000
 _TAGGED: Final = re.compile(r"^<(\w+)>(.*?)(?:</\1>)?$")
 """avante.nvim wraps what a person writes."""
 _FROM_RINGI: Final = (
@@ -34,14 +34,14 @@ class Turns:
         """The answer to a prompt; None if it was given already. Raises RingiError and RpcError."""
         prompt = params.get("prompt")
         blocks = prompt if isinstance(prompt, list) else []
-        turn = Turn(number, _title(blocks))
+        turn = Turn(number, _asked(blocks))
         first = not agent.turns
         agent.begin(turn)
         try:
             if agent.started.warnings and not agent.warned:
                 agent.warned = True
                 self._tell(agent.told.text(agent.started.warnings))
-            if first and (news := await agent.begin_turn()):
+            if first and (news := await agent.begin_turn(self._tell)):
                 block = {"type": "text", "text": _FROM_RINGI.format(message=news)}
                 params = {**params, "prompt": [block, *blocks]}
             if turn.cancelled:
@@ -71,7 +71,7 @@ class Turns:
 
     async def _end(self, agent: Agent, turn: Turn) -> None:
         try:
-            await agent.end_turn(turn.title, self._tell)
+            await agent.end_turn(turn.asked, self._tell)
         except RingiError as error:
             self._tell(agent.told.text(fenced(f"✗ {in_words(error).words}")))
 
@@ -97,11 +97,9 @@ class Turns:
         return True
 
 
-def _title(blocks: list[Any]) -> str:
-    """The first line of what the person asked for."""
-    for block in blocks:
-        text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
-        for line in text.splitlines() if isinstance(text, str) else ():
-            if words := visible(_TAGGED.sub(r"\2", " ".join(line.split()))):
-                return words if len(words) <= _LONGEST_TITLE else words[: _LONGEST_TITLE - 1] + "…"
-    return ""
+def _asked(blocks: list[Any]) -> str:
+    """The beginning of what the person wrote, without empty lines."""
+    texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+    lines = [line for text in texts if isinstance(text, str) for line in text[:_LONGEST].splitlines()]
+    words = filter(None, (visible(_TAGGED.sub(r"\2", " ".join(line.split()))) for line in lines))
+    return "\n".join(words)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -20,7 +20,7 @@ from ringi.errors import NoSuchProgram, RingiError
 from ringi.process.agent_socket import AgentSocket
 from ringi.process.program import from_here, program_of
 from ringi.process.start import Command
-from ringi.text import Text
+from ringi.text import Text, shortened
 from ringi.usecases import beside
 from ringi.usecases.agent_copies import make_room, remove_settled
 from ringi.usecases.agent_sandbox import (
@@ -37,6 +37,8 @@ from ringi.workspace.commands import Invocation
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.copy_run import CopyRun
 from ringi.workspace.places import Places, find_root
+
+_LONGEST_TITLE: Final = 72
 
 
 class Wish(NamedTuple):
@@ -71,6 +73,15 @@ class Started(NamedTuple):
     """What the person should know before they work with it."""
     close: Callable[[], None]
     """Ends it and all it started, and lets go of the copy."""
+
+
+class TurnBegin(NamedTuple):
+    copy: WorkCopy
+    """As it goes on."""
+    news: str
+    """What the agent must be told first."""
+    words: str
+    """What the person must be told."""
 
 
 class TurnEnd(NamedTuple):
@@ -198,14 +209,28 @@ class Work:
             ours.pop_all()
         return command, place.socket, (stdin, stdout)
 
-    def begin(self, started: Started) -> tuple[WorkCopy, str]:
-        """Before a turn: the copy as it continues, and what the agent must be told first."""
+    def begin(self, started: Started) -> TurnBegin:
+        """Before a turn."""
         with self._opened() as workspace:
             turn = begin_turn(workspace, started.copy)
-            return turn.copy, turn.message
+        printer = ThreadPrinter()
+        if turn.torn:
+            printer.line(
+                Text(
+                    "! The agent works with the project as it was: both changed {paths}. A review of its plan"
+                    " merges the two.",
+                    paths=shortened(", ".join(turn.torn)),
+                )
+            )
+        return TurnBegin(turn.copy, turn.message, printer.message if printer.rows else "")
 
     def end(
-        self, started: Started, title: str, tell: Callable[[str], None], *, exit_code: int | UnsetType = UNSET
+        self,
+        started: Started,
+        asked: Sequence[str],
+        tell: Callable[[str], None],
+        *,
+        exit_code: int | UnsetType = UNSET,
     ) -> TurnEnd:
         """After a turn: its plan, or the next version of it. `tell` gets what is going on."""
         printer = ThreadPrinter()
@@ -223,7 +248,8 @@ class Work:
                 sandbox=started.sandbox,
                 environment=self._wish.environment,
                 checks=(*workspace.settings.beside.checks, *self._wish.checks),
-                title=title,
+                title=_title(asked[-1]),
+                asked=" / ".join(" ".join(one.split()) for one in asked),
                 agent_exit=exit_code,
                 on_check=check,
             )
@@ -270,3 +296,8 @@ class Work:
             return enclosed(started.around, started.copy, started.sandbox, invocation, terminal=False)
 
         return CopyRun(started.copy, self._wish.environment, enclosing=enclosing)
+
+
+def _title(asked: str) -> str:
+    line = asked.partition("\n")[0]
+    return line if len(line) <= _LONGEST_TITLE else line[: _LONGEST_TITLE - 1] + "…"

@@ -179,6 +179,7 @@ def take(
     checks: Sequence[str] = (),
     commit: bool = False,
     title: str = "",
+    asked: str = "",
     agent_exit: int | UnsetType | None = UNSET,
     on_check: Callable[[str], None] = lambda _: None,
 ) -> Taken:
@@ -193,7 +194,7 @@ def take(
         copy.note(taken=True, left_out=bool(difference.left_out))
         empty = plan is not None and not difference.changes
         return Taken(plan, difference.left_out, again=plan is not None, new=False, empty=empty)
-    origin = _origin(copy, argv, title)._replace(checks=tuple(checks), agent_exit=agent_exit)
+    origin = _origin(copy, argv, title, asked)._replace(checks=tuple(checks), agent_exit=agent_exit)
     plan_id, again, problems = _propose(workspace, copy, difference, plan, origin)
     known, now = copy.record.planned_version, workspace.plan.ref(plan_id)
     meanwhile = plan.version if plan is not None and again and known and plan.version != known else 0
@@ -251,7 +252,7 @@ def _propose(
     return propose_difference(workspace, difference, origin, plan, note)
 
 
-def _origin(copy: WorkCopy, argv: Sequence[str], title: str) -> Origin:
+def _origin(copy: WorkCopy, argv: Sequence[str], title: str, asked: str) -> Origin:
     """Without a title, it gets that of the newest commit in the copy."""
     told, name = copy.head_message(), program_name(argv)
     return Origin(
@@ -260,7 +261,7 @@ def _origin(copy: WorkCopy, argv: Sequence[str], title: str) -> Origin:
         proposer=name,
         requester=f"with:{name}",
         tag=FROM_COPY,
-        reason=copy.id,
+        reason=f"{copy.id}: {asked}" if asked else copy.id,
     )
 
 

@@ -13,9 +13,9 @@ from ringi.text import Text
 from ringi.usecases.agent_copies import of_agents, plan_of
 from ringi.usecases.resume import lay_in
 from ringi.usecases.workspace import OpenWorkspace
-from ringi.views.message import AFTER_TURN, APPLIED, DISCARDED, UNDONE, has_news, message_of
+from ringi.views.message import AFTER_TURN, APPLIED, DISCARDED, UNDONE, has_news, message_of, moved_on
 from ringi.workspace.copy import Supervisor, WorkCopy
-from ringi.workspace.copy_rebase import files_of, rebased
+from ringi.workspace.copy_rebase import Followed, files_of, followed, rebased
 from ringi.workspace.copy_run import lay_over
 from ringi.workspace.tree import Tree
 
@@ -30,18 +30,22 @@ class Turn(NamedTuple):
     """Files the person dropped or edited, now updated in the copy."""
     not_laid: tuple[str, ...] = ()
     """Such files that were not updated, because the agent had changed them since."""
+    torn: tuple[str, ...] = ()
+    """Files that the agent and the project both changed; so it works on with the project as it was."""
 
 
 def begin_turn(workspace: OpenWorkspace, copy: WorkCopy) -> Turn:
     """Prepares the copy, in which the agent's process may live already. Raises CopyFailed."""
-    plan = plan_of(workspace, copy)
+    plan, places = plan_of(workspace, copy), workspace.places
     now = workspace.clock.now()
     mine = {"supervisor": Supervisor.this_process(), "taken": False}
+    since = copy.record.told_at
     if plan is None:
-        copy.note(**mine)
-        return Turn(copy)
+        found = followed(copy, places.root, places.state)
+        found.copy.note(**mine, told_at=now)
+        return Turn(found.copy, _moved(found) if since else "", torn=found.torn)
     answer = workspace.plan.answer(plan.id)
-    checks, since = workspace.plan.get_state(plan.id).checks, copy.record.told_at
+    checks = workspace.plan.get_state(plan.id).checks
     if plan.status not in ENDED:
         planned = copy.record.planned_tree
         # What it wrote after its last turn is in no plan yet.
@@ -49,11 +53,12 @@ def begin_turn(workspace: OpenWorkspace, copy: WorkCopy) -> Turn:
         laid, not_laid = lay_in(workspace, copy, answer)
         news = has_news(answer, since)
         message = message_of(answer, checks, since=since, then=AFTER_TURN) if news else ""
+        found = followed(copy, places.root, places.state)
+        copy = found.copy
         tree = planned if late else copy.difference().tree
         copy.note(**mine, planned_tree=tree, planned_version=plan.version, told_at=now)
-        return Turn(copy, message, laid, not_laid)
+        return Turn(copy, "\n".join(filter(None, [message, _moved(found)])), laid, not_laid, found.torn)
     done = UNDONE if plan.undone else APPLIED if plan.status is PlanStatus.COMPLETED else DISCARDED
-    places = workspace.places
     known = copy.record.planned_tree or copy.difference().tree
     again = rebased(copy, places.root, places.state, known)
     if again is None:
@@ -61,6 +66,10 @@ def begin_turn(workspace: OpenWorkspace, copy: WorkCopy) -> Turn:
     message = message_of(answer, checks, since=since, applied=done, then=AFTER_TURN)
     again.note(**mine, plan_id="", planned_tree="", planned_version=0, left_out=False, told_at=now)
     return Turn(again, message)
+
+
+def _moved(found: Followed) -> str:
+    return moved_on(found.changed, found.torn) if found.changed else ""
 
 
 def copy_of(workspace: OpenWorkspace, conversation: str) -> WorkCopy | None:

@@ -14,6 +14,7 @@ from ringi.text import visible
 
 _MOST_DIFF: Final = 12_000
 _MOST_OUTPUT: Final = 4_000
+_MOST_PATHS: Final = 50
 _DECIDED: Final[Mapping[OutcomeKind | None, str]] = {
     OutcomeKind.APPROVED: "approved it, but it has not been executed yet",
     OutcomeKind.DECLINED: "declined it",
@@ -78,6 +79,25 @@ def has_news(answer: PlanAnswer, since: str) -> bool:
     """Whether the person decided, said or changed something since then."""
     said = [one.timestamp for one in answer.feedback] + [one.timestamp for one in answer.comments]
     return answer.status is PlanStatus.APPROVED or bool(answer.changed) or max(said, default="") > since
+
+
+def moved_on(changed: Sequence[str], torn: Sequence[str]) -> str:
+    """What changed in the project meanwhile."""
+    if torn:
+        return (
+            "The project changed since your last turn, but this folder did not: it would contradict what you"
+            f" changed in {_listed(torn)}. Changed in the project: {_listed(changed)}. Go on here; a person"
+            " merges the two.\n"
+        )
+    return (
+        "The project changed since your last turn. This folder has that now, beside your own changes. Read"
+        f" these again before you use them: {_listed(changed)}\n"
+    )
+
+
+def _listed(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""
+    return ", ".join(map(_one_line, paths[:_MOST_PATHS])) + more
 
 
 def message_anew(answer: PlanAnswer, *, since: str = "") -> str:

@@ -27,6 +27,7 @@ from ringi.workspace.copy_layout import (
     head_of,
     holds_dependencies,
     lend,
+    lent_by,
     make_repository,
     private_folder,
 )
@@ -376,15 +377,19 @@ def facts_of(shadow: Shadow, captured: Captured) -> dict[str, Any]:
 
 def fill(copy: WorkCopy, shadow: Shadow) -> None:
     """Its tree is empty, or its index knows each file there."""
-    objects = (shadow.git_dir / "objects", *shadow.around.objects)
     shadow.objects.lend(copy.base, copy.folder)
-    excludes = shadow.around.excludes + b"".join(b"\n" + os.fsencode(name) for name in copy.record.ignored)
+    objects, excludes = lent_by(shadow, copy.record.ignored)
     copy.shadow.folder.prepare(shadow.around._replace(objects=objects, excludes=excludes))
     copy.shadow.lay_out(copy.base)
-    laid_at = copy.shadow.trust_files(copy.folder / "lock")
+    copy.note(laid_at=copy.shadow.trust_files(copy.folder / "lock"))
+    make_own_repository(copy, shadow)
+
+
+def make_own_repository(copy: WorkCopy, shadow: Shadow) -> None:
+    objects, excludes = lent_by(shadow, copy.record.ignored)
     lent = lend(copy.folder / LENT, objects)
     head = make_repository(copy.tree, shadow, copy.shadow.git_dir / "index", copy.base, lent, excludes)
-    copy.note(head=head, laid_at=laid_at, own_files=_digests(copy.tree / OWN))
+    copy.note(head=head, own_files=_digests(copy.tree / OWN))
 
 
 def take_along(

@@ -127,6 +127,12 @@ def make_repository(
     return commit
 
 
+def lent_by(shadow: Shadow, ignored: Sequence[str]) -> tuple[tuple[Path, ...], bytes]:
+    """The folders of objects that a copy borrows, and the patterns that git ignores in it."""
+    excludes = shadow.around.excludes + b"".join(b"\n" + os.fsencode(name) for name in ignored)
+    return (shadow.git_dir / "objects", *shadow.around.objects), excludes
+
+
 def lend(folder: Path, objects: Sequence[Path]) -> tuple[Path, ...]:
     """Gives borrowed objects a path that is the same inside a sandbox, where the copy hides theirs."""
     if folder.is_dir():

@@ -136,11 +136,11 @@ class Deaf:
     def end(self, turn: Any) -> None:
         self.turns.remove(turn)
 
-    async def begin_turn(self) -> str:
+    async def begin_turn(self, tell: object) -> str:
         return "news"
 
-    async def end_turn(self, title: str, _: Any) -> None:
-        self.ended.append(title)
+    async def end_turn(self, asked: str, _: Any) -> None:
+        self.ended.append(asked)
 
     async def ask(self, _: str, params: Any, __: int) -> Answer:
         self.prompt = content(params)["prompt"]
@@ -166,6 +166,6 @@ def test_an_agent_that_ignores_a_cancellation_is_not_waited_for() -> None:
     answer = asyncio.run(talk())
     assert answer is not None
     assert b'"stopReason":"cancelled"' in answer.line
-    assert agent.ended == ["Do it"]
+    assert agent.ended == ["Do it\nnow"]
     assert "news" in agent.prompt[0]["text"]
     assert agent.turns == []
