@@ -4,6 +4,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 ├── Failed              1     the attempt failed
 │   ├── StorageFailed         the ledger or a file could not be written
 │   │   ├── Unreadable        a file could not be read
+│   │   │   └── TooLarge      it is larger than what is read at all
 │   │   ├── HalfWritten       an execution stopped in the middle, and could not take back
 │   │   └── InTheWay          a link or a file in place of a folder of ours
 │   ├── LedgerCorrupt         the ledger is damaged
@@ -220,6 +221,12 @@ class Unreadable(StorageFailed):
     code = "unreadable"
     message = "{what} could not be read: {why}"
     hint = "Fix its permissions or close the program that writes to it, then run the same command again."
+
+
+class TooLarge(Unreadable):
+    code = "too_large"
+    message = "{what} is too large to be read: {why}"
+    hint = "Give a smaller one. A file that no plan can hold is changed by hand: cp, mv or rm"
 
 
 class HalfWritten(StorageFailed):

@@ -141,6 +141,7 @@ def test_nothing_is_written_into_a_repository_of_its_own(desk: Desk) -> None:
     )
     assert "not in the copy: inner" in done.stdout
     assert "not in the plan: inner/new.txt" in done.stdout
+    assert "→ cp -RP " in done.stdout
     assert desk.json("show")["state"]["previews"]["files"] == ["outer.txt"]
     assert "inner/new.txt" in desk.json("show")["plan"]["left_out"][0]
 

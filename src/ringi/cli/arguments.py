@@ -11,7 +11,7 @@ import click
 
 from ringi.domain import codec
 from ringi.domain.subject import SESSION_PREFIX
-from ringi.errors import BadDocument, NotFound, Unreadable
+from ringi.errors import BadDocument, NotFound, TooLarge, Unreadable
 from ringi.text import Text, visible
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ def read_named(name: str, *, most_bytes: int = MOST_BYTES) -> bytes:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise Unreadable(what=name, why=why or str(error)) from None
     if len(data) > most_bytes:
-        raise Unreadable(what=name, why=Text("it has more than {limit} bytes", limit=most_bytes))
+        raise TooLarge(what=name, why=Text("it has more than {limit} bytes", limit=most_bytes))
     return data
 
 

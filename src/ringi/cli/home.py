@@ -1,7 +1,7 @@
 """`ringi` without a command: what waits for you, which agents are running, and the next command for each."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -46,6 +46,8 @@ class Session(NamedTuple):
     plan_id: str
     taken: bool
     """Its work has become a plan."""
+    by_editor: bool
+    """An editor started the agent: ringi acp."""
 
 
 def home(app: App) -> None:
@@ -54,7 +56,7 @@ def home(app: App) -> None:
     working = [session for session in sessions if session.running or not session.taken]
     planning = app.plans.session_refs(open_only=True)
     runs = app.plans.open_runs()
-    idle = dict.fromkeys(session.plan_id for session in sessions if not session.running)
+    idle = {session.plan_id: session for session in sessions if not session.running}
     sent_back = [ref for plan_id in idle if plan_id and (ref := _sent_back(app, plan_id))]
     if app.ui.as_json:
         at_work = [session._asdict() for session in working]
@@ -73,7 +75,7 @@ def home(app: App) -> None:
     if alone or not waiting:
         _show_waiting(app, alone)
     _show_unplanned(app)
-    _show_sent_back(app, sent_back)
+    _show_sent_back(app, sent_back, idle)
     _show_undone(app)
     _show_planning(app, planning)
     _show_runs(app, runs)
@@ -183,13 +185,26 @@ def _sent_back(app: App, plan_id: str) -> PlanRef | None:
     return ref if ref.status is PlanStatus.PROPOSED and ref.files and not ref.superseded else None
 
 
-def _show_sent_back(app: App, sent_back: Sequence[PlanRef]) -> None:
+def _show_sent_back(app: App, sent_back: Sequence[PlanRef], sessions: Mapping[str, Session]) -> None:
     if not sent_back:
         return
     app.ui.line(Text("{count} sent back", count=len(sent_back)), style="bold")
     for ref in sent_back:
         app.ui.line(_facts(ref, terminal_columns(app.ui.out)), indent=2)
-        _step(app, f"ringi with --resume {ref.name}")
+        if _needs_editor(sessions[ref.id]):
+            app.ui.line(Text("In your editor, the agent is told with your next prompt."), indent=6)
+            _step(app, f"ringi review {ref.name}")
+        else:
+            _step(app, f"ringi with --resume {ref.name}")
+
+
+def _needs_editor(session: Session) -> bool:
+    """As `usecases.resume` says, without the time that it takes to load."""
+    if not session.by_editor:
+        return False
+    from ringi.agents.table import agent_of  # noqa: PLC0415  # only if an editor's plan was sent back
+
+    return agent_of(session.command).resume is None
 
 
 def _show_undone(app: App) -> None:
@@ -293,6 +308,7 @@ def _session(record: dict[str, Any], folder: Path, saved_at: float) -> Session |
         folder=str(folder),
         plan_id=str(record.get("plan_id", "")),
         taken=record.get("taken") is True,
+        by_editor=record.get("by_editor") is True,
     )
 
 

@@ -1,5 +1,6 @@
 """What a person is told about an agent in its copy, and about the plan that was made of its work."""
 
+import os
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from ringi.workspace.difference import unreadable
 
 _MOST_OVERLAPS: Final = 5
 _MOST_LEFT_OUT: Final = 20
+_LONGEST_NAME: Final = 200
 
 
 class Printer(Protocol):
@@ -141,6 +143,15 @@ def tell_taken(ui: Printer, copy: WorkCopy, taken: Taken) -> None:
     if taken.left_out:
         line = Text("The copy is kept, because not all of it is in the plan: {path}", path=str(copy.tree))
         ui.line(line, indent=2)
+        _tell_by_hand(ui, copy, taken)
+
+
+def _tell_by_hand(ui: Printer, copy: WorkCopy, taken: Taken) -> None:
+    for path, _why in taken.left_out:
+        if len(path) < _LONGEST_NAME and os.path.lexists(copy.tree / path):
+            ui.line(Text("What you want of it, copy yourself:"), indent=2)
+            ui.next_step(shlex.join(["cp", "-RP", str(copy.tree / path), path]))
+            return
 
 
 def tell_replaced(ui: Printer, replaced: Replaced) -> None:

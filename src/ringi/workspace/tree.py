@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from ringi.domain.codec import digest
 from ringi.domain.plan import FileState, Touched
-from ringi.errors import PathRefused, StorageFailed, Unreadable
+from ringi.errors import PathRefused, StorageFailed, TooLarge, Unreadable
 from ringi.fs import Entry, FileChanged, FileSystem, Kind, NotRegular, opened
 from ringi.text import Text
 from ringi.workspace.paths import normalise
@@ -148,7 +148,7 @@ class Tree:
             raise PathRefused(path=path, why=_REFUSALS.get(entry.kind, _NOT_REGULAR))
         if entry.size > LARGEST:
             why = Text("it has {size} bytes, {limit} are allowed", size=entry.size, limit=LARGEST)
-            raise Unreadable(what=path, why=why)
+            raise TooLarge(what=path, why=why)
         try:
             return self._read(folder, name, path)
         except FileNotFoundError:

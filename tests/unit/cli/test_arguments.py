@@ -8,7 +8,7 @@ import pytest
 
 from ringi.cli.arguments import document_in, read_named
 from ringi.domain.project_state import EditorState
-from ringi.errors import BadDocument, NotFound, Unreadable
+from ringi.errors import BadDocument, NotFound, TooLarge, Unreadable
 
 
 def test_a_file_is_read_and_a_missing_one_is_told(tmp_path: Path):
@@ -43,7 +43,7 @@ def test_a_pipe_is_read_to_its_end():
 
 
 def test_a_device_without_an_end_is_refused():
-    with pytest.raises(Unreadable, match="more than 1000 bytes"):
+    with pytest.raises(TooLarge, match="more than 1000 bytes"):
         read_named("/dev/zero", most_bytes=1000)
 
 
