@@ -39,6 +39,12 @@ coroutine.running = function()
   if not main then return one end
 end
 """
+# If a prompt comes before the agent has answered, it starts a second one.
+READY = """vim.api.nvim_create_autocmd("User", {
+  pattern = "CodeCompanionACPSessionPost",
+  callback = vim.schedule_wrap(function() vim.api.nvim_echo({ { "agent is there" } }, false, {}) end),
+})
+"""
 
 
 @contextmanager
@@ -141,13 +147,13 @@ def test_neovim_from_the_shown_entry_to_the_signed_bytes() -> None:
         settings = desk.home / ".config" / "nvim" / "init.lua"
         settings.parent.mkdir(parents=True)
         paths = "".join(f'vim.opt.runtimepath:append("{PLUGINS / name}")\n' for name in LUA)
-        settings.write_text(f"{OUTSIDE}{paths}{entry(desk, 'neovim')}\n")
+        settings.write_text(f"{OUTSIDE}{READY}{paths}{entry(desk, 'neovim')}\n")
         hello, before = desk.root / "app/hello.py", (desk.root / "app/hello.py").read_text()
         key = signer(desk)
         with screen(desk, "nvim", "app/hello.py") as one:
             one.wait("app/hello.py")
             one.type(":CodeCompanionChat", enter=True)
-            one.wait("Welcome to CodeCompanion")
+            one.wait("agent is there")
             one.type(f"i{ASKED}{ESC}", enter=True)
             seen = one.wait("ringi review p1")
             assert SAID in seen
