@@ -55,7 +55,7 @@ campaign: ## kill -9 at every system call of every plan, links swapped in by a r
 	@$(DEV)
 	@RINGI_CAMPAIGN=full HYPOTHESIS_PROFILE=campaign $(RUN) -m pytest -n auto tests/crash tests/unit/patching \
 		tests/functional/test_cache.py tests/functional/test_forge_offer.py tests/functional/test_forge_told.py \
-		tests/functional/test_watch_review.py $(ARGS)
+		tests/functional/test_watch_review.py tests/functional/test_traps.py $(ARGS)
 	@HYPOTHESIS_PROFILE=campaign $(RUN) -m pytest -n auto -m hypothesis tests/conventions tests/unit \
 		--ignore tests/unit/patching $(ARGS)
 

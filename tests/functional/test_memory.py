@@ -11,8 +11,8 @@ import pytest
 
 from tests.functional.desk import RINGI, Desk
 
-TEXT_MB = 50
-MOST_MB = 400
+TEXT_MB = 20
+MOST_MB = 250
 # Its own process, so that no other child counts.
 MEASURED = """
 import resource, subprocess, sys

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.crash.killing import FULL
 from tests.functional.desk import Desk
 from tests.functional.test_git_untouched import CASES
 from tests.functional.traps import SECRET, TRAPS, Clone, Trap
@@ -53,7 +54,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("other", [None, *OTHERS])
+@pytest.mark.parametrize("other", [None, *OTHERS] if FULL else [None])
 def test_nor_with_the_project_on_the_search_path(
     clone: Clone, other: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
