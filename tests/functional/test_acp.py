@@ -36,20 +36,22 @@ def listed(desk: HomeDesk) -> RealKey:
 
 
 @pytest.mark.req("CP-11", "PT-4", "PT-9")
-def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
+def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(  # noqa: PLR0915  # one journey
     desk: HomeDesk, listed: RealKey
 ) -> None:
     root = desk.root
     # As ringi init says: its configuration is committed.
-    make_files(root, {".agent/config.yaml": "# nothing\n"})
-    desk.git("add", "-f", ".agent/config.yaml")
+    ignored = {"made.py": "\n", "__pycache__/made.pyc": "\n"}
+    make_files(root, {".agent/config.yaml": "# nothing\n", ".gitignore": "made.py\n*.pyc\n", **ignored})
+    desk.git("add", "-f", ".agent/config.yaml", ".gitignore")
     desk.git("commit", "-qm", "configuration")
-    before = desk.files()
     with editor(desk, "--check", "test -e app/hello.py") as one:
         session = one.begin()
+        make_files(root, {"EARLY.md": "early\n"})  # after its copy was made
+        before = desk.files()
         first = (
             "<asked>Say good day</asked>\n"  # as avante.nvim wraps it
-            "write app/hello.py def hello():\\n    return 'good dya'\\n\nwrite NEW.md <b>\\n"
+            "see EARLY.md\nwrite NEW.md <b>\\n\nwrite app/hello.py def hello():\\n    return 'good dya'\\n"
         )
         assert one.prompt(session, first)["result"] == {"stopReason": "end_turn"}
         # The plan is in the thread, and the files are as they were.
@@ -65,6 +67,8 @@ def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
                 "newText": "def hello():\n    return 'good dya'\n",
             },
         ]
+        assert '"early\\n"' in one.said()
+        assert "not in the copy: made.py\n" in one.said()
         assert "passed on exactly these bytes: test -e app/hello.py" in one.said()
         assert "ringi has not touched your files." in one.said()
         assert "ringi review p1" in one.said()
@@ -104,6 +108,19 @@ def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(
         # Nothing new: nothing is said before the person's own words.
         one.prompt(session, "see README.md")
         assert one.told()[-1]["prompt"] == ["see README.md"]
+        # What the person changes meanwhile is no change of the agent's.
+        one.prompt(session, "Once more\nwrite README.md # Theirs\\n\nwrite Makefile all:\\n")
+        assert "HIGH because Makefile is a build or deploy file" in one.said()
+        assert one.files() == [f"{root}/{name}" for name in ("Makefile", "LATER.md", "README.md")]
+        (root / "README.md").write_text("# Mine again\n")
+        one.prompt(session, "write LATER.md even later\\n")
+        assert "README.md changed since the proposer saw it" in one.said()
+        assert {
+            "type": "diff",
+            "path": f"{root}/README.md",
+            "oldText": "# Mine\n",
+            "newText": "# Theirs\n",
+        } in (one.plans()[-1]["content"])
         assert one.leave() == 0
     assert {plan["number"]: plan["status"] for plan in desk.json("list")} == {
         1: "completed",

@@ -251,6 +251,13 @@ def test_killed_in_a_turn_the_copy_stays_and_the_next_command_says_so(desk: Home
     assert "ringi doctor --repair" in told.stdout, told.stdout
     assert desk.run("doctor", "--repair").returncode in {0, 1}
     assert desk.json("list")[0]["files"] == 1
+    # The same thread, opened again, goes on where the work is.
+    with editor(desk) as one:
+        one.begin()
+        one.call("session/load", sessionId=session, cwd=str(desk.root), mcpServers=[])
+        one.prompt(session, "write B.md b\\n")
+        assert "p1 is now version 2" in one.said()
+        assert desk.json("list")[0]["files"] == 2
 
 
 def agents(desk: HomeDesk) -> list[tuple[int, str]]:

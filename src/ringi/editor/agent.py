@@ -128,7 +128,7 @@ class Agent:
 
     async def begin_turn(self, tell: Callable[[bytes], None]) -> str:
         """What it must be told first. Raises RingiError."""
-        begun = await self._in_thread(lambda: self._work.begin(self.started))
+        begun = await self._in_thread(lambda: self._work.begin(self.started, self.session))
         self._started = self.started._replace(copy=begun.copy)
         if begun.words:
             tell(self.told.text(begun.words))

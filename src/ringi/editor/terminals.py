@@ -17,7 +17,7 @@ from ringi.editor.protocol import INVALID_PARAMS, RpcError
 from ringi.editor.thread import fenced
 from ringi.errors import RingiError
 from ringi.process.start import Command
-from ringi.text import Text, visible
+from ringi.text import Text, visible, without_codes
 from ringi.workspace.copy_run import CopyRun
 
 MOST_TERMINALS: Final = 32
@@ -139,7 +139,7 @@ class Terminal:
     @property
     def shown(self) -> str:
         """For people: the command and the end of what it printed."""
-        printed, title = self.output["output"], self.title
+        printed, title = without_codes(self.output["output"]), self.title
         cut = "…" if len(printed) > _MOST_SHOWN else ""
         title = title if len(title) <= _MOST_SHOWN else title[:_MOST_SHOWN] + "…"
         return fenced(f"$ {visible(title)}\n{cut}{visible(printed[-_MOST_SHOWN:], keep=chr(9) + chr(10))}")

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from ringi.api import Workspace, open_workspace
+from ringi.domain.plan import PlanRef
 from ringi.editor.paths import ProjectPaths
 from ringi.editor.thread import Shown, ThreadPrinter, shown_plan
 from ringi.errors import NoSuchProgram, RingiError
@@ -32,7 +33,9 @@ from ringi.usecases.agent_sandbox import (
 )
 from ringi.usecases.agent_words import Printer, tell_copy, tell_replaced, tell_sandbox, tell_taken
 from ringi.usecases.settings import Settings
-from ringi.usecases.turns import begin_turn, bring, copy_of
+from ringi.usecases.turns import begin_turn, bring, changed_meanwhile, copy_of
+from ringi.views.lines import Line
+from ringi.views.waiting import risk_lines
 from ringi.workspace.commands import Invocation
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.copy_run import CopyRun
@@ -165,6 +168,8 @@ class Work:
         tell_sandbox(self._log, sandbox, places)
         if sandbox.bwrap is None:
             tell_sandbox(warned, sandbox, places)
+        if copy.left_behind:
+            tell_copy(warned, copy, sandboxed=sandbox.bwrap is not None)
         around = Around(workspace.places, workspace.settings)
         with contextlib.ExitStack() as stack:
             stack.enter_context(copy.claimed())
@@ -209,10 +214,11 @@ class Work:
             ours.pop_all()
         return command, place.socket, (stdin, stdout)
 
-    def begin(self, started: Started) -> TurnBegin:
+    def begin(self, started: Started, session: str) -> TurnBegin:
         """Before a turn."""
         with self._opened() as workspace:
             turn = begin_turn(workspace, started.copy)
+            turn.copy.note(conversation=session)  # now, in case that nobody can do so at the end
         printer = ThreadPrinter()
         if turn.torn:
             printer.line(
@@ -262,7 +268,7 @@ class Work:
                 printer.line(
                     Text("{count} files are not shown here; the review shows all.", count=plan.unshown)
                 )
-            tell_taken(printer, started.copy, taken)
+            tell_taken(printer, started.copy, taken, _below(workspace, taken.plan))
             return TurnEnd(plan, (plan.diff if plan else "") + printer.message)
 
     def close(self, started: Started, session: str) -> str:
@@ -296,6 +302,13 @@ class Work:
             return enclosed(started.around, started.copy, started.sandbox, invocation, terminal=False)
 
         return CopyRun(started.copy, self._wish.environment, enclosing=enclosing)
+
+
+def _below(workspace: Workspace, plan: PlanRef | None) -> Iterator[Line]:
+    """What to know of a plan beside its size: which files changed meanwhile, and why it is risky."""
+    if plan is not None:
+        document = workspace.plan.get(plan.id)
+        yield from risk_lines(plan, document, changed_meanwhile(workspace, document))
 
 
 def _title(asked: str) -> str:

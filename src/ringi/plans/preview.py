@@ -188,6 +188,23 @@ def effects(services: Services, stored: StoredPlan) -> list[tuple[Effect, ...]]:
     return found
 
 
+def effects_proposed(services: Services, document: PlanDocument) -> list[tuple[Effect, ...]]:
+    """From the files as the proposer saw them, whatever they are now, as far as they are kept."""
+    try:
+        return [
+            effects_of(spec.base, _proposed(services, spec), services.rules, based=True)
+            for spec in document.state.action_specs
+        ]
+    except Invalid as error:
+        raise InvalidSpecs(plan=document.plan.title, issues=error.why) from None
+
+
+def _proposed(services: Services, spec: ActionSpecExt) -> Look:
+    known, now = _seen(services, spec), looking(services.tree, spec.base.kind)
+    absent = {file.path for file in spec.touched if file.before is None}
+    return lambda path: None if path in absent else known(path) or now(path)
+
+
 def effects_done(services: Services, spec: ActionSpecExt) -> tuple[Effect, ...] | None:
     """From the bytes in the ledger; None if they are gone."""
     effects = []

@@ -14,7 +14,7 @@ from ringi.usecases.difference_plan import Taken
 from ringi.views import words
 from ringi.views.lines import Line
 from ringi.views.result import excerpt
-from ringi.workspace.copy import WorkCopy
+from ringi.workspace.copy import INCLUDE, WorkCopy
 from ringi.workspace.difference import unreadable
 
 _MOST_OVERLAPS: Final = 5
@@ -47,7 +47,8 @@ def _tell_checks(ui: Printer, taken: Taken) -> None:
         ui.line(Text("! the checks changed files in the copy; that is not in the plan"), style="yellow")
 
 
-def tell_plan(ui: Printer, taken: Taken, ref: PlanRef) -> None:
+def tell_plan(ui: Printer, taken: Taken, ref: PlanRef, below: Iterable[Line] = ()) -> None:
+    """`below` stands below its title."""
     for problem in taken.problems:
         ui.line(Text("! {problem}", problem=problem), style="yellow")
     _tell_checks(ui, taken)
@@ -78,6 +79,7 @@ def tell_plan(ui: Printer, taken: Taken, ref: PlanRef) -> None:
              size=words.size(ref.files, ref.added, ref.removed), risk=words.RISK[ref.risk]),
         style="bold",
     )  # fmt: skip
+    ui.show(below)
     ui.line(Text("ringi has not touched your files."), indent=2)
     if ref.status is PlanStatus.APPROVED:
         ui.line(Text("A standing approval covers it."), style="green", indent=2)
@@ -105,7 +107,8 @@ def tell_copy(ui: Printer, copy: WorkCopy, *, sandboxed: bool) -> None:
         ui.line(Text("Ignored by git · {parts}", parts=" · ".join(map(str, parts))), style="dim")
     if behind:
         option = f"--carry {shlex.quote(behind[0].rstrip('/'))}"
-        ui.line(Text("If the agent needs one: {option}", option=option), style="dim", indent=2)
+        hint = Text("If the agent needs one: {option}, or a line in {file}", option=option, file=INCLUDE)
+        ui.line(hint, style="dim", indent=2)
 
 
 def tell_sandbox(ui: Printer, sandbox: AgentSandbox, writable: Sequence[Path]) -> None:
@@ -127,7 +130,7 @@ def tell_sandbox(ui: Printer, sandbox: AgentSandbox, writable: Sequence[Path]) -
         ui.line(text, style="yellow", indent=2)
 
 
-def tell_taken(ui: Printer, copy: WorkCopy, taken: Taken) -> None:
+def tell_taken(ui: Printer, copy: WorkCopy, taken: Taken, below: Iterable[Line] = ()) -> None:
     tell_left_out(ui, taken)
     if taken.plan is None:
         ui.line(Text("It changed nothing in its copy; there is no plan."))
@@ -139,7 +142,7 @@ def tell_taken(ui: Printer, copy: WorkCopy, taken: Taken) -> None:
         ui.line(Text("It changed nothing more; {plan} stays as it was.", plan=taken.plan.name))
         ui.next_step(f"ringi review {taken.plan.name}")
     else:
-        tell_plan(ui, taken, taken.plan)
+        tell_plan(ui, taken, taken.plan, below)
     if taken.left_out:
         line = Text("The copy is kept, because not all of it is in the plan: {path}", path=str(copy.tree))
         ui.line(line, indent=2)

@@ -4,11 +4,13 @@ person made of it.
 
 from typing import NamedTuple
 
-from ringi.domain.plan import ENDED, PlanStatus
+from ringi.domain.plan import ENDED, PlanDocument, PlanStatus
+from ringi.domain.risk import Risk
 from ringi.errors import CopyFailed, RingiError
 from ringi.fs import OsFileSystem
 from ringi.plans.effects import Effect
-from ringi.plans.preview import effects
+from ringi.plans.merge import changed_files
+from ringi.plans.preview import effects_proposed
 from ringi.text import Text
 from ringi.usecases.agent_copies import of_agents, plan_of
 from ringi.usecases.resume import lay_in
@@ -86,9 +88,24 @@ def bring(source: WorkCopy, target: WorkCopy) -> None:
 
 
 def changes_of(workspace: OpenWorkspace, plan_id: str) -> list[Effect]:
-    """What a plan does to files; nothing if the project changed, so that it is not known."""
+    """What a plan does to the files that its proposer saw, riskiest first.
+
+    Nothing if that cannot be known any more.
+    """
+    document = workspace.plan.get(plan_id)
     try:
-        found = effects(workspace.services, workspace.plan.stored(plan_id))
-        return [effect for some in found for effect in some]
+        found = effects_proposed(workspace.services, document)
     except RingiError:
         return []
+    levels = tuple(Risk)
+    pairs = sorted(
+        zip(document.state.action_specs, found, strict=True),
+        key=lambda pair: levels.index(pair[0].risk),
+        reverse=True,
+    )
+    return [effect for _, some in pairs for effect in some]
+
+
+def changed_meanwhile(workspace: OpenWorkspace, document: PlanDocument) -> tuple[str, ...]:
+    """Files of a plan that changed in the project since its proposer saw them."""
+    return changed_files(workspace.services, document)

@@ -32,6 +32,12 @@ def waiting_lines(ref: PlanRef, document: PlanDocument, stale: Sequence[str]) ->
     """Below the title of a plan that waits: how it stands, why it is risky, and what its checks said."""
     if ref.status is not PlanStatus.PENDING_REVIEW:
         yield line(words.STATUS[ref.status], indent=6)
+    yield from risk_lines(ref, document, stale)
+    failed_first = sorted(document.state.checks, key=lambda result: result.passed)
+    yield from _some([words.tests(result) for result in failed_first])
+
+
+def risk_lines(ref: PlanRef, document: PlanDocument, stale: Sequence[str]) -> Iterator[Line]:
     yield from (Line((span,), indent=6) for span in standing(document, stale))
     yield from _some(
         [
@@ -39,8 +45,6 @@ def waiting_lines(ref: PlanRef, document: PlanDocument, stale: Sequence[str]) ->
             for risk, reason in _reasons(ref, document)
         ]
     )
-    failed_first = sorted(document.state.checks, key=lambda result: result.passed)
-    yield from _some([words.tests(result) for result in failed_first])
 
 
 def _some(texts: Sequence[Text]) -> Iterator[Line]:

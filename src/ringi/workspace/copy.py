@@ -26,6 +26,7 @@ from ringi.workspace.copy_layout import (
     carry_over,
     head_of,
     holds_dependencies,
+    is_cache,
     lend,
     lent_by,
     make_repository,
@@ -404,7 +405,9 @@ def take_along(
     found = [name.rstrip("/") for name in ignored if holds_dependencies(shadow.work_tree, name)]
     carried += _included(shadow, {*carried, *found})
     behind = [name for name in ignored if not below(name.rstrip("/"), carried)]
-    copy.left_behind = tuple(name for name in behind if name.rstrip("/") not in found)
+    copy.left_behind = tuple(
+        name for name in behind if name.rstrip("/") not in found and not is_cache(shadow.work_tree, name)
+    )
     for name in carried:
         on_progress(Text("Carrying {path}", path=name))
         carry_over(shadow.work_tree, copy.tree, name)

@@ -6,7 +6,7 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed, NotFound, PathRefused, StorageFailed
@@ -221,6 +221,15 @@ def holds_dependencies(root: Path, name: str) -> bool:
     if not name.endswith("/") or folder.is_symlink():
         return False
     return folder.name in _PACKAGES or any(os.path.lexists(folder / mark) for mark in _ENVIRONMENT)
+
+
+def is_cache(root: Path, name: str) -> bool:
+    """Whether an ignored file or folder is in one that is made again by itself, as its tag says."""
+    path = PurePosixPath(name)
+    folders = [path, *path.parents][:-1] if name.endswith("/") else path.parents[:-1]
+    return any(
+        folder.name == "__pycache__" or os.path.lexists(root / folder / "CACHEDIR.TAG") for folder in folders
+    )
 
 
 def carriable(root: Path, name: str) -> str:

@@ -22,7 +22,7 @@ from ringi.process.capture import Limit, Ran, last, run, shell
 from ringi.process.environment import GIT_PLACES, WITH_VARIABLE, without_forge_tokens
 from ringi.process.start import Command, started
 from ringi.process.terminal import Ended, Listener, run_in_terminal
-from ringi.text import Text, why_failed
+from ringi.text import Text, why_failed, without_codes
 from ringi.workspace.commands import Invocation, WorkspaceCommands
 from ringi.workspace.copy import Supervisor, WorkCopy, put
 from ringi.workspace.copy_mounts import mounts_of_copy
@@ -130,8 +130,8 @@ class CopyRun:
     def check(self, command: str, timeout_sec: float, phase: CheckPhase | UnsetType = UNSET) -> CheckResult:
         ran = self.run(command, timeout_sec=timeout_sec, output=last(_KEPT_OUTPUT))
         took, limit = round(ran.duration_sec, 3), timeout_sec if ran.timed_out else UNSET
-        doubt = self._doubt(command) or UNSET
-        return CheckResult(command, ran.exit_code, took, self.tree, ran.text, phase, limit, doubt)
+        doubt, printed = self._doubt(command) or UNSET, without_codes(ran.text)
+        return CheckResult(command, ran.exit_code, took, self.tree, printed, phase, limit, doubt)
 
     def run_in_terminal(
         self, argv: Sequence[str], more: Mapping[str, str], *, output: int, listener: Listener | None = None

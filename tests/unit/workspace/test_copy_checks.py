@@ -61,7 +61,11 @@ def git(folder: Path, *words: str) -> str:
 @pytest.mark.req("PT-16")
 def test_a_check_looks_at_the_workspace_as_it_is(places: Places):
     (places.root / "new.txt").write_text("not committed\n")
-    passed, failed = run(places, "grep -q committed new.txt && echo fine", "test -f gone; echo no; false")
+    passed, failed = run(
+        places,
+        "grep -q committed new.txt && echo fine",
+        "test -f gone; printf '\\033[31mno\\033[0m\\n'; false",
+    )
     assert (passed.command, passed.exit_code) == ("grep -q committed new.txt && echo fine", 0)
     assert (passed.output, passed.phase) == ("fine\n", DRY)
     assert (failed.exit_code, failed.output) == (1, "no\n")
