@@ -10,7 +10,11 @@ import pytest
 
 from ringi import Workspace, open_workspace
 from ringi.cli.main import main
+from ringi.domain.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.domain.plan import ALL_SPECS, ActionSpec, SpecKind, SpecSelection
+from ringi.plans.change import Change
+from ringi.usecases import project
+from ringi.usecases.patches import propose_change
 from tests.functional.desk import Desk
 from tests.helpers import Person, approve, proposed, undo, untouched, write
 
@@ -62,6 +66,24 @@ def aborted(ws: Workspace, plan_id: str) -> None:
     assert not ws.plan.execute(plan_id).overall_success
 
 
+def rejected_change(ws: Workspace, plan_id: str) -> None:
+    change(ws, plan_id)
+    ws.plan.reject("p2", "not so")
+
+
+def superseded_change(ws: Workspace, plan_id: str) -> None:
+    change(ws, plan_id)
+    (ws.places.root / "other.txt").write_text("new\n")
+    assert project.capture(ws).superseded == ("p2",)
+
+
+def change(ws: Workspace, plan_id: str) -> None:
+    diffs = [
+        FileDiff(one.path, one.diff) for one in ws.plan.preview(plan_id).diffs if one.path == "README.md"
+    ]
+    propose_change(ws, Change("Change", diffs, PlanBasis(Trigger.USER_REQUEST, ())))
+
+
 STATES: Mapping[str, Callable[[Workspace, str], object]] = {
     "proposed": lambda ws, plan_id: ws.plan.mark_pending(plan_id, pending=False),
     "sent back": lambda ws, plan_id: ws.plan.reject(plan_id, "shorter, please"),
@@ -72,12 +94,15 @@ STATES: Mapping[str, Callable[[Workspace, str], object]] = {
     "done in part": done_in_part,
     "undone": undone,
     "discarded": lambda ws, plan_id: ws.plan.discard(plan_id, ""),
+    "rejected change": rejected_change,
+    "superseded change": superseded_change,
 }
 NOBODY = {"apply by typing": "no_channel", "review": "no_channel"}
 OTHER = {"approve another version": "plan_changed"}
 NOT_DONE = {**NOBODY, **OTHER, "undo": "nothing_to_undo"}
 SIGNED = ("approve", "approve a version", "apply", "apply and commit")
 CLOSED = {**NOT_DONE, **dict.fromkeys((*SIGNED, "request", "reject", "not pending"), "not_now")}
+OF_CHANGES = (*SIGNED, "request", "execute", "reject", "pending", "not pending")
 DONE = {**dict.fromkeys(COMMANDS, "already_done"), **OTHER, "undo": "signing_failed"}
 REFUSED: Mapping[str, Mapping[str, str]] = {
     "proposed": {**CLOSED, "execute": "not_approved"},
@@ -94,8 +119,34 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
     "done in part": DONE,
     "undone": {**dict.fromkeys(COMMANDS, "already_undone"), **NOT_DONE},
     "discarded": {**dict.fromkeys(COMMANDS, "not_now"), **OTHER, "undo": "nothing_to_undo"},
+    "rejected change": {**NOT_DONE, **dict.fromkeys(OF_CHANGES, "change_rejected"), "amend": "change_fixed"},
+    "superseded change": {
+        **NOT_DONE,
+        **dict.fromkeys((*OF_CHANGES, "try"), "superseded"),
+        "amend": "change_fixed",
+    },
 }
-EXITS = {"no_channel": 3, "not_approved": 3, "plan_changed": 4, "signing_failed": 1}
+NEXT = {
+    "proposed": "→ ringi pending p1",
+    "sent back": "→ ringi pending p1",
+    "pending": "→ ringi review p1",
+    "approved": "→ ringi execute p1",
+    "aborted": "→ ringi execute p1",
+    "done": "p1",
+    "done in part": "p1",
+    "undone": "→ ringi review p1",
+    "discarded": "p1",
+    "rejected change": "→ ringi propose --again p2",
+    "superseded change": "→ ringi propose --again p2",
+}
+EXITS = {
+    "superseded": 4,
+    "change_rejected": 5,
+    "no_channel": 3,
+    "not_approved": 3,
+    "plan_changed": 4,
+    "signing_failed": 1,
+}
 COMMAND = re.compile(r"(ringi|ssh-keygen) [a-z-].*?(?=[、。()]|$)")
 
 
@@ -105,15 +156,16 @@ def test_what_cannot_be_done_now_says_what_can(
     state: str, desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with open_workspace(desk.root, person=Person()) as ws:
-        plan_id = proposed(ws, *SPECS)
-        STATES[state](ws, plan_id)
+        STATES[state](ws, proposed(ws, *SPECS))
+        plan = "p2" if "change" in state else "p1"
+        plan_id = ws.plan.find(plan)
         before = ws.plan.get(plan_id)
     monkeypatch.chdir(desk.root)
     monkeypatch.setenv("RINGI_LANGUAGE", "ja")
     capsys.readouterr()
     with untouched(desk.root):
         for name, wanted in REFUSED[state].items():
-            code = main(["--json", *COMMANDS[name]])
+            code = main(["--json", *(plan if word == "p1" else word for word in COMMANDS[name])])
             error = json.loads(capsys.readouterr().out)["error"]
             assert (code, error["code"]) == (EXITS.get(wanted, 6), wanted), name
             assert COMMAND.search(error["hint"]), error
@@ -122,6 +174,8 @@ def test_what_cannot_be_done_now_says_what_can(
                 assert not re.search(r"[A-Za-z]{3}", words), error
     with open_workspace(desk.root) as ws:
         assert ws.plan.get(plan_id) == before
+    assert main(["show", plan]) == 0
+    assert NEXT[state] in capsys.readouterr().out
 
 
 @pytest.mark.req("PT-6")

@@ -49,14 +49,21 @@ def tell_report(app: App, report: ValidationReport, name: str) -> None:
 
 def tell_sent_back(app: App, plan_id: str, name: str) -> None:
     app.ui.line(Text("{plan} sent back with your feedback.", plan=name))
+    if not tell_agent(app, plan_id, name) and not tell_caller(app, plan_id):
+        app.ui.next_step(f"ringi show {name}")
+
+
+def tell_agent(app: App, plan_id: str, name: str) -> bool:
+    """How its agent goes on with a plan that was sent back; False if it has no copy."""
     copy = copy_of_plan(app.workspace, plan_id)
-    if copy is not None and (copy.is_running or needs_editor(copy)):
+    if copy is None:
+        return False
+    if copy.is_running or needs_editor(copy):
         app.ui.line(Text("In your editor, the agent is told with your next prompt."), indent=2)
-    elif copy is not None:
+    else:
         app.ui.line(Text("Let the agent continue in the same copy, with your feedback:"), indent=2)
         app.ui.next_step(f"ringi with --resume {name}")
-    elif not tell_caller(app, plan_id):
-        app.ui.next_step(f"ringi show {name}")
+    return True
 
 
 def require_open(app: App, *plan_ids: str) -> None:

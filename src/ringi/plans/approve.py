@@ -255,13 +255,14 @@ def reject(services: Services, plan_id: str, feedback: str) -> Declined:
 
     A person may also change their mind: an approved plan goes back too, and its approval ends.
     """
-    refuse_agent(services.person, f"ringi reject p{services.store.plan(plan_id).number}")
+    refuse_agent(services.person, f"ringi reject p{services.store.plan(plan_id).number} --feedback …")
     with services.store.transaction() as transaction:
         stored = transaction.plan(plan_id)
         status = stored.document.state.status
         if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
             status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
         elif status is not PlanStatus.PENDING_REVIEW:
+            refuse_rejected(stored)
             raise refusal(stored.document, f"p{stored.number}", PlanStatus.PROPOSED)
         status = PLAN_MACHINE.advance(status, PlanStatus.PROPOSED)
         given = Feedback(services.clock.now(), feedback, FeedbackKind.DECLINED)

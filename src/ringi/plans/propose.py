@@ -49,7 +49,7 @@ from ringi.plans.preview import paths_of, render_now
 from ringi.plans.reading import without_lines
 from ringi.plans.renames import with_renames
 from ringi.plans.services import Services
-from ringi.plans.status import advance
+from ringi.plans.status import advance, is_sent_back
 from ringi.plans.validate import Basis, SeenBefore, Since, Validated, validate, with_problems
 from ringi.policy.risk import score
 from ringi.ports import NewEvent, StoredPlan
@@ -402,9 +402,7 @@ def refuse_superseded(stored: StoredPlan) -> None:
 def refuse_rejected(stored: StoredPlan) -> None:
     """By a newer project state, or by a person."""
     refuse_superseded(stored)
-    change, state = stored.document.change, stored.document.state
-    rejected = any(given.is_rejection for given in state.feedback)
-    if change and rejected and state.status is PlanStatus.PROPOSED:
+    if stored.document.change and is_sent_back(stored.document):
         raise ChangeRejected(plan=f"p{stored.number}")
 
 

@@ -44,6 +44,12 @@ _SENT_BACK: Final = _Now(
 )
 
 
+def is_sent_back(document: PlanDocument) -> bool:
+    """Whether a person rejected it, and nobody opened it again."""
+    rejected = any(given.is_rejection for given in document.state.feedback)
+    return rejected and document.state.status is PlanStatus.PROPOSED
+
+
 def advance(document: PlanDocument, name: str, target: PlanStatus) -> PlanStatus:
     if PLAN_MACHINE.allows(document.state.status, target):
         return target
@@ -54,9 +60,7 @@ def refusal(document: PlanDocument, name: str, target: PlanStatus) -> BadTransit
     state = document.state
     if state.status is PlanStatus.COMPLETED:
         return AlreadyUndone(plan=name) if undone_at(document) else AlreadyDone(plan=name)
-    now = _NOW[state.status]
-    if state.status is PlanStatus.PROPOSED and any(given.is_rejection for given in state.feedback):
-        now = _SENT_BACK
+    now = _SENT_BACK if is_sent_back(document) else _NOW[state.status]
     return NotNow(
         what=Text(now.what.template, plan=name),
         todo=Text(now.todo.template, plan=name),

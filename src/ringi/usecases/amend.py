@@ -48,7 +48,7 @@ def amend_plan(plan: ReviewedPlan, wanted: Wanted, seen: int | None = None) -> b
 
     Raises PlanChanged if the plan has another version by now.
     """
-    refuse_agent(plan.services.person, f"ringi amend {plan.name}")
+    refuse_agent(plan.services.person, f"ringi review {plan.name}")
     if seen is not None and seen != plan.document.plan.version:
         raise PlanChanged(plan=plan.name)
     said = [_comment(plan, one) for one in wanted.comments]

@@ -35,6 +35,7 @@ from ringi.domain.plan import (
 )
 from ringi.domain.risk import Risk, RiskReason
 from ringi.errors import NoCommit
+from ringi.plans.status import is_sent_back
 from ringi.text import Text, stored
 from ringi.views import words
 from ringi.views.approval import approved, proof
@@ -178,9 +179,11 @@ def next_step(document: PlanDocument, name: str) -> str | None:
         return f"ringi execute {name}"
     if status is PlanStatus.COMPLETED and undone_at(document):
         return f"ringi review {name}"
-    if status is PlanStatus.PROPOSED and not (document.change and document.change.superseded_at):
-        return f"ringi pending {name}" if document.state.action_specs else f"ringi specs {name} --extract"
-    return None
+    if status is not PlanStatus.PROPOSED:
+        return None
+    if document.change and (document.change.superseded_at or is_sent_back(document)):
+        return f"ringi propose --again {name}"  # it stays rejected
+    return f"ringi pending {name}" if document.state.action_specs else f"ringi specs {name} --extract"
 
 
 def difference_line(difference: SpecDifference) -> Line:

@@ -8,7 +8,8 @@ from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_text
 from ringi.cli.commands.list_ import tell_no_plans
 from ringi.cli.plan_names import PLAN
-from ringi.cli.plan_output import describe, show_comparison
+from ringi.cli.plan_output import describe, show_comparison, tell_agent
+from ringi.plans.status import is_sent_back
 from ringi.text import Text, translated
 from ringi.usecases import export
 from ringi.usecases.review_document import review_document
@@ -76,6 +77,8 @@ def _show(app: App, plan_id: str, *, diff: bool) -> None:
         if part.diff:
             app.ui.line()
             app.ui.diff(part.diff, yours=part.your_lines)
+    if is_sent_back(document):
+        tell_agent(app, plan_id, ref.name)
     if step := next_step(document, ref.name):
         app.ui.next_step(step)
 
