@@ -270,7 +270,8 @@ def test_each_folder_of_a_window_has_its_own_plans(desk: Desk, tmp_path: Path):
         for title in titles:
             Desk(root).json("propose", "--file", f"new.txt={new}", "--title", title)
     both = tmp_path / "both.code-workspace"
-    both.write_text(json.dumps({"folders": [{"path": str(desk.root)}, {"path": str(other)}]}))
+    folders = [desk.root, other, desk.root / "app"]  # the last one is a part of the first
+    both.write_text(json.dumps({"folders": [{"path": str(folder)} for folder in folders]}))
     with Server(tmp_path) as server, opened(server, both) as window:
         window.open_view()
         window.row("p2 First").wait_for()
@@ -280,6 +281,7 @@ def test_each_folder_of_a_window_has_its_own_plans(desk: Desk, tmp_path: Path):
         rows = window.page.locator(
             "[id='workbench.view.extension.ringi'] .monaco-list-row", has_text="p1 Same"
         )
+        assert rows.count() == 2
         names = [desk.root.name, other.name]
         for at, name in enumerate(names):
             rows.nth(at).click()

@@ -60,9 +60,8 @@ class Roots {
   }
 
   async look() {
-    const folders = (vscode.workspace.workspaceFolders || []).filter((one) => one.uri.scheme === 'file');
     const trusted = vscode.workspace.isTrusted;
-    this.all = trusted ? await Promise.all(folders.map(looked)) : [];
+    this.all = trusted ? await Promise.all(workspaces().map(([top, folder]) => looked(top, folder))) : [];
     this.loaded = true;
     this.watch();
     await vscode.commands.executeCommand('setContext', 'ringi.state', trusted ? stateOf(this.all) : 'untrusted');
@@ -101,8 +100,11 @@ class Roots {
    */
   nameOf(top) {
     const root = this.all.length > 1 ? this.all.find((one) => one.top === top) : undefined;
-    const same = this.all.filter((one) => one.folder.name === root?.folder.name);
-    return root && visible(same.length > 1 ? top : root.folder.name);
+    const others = this.all.filter((one) => one !== root);
+    const named = (/** @type {Root} */ one) => one.folder.name;
+    const within = (/** @type {Root} */ one) => `${path.basename(path.dirname(one.top))}/${one.folder.name}`;
+    const own = root && [named, within].find((name) => !others.some((one) => name(one) === name(root)));
+    return root && visible(own ? own(root) : top);
   }
 
   /** Those that ringi answered for. */
@@ -125,12 +127,25 @@ function placeFor(top) {
   return { program, language: vscode.env.language.split('-')[0], folder: top };
 }
 
+/** The workspaces of ringi in the window: several of its folders may be in one. */
+function workspaces() {
+  /** @type {Map<string, vscode.WorkspaceFolder>} */
+  const found = new Map();
+  for (const folder of vscode.workspace.workspaceFolders || []) {
+    const top = folder.uri.scheme === 'file' ? topOf(folder.uri.fsPath) : undefined;
+    if (top !== undefined && !found.has(top)) {
+      found.set(top, folder);
+    }
+  }
+  return [...found];
+}
+
 /**
+ * @param {string} top
  * @param {vscode.WorkspaceFolder} folder
  * @returns {Promise<Root>}
  */
-async function looked(folder) {
-  const top = topOf(folder.uri.fsPath);
+async function looked(top, folder) {
   /** @type {Root} */
   const root = { folder, top, state: 'ready', message: '', home: NOTHING, applied: [] };
   try {

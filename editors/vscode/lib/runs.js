@@ -30,7 +30,7 @@ function runNode(root, run, planNode) {
   const item = new vscode.TreeItem(visible(String(run.instruction).split('\n')[0]), Collapsed);
   item.id = `${root.top} ${run.run_id}`;
   item.description = [t(term(PHASES, run.phase)), run.steps.length ? t('{0} of {1} steps done', done, run.steps.length) : ''].filter(Boolean).join(' · ');
-  item.iconPath = new vscode.ThemeIcon(run.stop ? 'debug-pause' : 'rocket');
+  item.iconPath = new vscode.ThemeIcon(run.phase === 'failed' ? 'error' : run.stop ? 'debug-pause' : 'rocket');
   item.tooltip = visible(run.run_id);
   item.contextValue = 'run';
   return { item, root: root.top, run: run.run_id, command: nextOf(run), children: () => partsOf(root, run.run_id, planNode) };
@@ -87,7 +87,7 @@ function stepNode(root, run, step, planNode) {
   const item = new vscode.TreeItem(`${step.step_id} ${visible(step.title)}`, None);
   item.description = step.facts.map(visible).join(' · ');
   item.tooltip = `${item.label}\n${item.description}`;
-  item.iconPath = new vscode.ThemeIcon(Object.hasOwn(ICONS, step.status) ? term(ICONS, step.status) : 'sync');
+  item.iconPath = new vscode.ThemeIcon(Object.hasOwn(ICONS, step.status) ? term(ICONS, step.status) : run.working ? 'sync' : 'debug-pause');
   if (plan) {
     item.command = { command: 'ringi.open', title: t('Open all changes'), arguments: [{ root: root.top, plan }] };
   }

@@ -53,7 +53,7 @@ class Waiting {
     const several = this.roots.all.length > 1;
     return this.roots.all.flatMap((root) => {
       const nodes = this.nodesOf(root, several);
-      return several && (nodes.length || root.state === 'ready') ? [rootNode(root, nodes)] : nodes;
+      return several && (nodes.length || root.state === 'ready') ? [rootNode(root, this.roots.nameOf(root.top) || root.top, nodes)] : nodes;
     });
   }
 
@@ -136,14 +136,16 @@ class Waiting {
 
 /**
  * @param {Root} root
+ * @param {string} name
  * @param {Node[]} nodes
  * @returns {Node}
  */
-function rootNode(root, nodes) {
-  const item = new vscode.TreeItem(visible(root.folder.name), Expanded);
+function rootNode(root, name, nodes) {
+  const item = new vscode.TreeItem(name, Expanded);
   item.id = `root ${root.top}`;
   item.iconPath = vscode.ThemeIcon.Folder;
   item.contextValue = 'root';
+  item.tooltip = visible(root.top);
   return { item, root: root.top, children: () => (nodes.length ? nodes : [messageNode(t('Nothing waits for you.'), 'check')]) };
 }
 
