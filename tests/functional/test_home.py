@@ -175,10 +175,12 @@ def test_a_plan_sent_back_is_resumed_where_its_copy_is(desk: Desk) -> None:
     assert found["sessions"] == []
     record = json.loads((kept / "copy.json").read_text())
     editors = {**record, "by_editor": True, "command": ["/usr/bin/an-agent", "acp"]}
-    (kept / "copy.json").write_text(json.dumps(editors))
-    lines = desk.run().stdout.splitlines()
-    assert lines[-2].strip() == "In your editor, the agent is told with your next prompt."
-    assert lines[-1].strip() == "→ ringi review p1"
+    # One that waits for the next prompt is not at work, whichever agent it is.
+    for facts in (editors, {**record, "by_editor": True, "supervisor": myself()}):
+        (kept / "copy.json").write_text(json.dumps(facts))
+        lines = desk.run().stdout.splitlines()
+        assert lines[-2].strip() == "In your editor, the agent is told with your next prompt."
+        assert lines[-1].strip() == "→ ringi review p1"
     (kept / "copy.json").unlink()
     assert "sent back" not in desk.run().stdout
 

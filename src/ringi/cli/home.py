@@ -49,14 +49,19 @@ class Session(NamedTuple):
     by_editor: bool
     """An editor started the agent: ringi acp."""
 
+    @property
+    def working(self) -> bool:
+        """Not if it waits for the next prompt of an editor."""
+        return self.running and not (self.by_editor and self.taken)
+
 
 def home(app: App) -> None:
     waiting = sorted(app.plans.refs(waiting=True), key=lambda ref: _URGENT.index(ref.status))
     sessions = _sessions(app.places.copies)
-    working = [session for session in sessions if session.running or not session.taken]
+    working = [session for session in sessions if session.working or not session.taken]
     planning = app.plans.session_refs(open_only=True)
     runs = app.plans.open_runs()
-    idle = {session.plan_id: session for session in sessions if not session.running}
+    idle = {session.plan_id: session for session in sessions if not session.working}
     sent_back = [ref for plan_id in idle if plan_id and (ref := _sent_back(app, plan_id))]
     if app.ui.as_json:
         at_work = [session._asdict() for session in working]
@@ -191,7 +196,7 @@ def _show_sent_back(app: App, sent_back: Sequence[PlanRef], sessions: Mapping[st
     app.ui.line(Text("{count} sent back", count=len(sent_back)), style="bold")
     for ref in sent_back:
         app.ui.line(_facts(ref, terminal_columns(app.ui.out)), indent=2)
-        if _needs_editor(sessions[ref.id]):
+        if sessions[ref.id].running or _needs_editor(sessions[ref.id]):
             app.ui.line(Text("In your editor, the agent is told with your next prompt."), indent=6)
             _step(app, f"ringi review {ref.name}")
         else:

@@ -134,7 +134,7 @@ class Agent:
             tell(self.told.text(begun.words))
         return begun.news
 
-    async def end_turn(self, asked: str, tell: Callable[[bytes], None]) -> None:
+    async def end_turn(self, asked: str, tell: Callable[[bytes], None], *, cut_off: bool = False) -> None:
         """Tells the thread about its plan. Raises RingiError."""
         loop, started = asyncio.get_running_loop(), self.started
         self.asked = [*self.asked, asked][-_MOST_ASKED:]
@@ -142,7 +142,8 @@ class Agent:
         def say(text: str) -> None:
             loop.call_soon_threadsafe(tell, self.told.text(text))
 
-        code = UNSET if self.alive else started.command.exit_code or UNSET
+        ended = UNSET if self.alive else started.command.exit_code or UNSET
+        code = None if cut_off else ended
         end = await self._in_thread(lambda: self._work.end(started, self.asked, say, exit_code=code))
         if end.plan is not None:
             self.asked.clear()

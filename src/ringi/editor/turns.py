@@ -10,7 +10,7 @@ from msgspec import UNSET
 from ringi.editor.agent import Agent, Turn
 from ringi.editor.channel import Answer
 from ringi.editor.files import in_words
-from ringi.editor.protocol import PROMPT, Id, Message, RpcError, answered, raw, updated
+from ringi.editor.protocol import PROMPT, Id, Message, RpcError, answered, content, raw, updated
 from ringi.editor.thread import fenced
 from ringi.errors import RingiError
 from ringi.text import visible
@@ -59,6 +59,8 @@ class Turns:
             await self._end(agent, turn)
             raise
         if version == 1 or answer.message.result is UNSET:
+            if stop := content(answer.message.result).get("stopReason"):
+                turn.cancelled = stop == "cancelled"
             await self._end(agent, turn)
             return answer
         self._tell(answer.line)
@@ -71,7 +73,7 @@ class Turns:
 
     async def _end(self, agent: Agent, turn: Turn) -> None:
         try:
-            await agent.end_turn(turn.asked, self._tell)
+            await agent.end_turn(turn.asked, self._tell, cut_off=turn.cancelled)
         except RingiError as error:
             self._tell(agent.told.text(fenced(f"✗ {in_words(error).words}")))
 

@@ -236,9 +236,12 @@ class Work:
         asked: Sequence[str],
         tell: Callable[[str], None],
         *,
-        exit_code: int | UnsetType = UNSET,
+        exit_code: int | UnsetType | None = UNSET,
     ) -> TurnEnd:
-        """After a turn: its plan, or the next version of it. `tell` gets what is going on."""
+        """After a turn: its plan, or the next version of it. `tell` gets what is going on.
+
+        `exit_code` is None if the turn was cut off.
+        """
         printer = ThreadPrinter()
 
         def check(command: str) -> None:

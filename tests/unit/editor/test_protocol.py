@@ -127,7 +127,7 @@ class Deaf:
         self.started = self
         self.warnings = ""
         self.warned = False
-        self.ended: list[str] = []
+        self.ended: list[tuple[str, bool]] = []
         self.asked = asyncio.Event()
 
     def begin(self, turn: Any) -> None:
@@ -139,8 +139,8 @@ class Deaf:
     async def begin_turn(self, tell: object) -> str:
         return "news"
 
-    async def end_turn(self, asked: str, _: Any) -> None:
-        self.ended.append(asked)
+    async def end_turn(self, asked: str, _: Any, *, cut_off: bool) -> None:
+        self.ended.append((asked, cut_off))
 
     async def ask(self, _: str, params: Any, __: int) -> Answer:
         self.prompt = content(params)["prompt"]
@@ -166,6 +166,6 @@ def test_an_agent_that_ignores_a_cancellation_is_not_waited_for() -> None:
     answer = asyncio.run(talk())
     assert answer is not None
     assert b'"stopReason":"cancelled"' in answer.line
-    assert agent.ended == ["Do it\nnow"]
+    assert agent.ended == [("Do it\nnow", True)]
     assert "news" in agent.prompt[0]["text"]
     assert agent.turns == []
