@@ -250,6 +250,7 @@ def test_open_sessions_are_listed(room: Room) -> None:
         (["x", "--answers", "a", "--answers", "b"], "--answers can be given only once"),
         (["--resume", "x1", "--reject", "a", "--reject", "b"], "--reject can be given only once"),
         (["--resume", "x1"], "x1 is too short for an id"),
+        (["--resume", "p1"], "See it: ringi show p1"),
         (["--resume", "planning-"], "planning- is too short for an id"),
         (["--resume", "--answer", "1"], "needs a session"),
         (["--resume", "x", "--answer", "1", "--skip"], "One thing at a time"),

@@ -107,6 +107,9 @@ def require_text(*given: str | None) -> None:
 def require_long(name: str) -> None:
     """Raises if it is too short to look up: the id of a planning session or a run."""
     require_named(name, Text("planning session or run"), _SESSIONS)
+    if name[:1] in {"p", "P"} and name[1:].isdecimal():
+        words = _("{name} is a plan, and this is about planning sessions and runs. See it: {see}")
+        raise click.UsageError(words.format(name=name, see=f"ringi show {name}"))
     if len(name.lower().removeprefix(SESSION_PREFIX)) < LEAST:
         words = _("{name} is too short for an id: it needs at least {count} characters. {next}")
         found = _("See what there is: {see}").format(see=_SESSIONS)

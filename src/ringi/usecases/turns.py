@@ -15,7 +15,16 @@ from ringi.text import Text
 from ringi.usecases.agent_copies import of_agents, plan_of
 from ringi.usecases.resume import lay_in
 from ringi.usecases.workspace import OpenWorkspace
-from ringi.views.message import AFTER_TURN, APPLIED, DISCARDED, UNDONE, has_news, message_of, moved_on
+from ringi.views.message import (
+    AFTER_TURN,
+    APPLIED,
+    DISCARDED,
+    LACKS_IGNORED,
+    UNDONE,
+    has_news,
+    message_of,
+    moved_on,
+)
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.copy_rebase import Followed, files_of, followed, rebased
 from ringi.workspace.copy_run import lay_over
@@ -45,7 +54,9 @@ def begin_turn(workspace: OpenWorkspace, copy: WorkCopy) -> Turn:
     if plan is None:
         found = followed(copy, places.root, places.state)
         found.copy.note(**mine, told_at=now)
-        return Turn(found.copy, _moved(found) if since else "", torn=found.torn)
+        # In its first turn it has looked at nothing yet.
+        first = LACKS_IGNORED if copy.left_behind else ""
+        return Turn(found.copy, _moved(found) if since else first, torn=found.torn)
     answer = workspace.plan.answer(plan.id)
     checks = workspace.plan.get_state(plan.id).checks
     if plan.status not in ENDED:

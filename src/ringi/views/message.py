@@ -95,6 +95,12 @@ def moved_on(changed: Sequence[str], torn: Sequence[str]) -> str:
     )
 
 
+LACKS_IGNORED: Final = (
+    "Files that git ignores, such as generated ones, are not in this folder. If something fails because one"
+    " is missing, say so instead of making it.\n"
+)
+
+
 def _listed(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""
     return ", ".join(map(_one_line, paths[:_MOST_PATHS])) + more
