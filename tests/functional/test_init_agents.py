@@ -185,6 +185,7 @@ def test_the_plain_name_is_written_where_it_means_this_installation(desk: Desk, 
 def test_entries_of_editors_are_shown_and_nothing_is_written(desk: Desk, isolated: Path):
     before, home = desk.files(), sorted(isolated.rglob("*zed*"))
     done = desk.run("init", "--agents", "zed,emacs")
+    assert "ringi with" not in done.stdout
     assert (done.returncode, "agent_servers" in done.stdout) == (0, True)
     assert "agent-shell-opencode-acp-command" in done.stdout
     answer = desk.json("init", "--agents", "neovim,jetbrains")

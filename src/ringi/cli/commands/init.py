@@ -125,7 +125,8 @@ def init(
     for finding in bad:
         show_finding(app, finding)
     _offer_signed_only(app)
-    app.ui.next_step("ringi doctor" if bad else _start(wanted))
+    if bad or wanted or not entries:  # each entry of an editor says how it goes on
+        app.ui.next_step("ringi doctor" if bad else _start(wanted))
 
 
 def _check_options(ways: Mapping[str, str | None], parts: Mapping[str, tuple[str | None, str]]) -> None:
