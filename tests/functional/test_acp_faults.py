@@ -171,7 +171,12 @@ def test_two_threads_and_two_editors_never_mix(desk: HomeDesk) -> None:
         greeting = one.ask("initialize", protocolVersion=1)
         first = one.new()  # asked for before the greeting is answered
         assert "result" in one.answer(greeting)
-        second, third = one.new(), two.begin(clientInfo={"name": "CodeCompanion.nvim", "version": "1"})
+        near, far = (
+            {"name": "near", "command": "x", "args": []},
+            {"type": "http", "name": "far", "url": "http://x"},
+        )
+        second = one.new(mcpServers=[near, far])
+        third = two.begin(clientInfo={"name": "CodeCompanion.nvim", "version": "1"})
         one.prompt(first, "write A.md a\\n")
         ask = 'ask session/request_permission {"options": []}'
         asked = [one.start(name, ask) for name in (first, second)]
@@ -191,6 +196,8 @@ def test_two_threads_and_two_editors_never_mix(desk: HomeDesk) -> None:
             assert one.answer(number)["result"] == {"stopReason": "end_turn"}
             assert name in one.said(name)
         assert "A.md" not in one.said(second)
+        assert "MCP servers outside of its sandbox: far." in one.said(second)
+        assert "MCP servers" not in one.said(first)
         one.prompt(second, "write B.md b\\n")
         two.prompt(third, "write C.md c\\n\nwrite A.md mine\\n")
         assert "p1 (write A.md a" in two.said()  # changes the same

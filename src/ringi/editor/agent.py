@@ -63,6 +63,8 @@ class Agent:
         """How many of its requests have no answer yet."""
         self.alive = False
         self.warned = False
+        self.servers: tuple[str, ...] = ()
+        """MCP servers outside of its sandbox that the editor gave it."""
         self.asked: list[str] = []
         """In the turns since its last plan."""
         self.beginning = False

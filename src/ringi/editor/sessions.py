@@ -51,6 +51,7 @@ class Sessions:
             words = Text("The agent gave this session the name of another one: {name}", name=session)
             raise RpcError(INTERNAL_ERROR, words)
         self._name(agent, session)
+        agent.servers = _servers(params)
         return answer
 
     def _check_folder(self, params: dict[str, Any]) -> None:
@@ -94,3 +95,10 @@ def _inside(agent: Agent, params: dict[str, Any]) -> dict[str, Any]:
             agent.started.paths.inside(str(path))
             kept.append(path)
     return {**params, "additionalDirectories": kept}
+
+
+def _servers(params: dict[str, Any]) -> tuple[str, ...]:
+    """MCP servers that run elsewhere; the agent starts the others itself, in its sandbox."""
+    given = params.get("mcpServers")
+    found = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    return tuple(str(one.get("name") or one["url"]) for one in found if one.get("url"))

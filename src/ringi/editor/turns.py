@@ -11,9 +11,9 @@ from ringi.editor.agent import Agent, Turn
 from ringi.editor.channel import Answer
 from ringi.editor.files import in_words
 from ringi.editor.protocol import PROMPT, Id, Message, RpcError, answered, content, raw, updated
-from ringi.editor.thread import fenced
+from ringi.editor.thread import ThreadPrinter, fenced
 from ringi.errors import RingiError
-from ringi.text import visible
+from ringi.text import Text, shortened, visible
 
 PATIENCE_SEC: Final = 10.0
 _LONGEST: Final = 2000
@@ -38,9 +38,7 @@ class Turns:
         first = not agent.turns
         agent.begin(turn)
         try:
-            if agent.started.warnings and not agent.warned:
-                agent.warned = True
-                self._tell(agent.told.text(agent.started.warnings))
+            self._warn(agent)
             if first and (news := await agent.begin_turn(self._tell)):
                 block = {"type": "text", "text": _FROM_RINGI.format(message=news)}
                 params = {**params, "prompt": [block, *blocks]}
@@ -49,6 +47,21 @@ class Turns:
             return await self._carry_out(agent, turn, params, version)
         finally:
             agent.end(turn)
+
+    def _warn(self, agent: Agent) -> None:
+        if agent.warned:
+            return
+        agent.warned, printer = True, ThreadPrinter()
+        if agent.servers:
+            printer.line(
+                Text(
+                    "! Your editor gives the agent MCP servers outside of its sandbox: {names}. What they"
+                    " change is in no plan, and nobody approves it.",
+                    names=shortened(", ".join(agent.servers)),
+                )
+            )
+        for words in filter(None, (agent.started.warnings, printer.message if printer.rows else "")):
+            self._tell(agent.told.text(words))
 
     async def _carry_out(
         self, agent: Agent, turn: Turn, params: dict[str, Any], version: int

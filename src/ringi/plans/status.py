@@ -1,7 +1,7 @@
 """A plan goes from one status to the next; a refusal says what became of it, and the command that goes on."""
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from ringi.domain.plan import PLAN_MACHINE, PlanDocument, PlanStatus, undone_at
 from ringi.errors import AlreadyDone, AlreadyUndone, BadTransition, NotNow
@@ -13,35 +13,47 @@ class _Now(NamedTuple):
     todo: Text
 
 
-_RUNNING: Final = _Now(
-    Text("Plan {plan} is being carried out"), Text("Wait until it is done, and see: ringi show {plan}")
-)
-_NOW: Final[Mapping[PlanStatus, _Now]] = {
-    PlanStatus.PROPOSED: _Now(
-        Text("Plan {plan} does not wait for a decision"), Text("Open it for one: ringi pending {plan}")
-    ),
-    PlanStatus.PENDING_REVIEW: _Now(
-        Text("Plan {plan} waits for a decision already"), Text("Decide about it: ringi review {plan}")
-    ),
-    PlanStatus.APPROVED: _Now(
-        Text("Plan {plan} is approved"),
-        Text("Carry it out: ringi execute {plan}; or let the approval end: ringi pending {plan}"),
-    ),
-    PlanStatus.SCHEDULED: _RUNNING,
-    PlanStatus.EXECUTING: _RUNNING,
-    PlanStatus.ABORTED: _Now(
-        Text("Plan {plan} was not carried out to its end"),
-        Text("Carry out the rest: ringi execute {plan}; or decide about it again: ringi pending {plan}"),
-    ),
-    PlanStatus.DISCARDED: _Now(
-        Text("Plan {plan} was discarded"),
-        Text("Look at it: ringi show {plan}; make a new plan of it: ringi fork {plan}"),
-    ),
-}
-_SENT_BACK: Final = _Now(
-    Text("Plan {plan} was sent back to its proposer"),
-    Text("To decide about it as it is, open it again: ringi pending {plan}"),
-)
+def _now(plan: str) -> Mapping[PlanStatus, _Now]:
+    running = _Now(
+        Text("Plan {plan} is being carried out", plan=plan),
+        Text("Wait until it is done, and see: ringi show {plan}", plan=plan),
+    )
+    return {
+        PlanStatus.PROPOSED: _Now(
+            Text("Plan {plan} does not wait for a decision", plan=plan),
+            Text("Open it for one: ringi pending {plan}", plan=plan),
+        ),
+        PlanStatus.PENDING_REVIEW: _Now(
+            Text("Plan {plan} waits for a decision already", plan=plan),
+            Text("Decide about it: ringi review {plan}", plan=plan),
+        ),
+        PlanStatus.APPROVED: _Now(
+            Text("Plan {plan} is approved", plan=plan),
+            Text(
+                "Carry it out: ringi execute {plan}; or let the approval end: ringi pending {plan}", plan=plan
+            ),
+        ),
+        PlanStatus.SCHEDULED: running,
+        PlanStatus.EXECUTING: running,
+        PlanStatus.ABORTED: _Now(
+            Text("Plan {plan} was not carried out to its end", plan=plan),
+            Text(
+                "Carry out the rest: ringi execute {plan}; or decide about it again: ringi pending {plan}",
+                plan=plan,
+            ),
+        ),
+        PlanStatus.DISCARDED: _Now(
+            Text("Plan {plan} was discarded", plan=plan),
+            Text("Look at it: ringi show {plan}; make a new plan of it: ringi fork {plan}", plan=plan),
+        ),
+    }
+
+
+def _sent_back(plan: str) -> _Now:
+    return _Now(
+        Text("Plan {plan} was sent back to its proposer", plan=plan),
+        Text("To decide about it as it is, open it again: ringi pending {plan}", plan=plan),
+    )
 
 
 def is_sent_back(document: PlanDocument) -> bool:
@@ -60,10 +72,5 @@ def refusal(document: PlanDocument, name: str, target: PlanStatus) -> BadTransit
     state = document.state
     if state.status is PlanStatus.COMPLETED:
         return AlreadyUndone(plan=name) if undone_at(document) else AlreadyDone(plan=name)
-    now = _SENT_BACK if is_sent_back(document) else _NOW[state.status]
-    return NotNow(
-        what=Text(now.what.template, plan=name),
-        todo=Text(now.todo.template, plan=name),
-        current=str(state.status),
-        target=str(target),
-    )
+    now = _sent_back(name) if is_sent_back(document) else _now(name)[state.status]
+    return NotNow(what=now.what, todo=now.todo, current=str(state.status), target=str(target))
