@@ -323,7 +323,7 @@ def test_no_workspace_is_said_in_words(desk: HomeDesk, tmp_path: Path) -> None:
 
 
 def test_what_is_written_between_turns_is_in_the_next_version(desk: HomeDesk) -> None:
-    with editor(desk) as one:
+    with editor(desk, "--check", "true") as one:
         session = one.begin()
         one.prompt(session, "write a.txt one")
         (copy,) = [copy for copy in copies(desk) if copy.record.plan_id]
@@ -332,6 +332,14 @@ def test_what_is_written_between_turns_is_in_the_next_version(desk: HomeDesk) ->
         shown = desk.run("--json", "show", "p1", "--as", "review")
         assert [file["path"] for file in json.loads(shown.stdout)["files"]] == ["a.txt", "late.txt"]
         assert "nothing more;" not in one.said(session)
+        # A turn that was cancelled is cut off, and waits for no check.
+        checked = one.said(session).count("Checking: true")
+        number = one.start(session, "write b.txt two\nsee b.txt\nwait")
+        one.wait(lambda message: '"\\"two' in json.dumps(message))
+        one.send({"method": "session/cancel", "params": {"sessionId": session}})
+        assert one.answer(number)["result"] == {"stopReason": "cancelled"}
+        assert "! the agent was cut off; this is what it had done by then" in one.said(session)
+        assert one.said(session).count("Checking: true") == checked > 0
 
 
 def test_a_missing_agent_is_named_also_if_nobody_waits_for_it(desk: HomeDesk) -> None:

@@ -240,7 +240,7 @@ class Work:
     ) -> TurnEnd:
         """After a turn: its plan, or the next version of it. `tell` gets what is going on.
 
-        `exit_code` is None if the turn was cut off.
+        `exit_code` is None if the turn was cut off: then nobody waits for checks.
         """
         printer = ThreadPrinter()
 
@@ -256,7 +256,7 @@ class Work:
                 self._wish.command,
                 sandbox=started.sandbox,
                 environment=self._wish.environment,
-                checks=(*workspace.settings.beside.checks, *self._wish.checks),
+                checks=() if exit_code is None else (*workspace.settings.beside.checks, *self._wish.checks),
                 title=_title(asked[-1]),
                 asked=" / ".join(" ".join(one.split()) for one in asked),
                 agent_exit=exit_code,

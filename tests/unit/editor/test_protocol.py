@@ -127,6 +127,7 @@ class Deaf:
         self.started = self
         self.warnings = ""
         self.warned = False
+        self.servers: tuple[str, ...] = ()
         self.ended: list[tuple[str, bool]] = []
         self.asked = asyncio.Event()
 
