@@ -93,11 +93,13 @@ def test_an_agent_that_says_nonsense_and_asks_for_what_is_not_its_own(desk: Home
         session, other = one.begin(), one.new()
         update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "false"}}
         false = {"sessionId": other, "update": update}
+        unasked = {"sessionId": session, "path": f"{desk.root}/README.md", "content": "bad"}
         lines = [
             "raw nonsense",
             "raw []",
             'raw {"jsonrpc": "2.0", "id": 4711, "result": {}}',
             "raw " + json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": false}),
+            "raw " + json.dumps({"jsonrpc": "2.0", "method": "fs/write_text_file", "params": unasked}),
             f"terminal ln -s {desk.home} link",
             *(f"fs-write {path} bad" for path in OUTSIDE),
             *(f"fs-read {path}" for path in OUTSIDE),
@@ -123,7 +125,8 @@ def test_an_agent_that_says_nonsense_and_asks_for_what_is_not_its_own(desk: Home
         assert one.files() == [f"{desk.root}/app/new.py"]
         assert desk.files() == before
         assert (desk.home / "secret").read_text() == "secret\n"
-        assert "dropped" in one.log.read_text()
+        assert {message.get("method", "session/update") for message in one.heard} == {"session/update"}
+        assert "dropped, because the protocol does not know it: fs/write_text_file" in one.log.read_text()
 
 
 @walled

@@ -71,12 +71,13 @@ class Channel:
         if isinstance(message, Refusal):
             self._skip(line[:_HEAD])
             return
-        if self._paths:
-            try:
-                line = _mapped(message, self._paths.to_editor)
-            except RpcError:
-                self._skip(line[:_HEAD])
-                return
+        try:
+            # Written anew: a field that is there twice, or twice but for its case, would say one thing to us
+            # and another to an editor.
+            line = _mapped(message, self._paths.to_editor) if self._paths else line_of(message)[:-1]
+        except RpcError:
+            self._skip(line[:_HEAD])
+            return
         if not message.is_response:
             self._ears.heard(message, line)
             return

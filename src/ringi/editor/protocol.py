@@ -34,6 +34,8 @@ PROMPT: Final = "session/prompt"
 CANCEL: Final = "session/cancel"
 UPDATE: Final = "session/update"
 CANCEL_REQUEST: Final = "$/cancel_request"
+TOLD: Final = frozenset([UPDATE, "elicitation/complete", "mcp/message"])
+"""What agents tell an editor without asking; names with a sign in front are extensions."""
 BEGINNING: Final = frozenset([NEW, LOAD, RESUME, FORK])
 """Each gets an agent and a copy of its own."""
 LOGIN: Final = frozenset(["authenticate", "auth/login"])
@@ -60,6 +62,11 @@ class Message(Struct, omit_defaults=True):
     @property
     def is_response(self) -> bool:
         return self.method is UNSET
+
+    @property
+    def may_be_told(self) -> bool:
+        """Whether an agent may say it without an id. Some editors do what it says even then."""
+        return self.method in TOLD or str(self.method).startswith(("_", "$/"))
 
 
 class Addressed(Struct, rename="camel"):

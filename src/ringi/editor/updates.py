@@ -7,7 +7,7 @@ from ringi.editor.agent import Agent
 from ringi.editor.protocol import LONGEST_LINE, UPDATE, Message, addressed, updated
 from ringi.editor.sessions import Sessions
 from ringi.editor.thread import ThreadPrinter
-from ringi.text import Text
+from ringi.text import Text, shortened
 
 # What a session is like, which may change at any time; everything else is said or done by the agent.
 _STANDING: Final = frozenset(
@@ -41,6 +41,9 @@ class Updates:
 
     def fits(self, agent: Agent, message: Message, line: bytes) -> bool:
         """Whether the editor may have it now. If not, it is dropped, or held until the session is known."""
+        if not message.may_be_told:
+            self._strange(Text("{method} without an id", method=shortened(str(message.method))))
+            return False
         name = addressed(message.params).session_id
         if not isinstance(name, str):
             return True

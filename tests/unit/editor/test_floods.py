@@ -108,6 +108,28 @@ def test_deep_messages_whose_paths_are_mapped_are_refused():
     assert len(strange) == 1
 
 
+def test_no_line_says_one_thing_to_us_and_another_to_an_editor():
+    heard: list[bytes] = []
+    other = b'"Method":"fs/write_text_file","method":"fs/write_text_file",'
+
+    async def talk(reads: int, writes: int, stdin: int, stdout: int) -> None:
+        came = asyncio.Event()
+
+        def hear(_: Message, line: bytes) -> None:
+            heard.append(line)
+            came.set()
+
+        channel = Channel(Ears(hear, lambda _: None, lambda: None))
+        await channel.open(stdin, stdout, ProjectPaths(Path("/p"), Path("/p")))
+        os.write(writes, b'{"jsonrpc":"2.0",' + other + b'"method":"_x","params":{"n": 1.0e2}}\n')
+        await asyncio.wait_for(came.wait(), 30)
+        await channel.close()
+
+    with pipes() as ends:
+        asyncio.run(talk(*ends))
+    assert heard == [b'{"jsonrpc":"2.0","method":"_x","params":{"n": 1.0e2}}']
+
+
 def test_lines_wait_while_the_other_side_does_not_read():
     heard: list[bytes] = []
     ended: list[int] = []

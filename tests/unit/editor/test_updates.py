@@ -53,6 +53,25 @@ def test_an_agent_speaks_in_its_own_session_only():
     assert room.updates.may_ask(room.two, Message(id=1, method="x"))
 
 
+def test_what_an_editor_would_do_is_not_said_without_an_id():
+    """avante.nvim writes the file of `fs/write_text_file` also if nobody waits for an answer."""
+    room = Room()
+    room.two.beginning = True
+    own = msgspec.Raw(b'{"sessionId":"s1"}')
+    for agent, params in (
+        (room.one, own),
+        (room.one, msgspec.UNSET),
+        (room.two, msgspec.Raw(b'{"sessionId":"s2"}')),
+    ):
+        for method in ("fs/write_text_file", "terminal/create", "session/request_permission", "x" * 9999):
+            assert not room.updates.fits(agent, Message(jsonrpc="2.0", method=method, params=params), b"{}")
+    assert room.two.held == []
+    assert "fs/write_text_file without an id" in room.strange
+    assert max(map(len, room.strange)) < 1000
+    for method in ("session/update", "elicitation/complete", "mcp/message", "_x.y/fs", "$/progress"):
+        assert room.updates.fits(room.one, Message(jsonrpc="2.0", method=method, params=own), b"{}")
+
+
 def test_what_is_said_before_a_session_has_its_name_comes_right_after_it():
     """As opencode sends the commands that it has."""
     room = Room()
