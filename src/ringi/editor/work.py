@@ -228,6 +228,9 @@ class Work:
                     paths=shortened(", ".join(turn.torn)),
                 )
             )
+        if turn.hidden:
+            names = shortened(", ".join(turn.hidden))
+            printer.line(Text("! not in the plan any more: {paths} (git ignores it now)", paths=names))
         return TurnBegin(turn.copy, turn.message, printer.message if printer.rows else "")
 
     def end(

@@ -43,6 +43,8 @@ class Turn(NamedTuple):
     """Such files that were not updated, because the agent had changed them since."""
     torn: tuple[str, ...] = ()
     """Files that the agent and the project both changed; so it works on with the project as it was."""
+    hidden: tuple[str, ...] = ()
+    """New files of the agent that git ignores since."""
 
 
 def begin_turn(workspace: OpenWorkspace, copy: WorkCopy) -> Turn:
@@ -52,8 +54,7 @@ def begin_turn(workspace: OpenWorkspace, copy: WorkCopy) -> Turn:
     mine = {"supervisor": Supervisor.this_process(), "taken": False}
     since = copy.record.told_at
     if plan is None:
-        found = followed(copy, places.root, places.state)
-        found.copy.note(**mine, told_at=now)
+        found = followed(copy, places.root, places.state, **mine, told_at=now)
         # In its first turn it has looked at nothing yet.
         first = LACKS_IGNORED if copy.left_behind else ""
         return Turn(found.copy, _moved(found) if since else first, torn=found.torn)
@@ -66,18 +67,18 @@ def begin_turn(workspace: OpenWorkspace, copy: WorkCopy) -> Turn:
         laid, not_laid = lay_in(workspace, copy, answer)
         news = has_news(answer, since)
         message = message_of(answer, checks, since=since, then=AFTER_TURN) if news else ""
-        found = followed(copy, places.root, places.state)
-        copy = found.copy
         tree = planned if late else copy.difference().tree
-        copy.note(**mine, planned_tree=tree, planned_version=plan.version, told_at=now)
-        return Turn(copy, "\n".join(filter(None, [message, _moved(found)])), laid, not_laid, found.torn)
+        copy.note(**mine, planned_tree=tree, planned_version=plan.version)
+        found = followed(copy, places.root, places.state, told_at=now)
+        message = "\n".join(filter(None, [message, _moved(found)]))
+        return Turn(found.copy, message, laid, not_laid, found.torn, found.hidden)
     done = UNDONE if plan.undone else APPLIED if plan.status is PlanStatus.COMPLETED else DISCARDED
     known = copy.record.planned_tree or copy.difference().tree
-    again = rebased(copy, places.root, places.state, known)
+    none = {"plan_id": "", "planned_tree": "", "planned_version": 0, "left_out": False}
+    again = rebased(copy, places.root, places.state, known, **mine, **none, told_at=now)
     if again is None:
         raise CopyFailed(why=Text("the project became a repository of another kind"))
     message = message_of(answer, checks, since=since, applied=done, then=AFTER_TURN)
-    again.note(**mine, plan_id="", planned_tree="", planned_version=0, left_out=False, told_at=now)
     return Turn(again, message)
 
 

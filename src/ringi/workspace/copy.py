@@ -24,10 +24,10 @@ from ringi.text import Text, why_failed
 from ringi.workspace.copy_layout import (
     carriable,
     carry_over,
+    complete,
     head_of,
     holds_dependencies,
     is_cache,
-    lend,
     lent_by,
     make_repository,
     private_folder,
@@ -377,20 +377,21 @@ def facts_of(shadow: Shadow, captured: Captured) -> dict[str, Any]:
 
 
 def fill(copy: WorkCopy, shadow: Shadow) -> None:
-    """Its tree is empty, or its index knows each file there."""
+    """Its tree is empty, or its index knows each file there. Nobody works in it."""
     shadow.objects.lend(copy.base, copy.folder)
     objects, excludes = lent_by(shadow, copy.record.ignored)
     copy.shadow.folder.prepare(shadow.around._replace(objects=objects, excludes=excludes))
     copy.shadow.lay_out(copy.base)
-    copy.note(laid_at=copy.shadow.trust_files(copy.folder / "lock"))
-    make_own_repository(copy, shadow)
+    laid_at = copy.shadow.trust_files(copy.folder / "lock")
+    head = own_repository(copy, shadow, copy.tree / ".git")
+    if head:
+        complete(copy.tree)
+    copy.note(head=head, laid_at=laid_at, own_files=digests(copy.tree / OWN))
 
 
-def make_own_repository(copy: WorkCopy, shadow: Shadow) -> None:
-    objects, excludes = lent_by(shadow, copy.record.ignored)
-    lent = lend(copy.folder / LENT, objects)
-    head = make_repository(copy.tree, shadow, copy.shadow.git_dir / "index", copy.base, lent, excludes)
-    copy.note(head=head, own_files=_digests(copy.tree / OWN))
+def own_repository(copy: WorkCopy, shadow: Shadow, git_dir: Path) -> str | None:
+    index, lent, ignored = copy.shadow.git_dir / "index", copy.folder / LENT, copy.record.ignored
+    return make_repository(git_dir, copy.tree, shadow, index, copy.base, lent, ignored)
 
 
 def take_along(
@@ -462,11 +463,11 @@ def _special_files(tree: Path, laid_at: int) -> Iterator[str]:
 
 
 def _changed_own_files(copy: WorkCopy) -> list[str]:
-    now, before = _digests(copy.tree / OWN), copy.record.own_files
+    now, before = digests(copy.tree / OWN), copy.record.own_files
     return [name for name in now.keys() | before.keys() if now.get(name) != before.get(name)]
 
 
-def _digests(folder: Path) -> dict[str, str]:
+def digests(folder: Path) -> dict[str, str]:
     """Of every file below it, or of the path itself if it is not a folder."""
     if folder.is_symlink() or not folder.is_dir():  # do not read through a link
         return {folder.name: _facts(folder)} if os.path.lexists(folder) else {}

@@ -97,15 +97,25 @@ def _borrowed(git_dir: Path, root: Path) -> dict[str, str]:
 
 
 def make_repository(
-    tree: Path, shadow: Shadow, index: Path, base: str, lent: tuple[Path, ...], excludes: bytes
+    git_dir: Path,
+    tree: Path,
+    shadow: Shadow,
+    index: Path,
+    base: str,
+    lent: Path,
+    ignored: Sequence[str],
 ) -> str | None:
-    """Creates `.git` in the tree and returns the commit it starts from. `lent` are folders of objects."""
+    """For the tree, to which nothing is written. Returns the commit it starts from.
+
+    `lent` is the folder of what it borrows.
+    """
     start = checkout_of(shadow)
-    git_dir = tree / ".git"
+    objects, excludes = lent_by(shadow, ignored)
+    links = lend(lent, objects)
     for folder in ("objects/info", "refs/heads", "refs/tags", "info"):
         (git_dir / folder).mkdir(parents=True)
     (git_dir / "config").write_bytes(_config(start.settings, shadow.around.object_format))
-    (git_dir / "objects" / "info" / "alternates").write_bytes(b"".join(map(_alternate, lent)))
+    (git_dir / "objects" / "info" / "alternates").write_bytes(b"".join(map(_alternate, links)))
     (git_dir / "info" / "exclude").write_bytes(excludes)
     (git_dir / "HEAD").write_bytes(b"ref: " + start.branch + b"\n" if start.branch else _line(start.commit))
     if start.shallow:
@@ -122,8 +132,7 @@ def make_repository(
         # Nobody has touched the files since we wrote them: git need not recheck those of the last second.
         later = time.time() + 2
         os.utime(git_dir / "index", (later, later))
-        git.run("read-tree", "-m", commit)
-        _complete(git, tree)
+        git.run("read-tree", "--reset", commit)
     return commit
 
 
@@ -150,8 +159,9 @@ def _alternate(folder: Path) -> bytes:
     return (quoted(folder) if b"\n" in line else line) + b"\n"
 
 
-def _complete(git: Git, tree: Path) -> None:
-    """Files in the commit that the captured tree leaves out."""
+def complete(tree: Path) -> None:
+    """Files in the commit that the captured tree leaves out. Nobody may work in the tree yet."""
+    git = Git(tree / ".git", tree)
     listing = git.run("ls-files", "-s", "-z")
     if LINK_MODE not in listing and b"\t" + OWN.encode() not in listing:
         return  # most have none, and reading a long list takes long

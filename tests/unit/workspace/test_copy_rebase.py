@@ -1,5 +1,6 @@
 """A copy follows the project between turns, beside what was changed in it."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ringi.workspace.copy import WorkCopy
-from ringi.workspace.copy_rebase import Followed, followed
+from ringi.workspace.copy_rebase import Followed, followed, rebased
 from ringi.workspace.places import Places, places_of
 from tests.helpers import environment_of, make_files
 from tests.unit.workspace.repositories import commit, git
@@ -93,21 +94,76 @@ def test_what_both_did_alike_is_nobodys_change(copy: WorkCopy, places: Places) -
     assert changed(found.copy) == {}
 
 
-def test_a_commit_of_the_person_is_known_and_one_of_the_agent_is_kept(copy: WorkCopy, places: Places) -> None:
+def test_what_the_agent_keeps_in_git_is_its_own(copy: WorkCopy, places: Places) -> None:
+    make_files(copy.tree, {"other.txt": "stashed\n"})
+    git(copy.tree, "stash")
     make_files(copy.tree, {"new.txt": "new\n"})
-    make_files(places.root, {"other.txt": "committed\n"})
-    head = commit(places.root, "theirs")
+    make_files(places.root, {"other.txt": "theirs\n"})
+    commit(places.root, "theirs")
     found = follow(copy, places).copy
-    assert git(found.tree, "rev-parse", "HEAD").strip() == head
-    assert git(found.tree, "status", "--porcelain") == "?? new.txt\n"
-    make_files(found.tree, {"mine.txt": "mine\n"})
-    own = commit(found.tree, "mine")
-    make_files(places.root, {"other.txt": "again\n"})
-    commit(places.root, "theirs again")
-    again = follow(found, places).copy
-    assert git(again.tree, "rev-parse", "HEAD").strip() == own
-    assert (again.tree / "other.txt").read_text() == "again\n"
-    assert changed(again) == {"new.txt": b"new\n", "mine.txt": b"mine\n"}
+    assert (found.tree / "other.txt").read_text() == "theirs\n"
+    again = rebased(found, places.root, places.state, found.difference().tree)
+    assert again is not None
+    assert "stash@{0}" in git(again.tree, "stash", "list")
+    assert not (again.tree / "new.txt").exists(), "it was in the plan that was thrown away"
+
+
+def test_after_its_plan_ended_it_has_the_project_and_what_nobody_has_seen(
+    copy: WorkCopy, places: Places
+) -> None:
+    make_files(copy.tree, {"ten.txt": "planned\n", "a": "planned\n"})
+    known = copy.difference().tree
+    make_files(copy.tree, {"late.txt": "late\n", "other.txt": "late\n", "b/c": "late\n"})
+    make_files(places.root, {"other.txt": "theirs\n", "a/deep": "theirs\n", "b": "theirs\n"})
+    make_files(places.root, {".agent/config.yaml": "{}\n"})
+    git(places.root, "add", "-f", ".")
+    head = commit(places.root, "theirs")
+    again = rebased(copy, places.root, places.state, known, plan_id="")
+    assert again is not None
+    assert changed(again) == {"late.txt": b"late\n", "other.txt": b"late\n", "b/c": b"late\n", "b": None}
+    assert (again.tree / "ten.txt").read_text() == TEN
+    assert (again.tree / "a/deep").read_text() == "theirs\n"
+    assert (again.tree / ".agent/config.yaml").read_text() == "{}\n"
+    assert git(again.tree, "rev-parse", "HEAD").strip() == head
+    assert again.difference().left_out == ()
+
+
+def test_a_link_that_the_agent_puts_in_the_way_leads_nowhere(copy: WorkCopy, places: Places) -> None:
+    make_files(places.root, {"folder/deep.txt": "theirs\n", "folder/more.txt": "more\n"})
+    outside = places.root.parent / "outside"
+    make_files(outside, {"deep.txt": "of the person\n"})
+    shutil.rmtree(copy.tree / "folder")
+    (copy.tree / "folder").symlink_to(outside)
+    found = follow(copy, places)
+    assert "folder" in found.torn
+    assert {path.name: path.read_text() for path in outside.iterdir()} == {"deep.txt": "of the person\n"}
+
+
+def test_a_mode_of_the_person_stays(copy: WorkCopy, places: Places) -> None:
+    for folder in (copy.tree, places.root):
+        make_files(folder, {"both": "alike\n"})
+    (places.root / "both").chmod(0o755)
+    found = follow(copy, places).copy
+    assert changed(found) == {}
+
+
+def test_what_was_planned_before_is_known_with_their_changes(copy: WorkCopy, places: Places) -> None:
+    make_files(copy.tree, {"ten.txt": TEN.replace("line 8", "eight")})
+    copy.note(planned_tree=copy.difference().tree)
+    make_files(copy.tree, {"late.txt": "late\n"})
+    make_files(places.root, {"ten.txt": TEN.replace("line 1", "one"), "other.txt": "v2\n"})
+    found = follow(copy, places).copy
+    make_files(places.root, {"other.txt": "v3\n"})
+    again = rebased(found, places.root, places.state, found.record.planned_tree)
+    assert again is not None
+    assert changed(again) == {"late.txt": b"late\n"}
+    assert (again.tree / "other.txt").read_text() == "v3\n"
+
+
+def test_a_new_file_that_git_ignores_since_is_named(copy: WorkCopy, places: Places) -> None:
+    make_files(copy.tree, {"new.dat": "new\n"})
+    make_files(places.root, {".gitignore": "*.dat\n"})
+    assert follow(copy, places).hidden == ("new.dat",)
 
 
 def test_cut_off_before_it_was_noted_it_is_done_again(copy: WorkCopy, places: Places) -> None:
