@@ -119,7 +119,9 @@ def understood(line: bytes) -> Message | Refusal:
     except RecursionError:
         return Refusal(INVALID_REQUEST, TOO_DEEP, found_id(line))
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return Refusal(PARSE_ERROR, Text("This line is not JSON."))
+        # Whole, but with half a character in it, for instance: whoever asked waits for an answer.
+        number = found_id(line) if line.endswith(b"}") else None
+        return Refusal(PARSE_ERROR, Text("This line is not JSON."), number)
     if message.jsonrpc != "2.0" or not _is_whole(message):
         number = message.id if isinstance(message.id, int | str) and message.method is not UNSET else None
         return Refusal(INVALID_REQUEST, _NO_MESSAGE, number)

@@ -98,14 +98,16 @@ class Requests:
         if not isinstance(update, dict) or not isinstance(blocks, list):
             return line
         call = str(update.get("toolCallId", ""))
-        update["content"] = [self._block(agent, call, one) for one in blocks]
+        once = {_terminal_of(one): one for one in reversed(blocks)}  # its text for each would fill the memory
+        kept = [one for one in blocks if not _terminal_of(one) or once[_terminal_of(one)] is one]
+        update["content"] = [self._block(agent, call, one) for one in kept]
         message.params = raw(params)
         return line_of(message)[:-1]
 
     def _block(self, agent: Agent, call: str, block: object) -> object:
-        if not isinstance(block, dict) or block.get("type") != "terminal":
+        name = _terminal_of(block)
+        if not name:
             return block
-        name = str(block.get("terminalId"))
         terminal = agent.terminals.get(name)
         if terminal is None:
             return text_of("")
@@ -120,3 +122,9 @@ class Requests:
             await terminal.over.wait()
             agent.shows.discard((name, call))
             self._tell(agent.told.content_of(call, terminal.shown))
+
+
+def _terminal_of(block: object) -> str:
+    """The terminal that it shows, if it shows one."""
+    shows = isinstance(block, dict) and block.get("type") == "terminal"
+    return str(block.get("terminalId")) if shows and isinstance(block, dict) else ""

@@ -103,7 +103,7 @@ class Turns:
 
     def ended_by(self, agent: Agent, message: Message, line: bytes) -> bool:
         """Whether an update ends a turn, as in version 2; then it is held."""
-        if not agent.turns or b'"state_update"' not in line:
+        if not agent.turns:
             return False
         update, turn = updated(message.params), agent.turns[0]
         if update.session_update != "state_update" or update.state != "idle" or turn.idle.done():

@@ -13,7 +13,16 @@ import pytest
 
 from ringi.editor.channel import Channel, Ears
 from ringi.editor.paths import ProjectPaths
-from ringi.editor.protocol import INVALID_REQUEST, Message, Refusal, RpcError, Told, addressed, understood
+from ringi.editor.protocol import (
+    INVALID_REQUEST,
+    Message,
+    Refusal,
+    RpcError,
+    Told,
+    addressed,
+    raw,
+    understood,
+)
 from ringi.editor.requests import MOST_OPEN, Requests
 from ringi.editor.terminals import Terminal
 from ringi.editor.wire import Inlet, Outlet
@@ -217,3 +226,16 @@ def test_what_a_terminal_shows_in_a_thread_is_limited():
     assert len(shown) < 110_000
     assert "the end\n" in shown
     assert len(Told("s", 1).content_of("c", shown)) < 120_000
+
+
+def test_a_terminal_is_shown_once_in_an_update():
+    tasks: Any = None
+    terminal = SimpleNamespace(shown="printed", over=SimpleNamespace(is_set=lambda: True))
+    agent: Any = SimpleNamespace(shows=set(), terminals={"t": terminal})
+    blocks = [{"type": "terminal", "terminalId": "t"}] * 1000 + [{"type": "text"}] * 2
+    params = {"update": {"toolCallId": "c", "content": blocks}}
+    message = Message(jsonrpc="2.0", method="session/update", params=raw(params))
+    line = Requests(lambda _: None, tasks).shown(agent, message, msgspec.json.encode(params))
+    shown = msgspec.json.decode(line)["params"]["update"]["content"]
+    assert len(shown) == 3
+    assert shown[0]["content"]["text"] == "printed"
