@@ -130,6 +130,11 @@ def shortened(path: str) -> str:
     return path if len(path) <= _LONGEST_SHOWN else f"{path[:half]}…{path[-half:]}"
 
 
+def storable(name: str) -> str:
+    """A file's name as a document can hold it, which has no place for bytes that are not UTF-8."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def is_mark(character: str) -> bool:
     """Whether a terminal draws it over the character before it."""
     return not character.isascii() and unicodedata.category(character) in {"Mn", "Me"}

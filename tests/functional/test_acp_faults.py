@@ -57,7 +57,11 @@ def test_what_is_no_message_gets_an_error_and_the_rest_goes_on(desk: HomeDesk) -
         one.send(b'{"jsonrpc": "2.0", "id": "huge", "method": "x", "params": "' + b"a" * (33 << 20) + b'"}')
         assert code_of(one, "huge") == -32600
         assert code_of(one, one.ask("initialize", protocolVersion=1)) == -32600
-        assert code_of(one, one.ask("session/prompt", sessionId="other", prompt=[])) == -32602
+        for method in ("session/prompt", "session/close", "session/set_mode"):
+            assert code_of(one, one.ask(method, sessionId="other", prompt=[])) == -32602
+        assert code_of(one, one.ask("session/close")) == -32602
+        for method in ("session/delete", "_own/method"):  # of a session that only the agent knows
+            assert one.call(method, sessionId="other")["result"] == {}
         # An answer that nobody asked for, and cancelling what is not there.
         one.send({"id": 77, "result": {}})
         one.send({"method": "session/cancel", "params": {"sessionId": "other"}})
@@ -69,7 +73,7 @@ def test_what_is_no_message_gets_an_error_and_the_rest_goes_on(desk: HomeDesk) -
         one.heard.clear()
         one.send({"method": "session/cancel", "params": {"sessionId": session}})
         assert one.answer(number)["result"] == {"stopReason": "cancelled"}
-        for cwd in ("/", str(desk.home), "relative", None, f"{desk.root}/../home"):
+        for cwd in ("/", str(desk.home), "relative", None, f"{desk.root}/../home", f"{desk.root}/\0"):
             answer = one.call("session/new", cwd=cwd, mcpServers=[])
             assert "ringi init" in answer["error"]["message"], cwd
             assert "None" not in answer["error"]["message"]

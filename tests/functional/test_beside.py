@@ -131,19 +131,22 @@ def test_one_lost_copy_does_not_keep_others_from_being_saved(
     assert json.loads(kept.read_bytes())["plan_id"] == desk.json("list")[0]["id"]
 
 
-def test_nothing_is_written_into_a_repository_of_its_own(desk: Desk) -> None:
+def test_what_cannot_be_in_a_plan_is_named_beside_the_rest(desk: Desk) -> None:
     inner = desk.root / "inner"
     inner.mkdir()
     Desk(inner).git("init", "-q")
     (inner / "f.txt").write_text("x\n")
-    done = desk.process(
-        "with", "--", "sh", "-c", "mkdir -p inner; echo z > inner/new.txt; echo y > outer.txt"
-    )
+    script = "mkdir -p inner; echo z > inner/new.txt; echo y > outer.txt; echo x > \"$(printf 'a\\377')\""
+    done = desk.process("with", "--", "sh", "-c", script)
     assert "not in the copy: inner" in done.stdout
+    assert "not in the plan: a\\xff (its name is not valid UTF-8)" in done.stdout
     assert "not in the plan: inner/new.txt" in done.stdout
     assert "→ cp -RP " in done.stdout
     assert desk.json("show")["state"]["previews"]["files"] == ["outer.txt"]
-    assert "inner/new.txt" in desk.json("show")["plan"]["left_out"][0]
+    left_out = desk.json("show")["plan"]["left_out"]
+    assert [name.partition(":")[0] for name in left_out] == ["a\\xff", "inner/new.txt"]
+    again = json.loads(desk.process("--json", "with", "--", "sh", "-c", script).stdout)
+    assert [left["path"] for left in again["left_out"]] == ["a\\xff", "inner/new.txt"]
 
 
 def test_nothing_changed_makes_no_plan(desk: Desk) -> None:

@@ -38,6 +38,8 @@ TOLD: Final = frozenset([UPDATE, "elicitation/complete", "mcp/message"])
 """What agents tell an editor without asking; names with a sign in front are extensions."""
 BEGINNING: Final = frozenset([NEW, LOAD, RESUME, FORK])
 """Each gets an agent and a copy of its own."""
+ELSEWHERE: Final = ("session/delete", "nes/", "_")
+"""How requests begin that may name a session which was not begun here."""
 LOGIN: Final = frozenset(["authenticate", "auth/login"])
 
 Id = int | str

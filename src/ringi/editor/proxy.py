@@ -14,6 +14,7 @@ from ringi.editor.protocol import (
     CANCEL,
     CANCEL_REQUEST,
     CLOSE,
+    ELSEWHERE,
     INITIALIZE,
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -187,12 +188,12 @@ class Proxy:
             return await sessions.begin(number, str(method), content(message.params))
         to = addressed(message.params)
         agent = sessions.of(to.session_id)
-        if method == PROMPT:
-            if agent is None:
-                words = Text(
-                    "There is no session {name} here: load it, or begin a new one.", name=to.session_id
-                )
-                raise RpcError(INVALID_PARAMS, words)
+        named = isinstance(to.session_id, str) and not str(method).startswith(ELSEWHERE)
+        if agent is None and (named or method in {PROMPT, CLOSE}):
+            name = to.session_id or "-"
+            words = Text("There is no session {name} here: load it, or begin a new one.", name=name)
+            raise RpcError(INVALID_PARAMS, words)
+        if agent is not None and method == PROMPT:
             return await self._turns.take(agent, number, content(message.params), crew.version)
         agent = agent or await crew.any()
         if method in LOGIN:

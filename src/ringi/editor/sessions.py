@@ -56,7 +56,7 @@ class Sessions:
 
     def _check_folder(self, params: dict[str, Any]) -> None:
         folder, root = params.get("cwd"), self._work.root
-        named = Path(folder) if isinstance(folder, str) else Path()
+        named = Path(folder) if isinstance(folder, str) and "\0" not in folder else Path()
         if not named.is_absolute() or not Path(os.path.realpath(named)).is_relative_to(root):
             words = Text(
                 "{folder} is not in {root}, where ringi acp was started. Start it in that project; if that "

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from ringi.domain.plan import PlanRef, PlanStatus
-from ringi.text import Text, shortened
+from ringi.text import Text, shortened, storable, visible
 from ringi.usecases.agent_sandbox import AgentSandbox
 from ringi.usecases.agent_state import Replaced
 from ringi.usecases.difference_plan import Taken
@@ -151,7 +151,8 @@ def tell_taken(ui: Printer, copy: WorkCopy, taken: Taken, below: Iterable[Line] 
 
 def _tell_by_hand(ui: Printer, copy: WorkCopy, taken: Taken) -> None:
     for path, _why in taken.left_out:
-        if len(path) < _LONGEST_NAME and os.path.lexists(copy.tree / path):
+        plain = len(path) < _LONGEST_NAME and visible(path) == path
+        if plain and os.path.lexists(copy.tree / path):
             ui.line(Text("What you want of it, copy yourself:"), indent=2)
             ui.next_step(shlex.join(["cp", "-RP", str(copy.tree / path), path]))
             return
@@ -178,7 +179,7 @@ def document_of(taken: Taken, **more: object) -> dict[str, Any]:
         "new_version": taken.again and taken.new,
         "checks": taken.checks,
         "issues": [str(problem) for problem in taken.problems],
-        "left_out": [{"path": path, "why": str(why)} for path, why in taken.left_out],
+        "left_out": [{"path": storable(path), "why": str(why)} for path, why in taken.left_out],
         "overlaps": taken.overlaps,
         **more,
     }

@@ -15,7 +15,7 @@ from ringi.plans.propose import as_seen, set_specs
 from ringi.plans.renames import with_renames
 from ringi.plans.services import Rules
 from ringi.plans.validate import Basis
-from ringi.text import Text, shortened
+from ringi.text import Text, shortened, storable
 from ringi.usecases.titles import title_of_specs
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.difference import CopyChange, Difference
@@ -103,11 +103,15 @@ def propose_difference(
         rationale=origin.rationale,
         tags=(origin.tag,),
         proposer=origin.proposer,
-        left_out=[f"{shortened(path)}: {why}" for path, why in difference.left_out],
+        left_out=named_left_out(difference),
         requester=origin.requester,
     )
     on_plan(plan_id)
     return plan_id, False, proposed(plan_id)
+
+
+def named_left_out(difference: Difference) -> list[str]:
+    return [f"{storable(shortened(path))}: {why}" for path, why in difference.left_out]
 
 
 def specs_of(

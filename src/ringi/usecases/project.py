@@ -21,7 +21,7 @@ from ringi.domain.project_state import (
 from ringi.errors import BadDocument, PushStale, Refused, StorageFailed
 from ringi.plans.change import take_state
 from ringi.policy.files import critical_files, mutable_state_files
-from ringi.text import Text
+from ringi.text import Text, storable
 from ringi.usecases.analysis import dependencies_of
 from ringi.usecases.diagnose import Basis, diagnose
 from ringi.usecases.workspace import OpenWorkspace
@@ -133,18 +133,13 @@ def _settings(workspace: OpenWorkspace) -> str:
 
 
 def _unread(snapshot: Snapshot, listing: Listing) -> list[Gap]:
-    unreadable = [Gap(GapCode.UNREADABLE, _name(path)) for path in snapshot.unreadable]
-    return unreadable + [Gap(GapCode.UNREADABLE, _name(path), "not UTF-8") for path in listing.not_utf8]
-
-
-def _name(path: str) -> str:
-    """Encoded so that a document can hold it."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    unreadable = [Gap(GapCode.UNREADABLE, storable(path)) for path in snapshot.unreadable]
+    return unreadable + [Gap(GapCode.UNREADABLE, storable(path), "not UTF-8") for path in listing.not_utf8]
 
 
 def _absent(snapshots: Snapshots) -> list[Gap]:
     absent = snapshots.not_checked_out()
-    return [Gap(GapCode.NOT_CHECKED_OUT, _name(absent[0]), str(len(absent)))] if absent else []
+    return [Gap(GapCode.NOT_CHECKED_OUT, storable(absent[0]), str(len(absent)))] if absent else []
 
 
 def _editor_gaps(workspace: OpenWorkspace, editor: EditorState) -> Iterator[Gap]:

@@ -11,8 +11,8 @@ from ringi.plans.check import add_checks
 from ringi.plans.commit import outcome_of
 from ringi.plans.commit_message import step_message
 from ringi.plans.propose import set_specs
-from ringi.text import Text, shortened
-from ringi.usecases.difference_plan import seen_in, specs_of
+from ringi.text import Text
+from ringi.usecases.difference_plan import named_left_out, seen_in, specs_of
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.difference import Difference
 
@@ -47,7 +47,7 @@ def propose_step(workspace: OpenWorkspace, difference: Difference, order: StepPl
         rationale="\n".join(map(_finding, order.findings)),
         tags=("run",),
         proposer=order.proposer,
-        left_out=[f"{shortened(path)}: {why}" for path, why in difference.left_out],
+        left_out=named_left_out(difference),
         requester=requester,
         plan_id=order.plan_id,
         step=order.step,
