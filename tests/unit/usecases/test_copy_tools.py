@@ -277,7 +277,7 @@ class TestWrite:
             ("src", "x", ErrorKind.NOT_ALLOWED),
             ("src/app.py/x", "x", ErrorKind.NOT_ALLOWED),
             ("x" * 256, "x", ErrorKind.NOT_ALLOWED),
-            ("/".join("x" * 2000), "x", ErrorKind.INVALID_ARGUMENTS),
+            ("/".join("x" * 2000), "x", ErrorKind.NOT_ALLOWED),
             ("a.txt", "\ud800", ErrorKind.INVALID_ARGUMENTS),
             ("a.txt", "a\0b", ErrorKind.INVALID_ARGUMENTS),
             ("a.txt", "x" * (1 << 21), ErrorKind.INVALID_ARGUMENTS),
