@@ -147,7 +147,7 @@ def _carry_on(workspace: ringi.Workspace, run_id: str, options: RunOptions, edit
             _decide(workspace.of_plan(made[0].plan_id), made[0].plan_id, edits.get(made[0].step_id))
         _decide_calls(workspace, run)
         now = run_steps(workspace, run.run_id, options)
-        if (now.steps, now.stop) == (run.steps, run.stop):
+        if (now.phase, now.steps, now.stop) == (run.phase, run.steps, run.stop):
             plans = [(ref.id, str(ref.status)) for ref in workspace.plan.list()]
             sys.stderr.write(f"{now.stop} {plans}\n")
             return False
