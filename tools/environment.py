@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHON = os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
 VENV = ROOT / ".venv"
 OWN = ROOT / ".make"
+INSTALLED = OWN / "installed"
 STATE = OWN / "state.json"
 PROGRAMS = ("ringi", "agent")
 
@@ -47,6 +48,9 @@ class SetUpError(Exception):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dev", action="store_true", help="also what tests and lint need")
+    parser.add_argument(
+        "--installed", action="store_true", help="also the program as people install it, in .make/installed"
+    )
     options = parser.parse_args()
     if shutil.which("git") is None:
         print(
@@ -57,8 +61,10 @@ def main() -> int:
         OWN.mkdir(exist_ok=True)
         with (OWN / "lock").open("w") as lock:  # make -j may want it twice at once
             fcntl.flock(lock, fcntl.LOCK_EX)
-            _packages(["core", "dev"] if options.dev else ["core"])
+            _packages(["core", "dev"] if options.dev or options.installed else ["core"])
             _compile()
+            if options.installed:
+                _install_program()
     except SetUpError as problem:
         print(problem, file=sys.stderr)
         return 1
@@ -80,7 +86,7 @@ def _packages(wanted: list[str]) -> None:
     if not missing:
         return
     print(f"Setting up .venv ({', '.join(missing)}) …", file=sys.stderr, flush=True)
-    _install([f"requirements/{part}.txt" for part in missing])
+    _install([f"requirements/{part}.txt" for part in missing], VENV)
     _link()
     have.update({part: digests[part] for part in missing})
     STATE.write_text(json.dumps({"here": here, "parts": have}), encoding="utf-8")
@@ -97,13 +103,13 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _install(files: list[str]) -> None:
+def _install(files: list[str], environment: Path) -> None:
     """With uv; with pip when uv does not get through, since the two are told apart where packages are."""
-    python = str(VENV / "bin" / "python")
+    python = str(environment / "bin" / "python")
     listed = [argument for file in files for argument in ("-r", file)]
     uv = _uv()
     if uv:
-        venv = [uv, "venv", "--quiet", "--python", PYTHON, str(VENV)]
+        venv = [uv, "venv", "--quiet", "--python", PYTHON, str(environment)]
         install = [uv, "pip", "install", "--quiet", "--python", python]
         try:
             if not Path(python).exists():
@@ -113,11 +119,54 @@ def _install(files: list[str]) -> None:
             print(f"uv could not install them, trying pip. It said:\n{problem}", file=sys.stderr, flush=True)
         else:
             return
-    if not (VENV / "bin" / "pip").exists():
-        _run([PYTHON, "-m", "venv", "--clear", str(VENV)])
+    if not (environment / "bin" / "pip").exists():
+        _run([PYTHON, "-m", "venv", "--clear", str(environment)])
         files = list(dict.fromkeys(["requirements/core.txt", *files]))
         listed = [argument for file in files for argument in ("-r", file)]
     _run([python, "-m", "pip", "install", "--quiet", "--require-hashes", *listed])
+
+
+def _install_program() -> None:
+    """Builds a wheel of this tree and installs it with every extra, apart from the sources.
+
+    Nothing of it leads back to src: what the wheel lacks is missed here as it would be by a user.
+    """
+    parts = [f"requirements/{part}.txt" for part in ("core", "extras")]
+    packages = hashlib.sha256(
+        "".join([PYTHON, sys.version, *(_digest(ROOT / part) for part in parts)]).encode()
+    ).hexdigest()
+    stamp = INSTALLED.with_suffix(".stamp")
+    was = stamp.read_text(encoding="utf-8").split() if stamp.exists() else []
+    if was[:1] != [packages]:
+        print("Setting up .make/installed …", file=sys.stderr, flush=True)
+        stamp.unlink(missing_ok=True)
+        shutil.rmtree(INSTALLED, ignore_errors=True)
+        _install(parts, INSTALLED)
+    program = _program_digest()
+    if was == [packages, program]:
+        return
+    stamp.write_text(packages, encoding="utf-8")
+    wheels = OWN / "wheel"
+    shutil.rmtree(wheels, ignore_errors=True)
+    _run([str(VENV / "bin" / "python"), "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)])
+    wheel = str(next(wheels.glob("*.whl")))
+    python = str(INSTALLED / "bin" / "python")
+    uv = _uv()
+    pip = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
+    again = "--reinstall" if uv else "--force-reinstall"
+    _run([*pip, "--quiet", "--no-deps", "--offline" if uv else "--no-index", again, wheel])
+    _run([python, "-m", "compileall", "-q", str(next(INSTALLED.glob("lib/python3*/site-packages/ringi")))])
+    stamp.write_text(f"{packages} {program}", encoding="utf-8")
+
+
+def _program_digest() -> str:
+    """Of everything that the wheel is made of."""
+    files = [path for path in (ROOT / "src").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    whole = hashlib.sha256()
+    for path in sorted([*files, ROOT / "pyproject.toml", ROOT / "hatch_build.py", ROOT / "README.md"]):
+        if path.suffix != ".mo":  # made of the catalogues
+            whole.update(f"{path.relative_to(ROOT)}\0{_digest(path)}\n".encode())
+    return whole.hexdigest()
 
 
 def _uv() -> str | None:
