@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from tools import catalog
 
 from ringi.agents.recognition import PRIVATE_VARIABLES
 from tests.helpers import copied
+from tests.search_path import search_path
 
 # No deadlines: a busy machine is no failure.
 # `make campaign` tries forty times as many.
@@ -42,29 +42,8 @@ for number, usual in (
 catalog.compile_all()
 
 
-def plain_python() -> Path:
-    """A folder whose `python3` starts at once.
-
-    The one on PATH may be a shim of twenty processes, and read what is installed beside it; tests of runs
-    start it hundreds of times.
-    """
-    interpreter = Path(sys.executable).resolve()
-    folder = Path(__file__).resolve().parents[1] / ".make" / f"python-{interpreter.parts[-3]}"
-    if not folder.is_dir():
-        folder.parent.mkdir(exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=folder.parent))
-        made.chmod(0o755)
-        (made / "pyvenv.cfg").write_text(f"home = {interpreter.parent}\n")
-        (made / "bin").mkdir()
-        (made / "bin" / "python3").symlink_to(interpreter)
-        try:
-            made.rename(folder)
-        except OSError:  # another worker was faster
-            shutil.rmtree(made)
-    return folder / "bin"
-
-
-os.environ["PATH"] = f"{plain_python()}{os.pathsep}{os.environ['PATH']}"
+if "PYTEST_XDIST_WORKER" not in os.environ:  # workers get the one of the process that started them
+    os.environ["PATH"] = search_path(os.environ.get("PATH", os.defpath))
 
 # In memory if there is room: the ledger syncs at every step, and no test's disk has to outlive it.
 MEMORY = Path("/dev/shm")  # pytest makes folders of its own there

@@ -38,9 +38,11 @@ def editable(desk: HomeDesk) -> HomeDesk:
     packages.mkdir(parents=True)
     (packages / "sample.pth").write_text(f"{desk.root}/src\n")
     (desk.root / ".venv/bin").mkdir()
-    (desk.root / ".venv/bin/python").symlink_to(sys.executable)
-    home = Path(sys.executable).resolve().parent
-    (desk.root / ".venv/pyvenv.cfg").write_text(f"home = {home}\ninclude-system-site-packages = false\n")
+    python = Path(sys.executable).resolve()
+    (desk.root / ".venv/bin/python").symlink_to(python)
+    (desk.root / ".venv/pyvenv.cfg").write_text(
+        f"home = {python.parent}\ninclude-system-site-packages = false\n"
+    )
     return desk
 
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +17,26 @@ import pytest
 
 import ringi
 from tests.functional.beside_desk import walled
+from tests.search_path import in_sight
 
 DRIVER = Path(__file__).with_name("sandbox_driver.py")
 KINDS = ("command", "check", "agent")
 SECOND = 61234
 """A user that nobody is."""
 PATIENCE = 600
-PYTHONPATH = os.pathsep.join(str(Path(module.__file__ or "").parents[1]) for module in (ringi, msgspec))
+PYTHON = os.path.realpath(sys.executable)
+"""Itself, because the environment that it was started from may be out of sight in a sandbox."""
+NEEDED = ("click", "grimp", "msgspec", "pygments", "pyyaml", "tomlkit", "typing-extensions")
 
 
 def report(user: str) -> dict[str, Any]:
     """What the attempts achieved, by kind of sandbox."""
     with _folder() as base:
-        words = [sys.executable] if user == "this user" else _as_second(base)
+        packages = _packages(base / "packages")
+        words = [PYTHON] if user == "this user" else _as_second(base, packages)
         done = subprocess.run(
             [*words, str(DRIVER), str(base / "world")],
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": PYTHONPATH, "LANG": "C.UTF-8", "HOME": str(base)},
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": packages, "LANG": "C.UTF-8", "HOME": str(base)},
             cwd=base, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -45,7 +50,21 @@ def _folder() -> Iterator[Path]:
         yield Path(folder).resolve()
 
 
-def _as_second(base: Path) -> list[str]:
+def _packages(copies: Path) -> str:
+    """Where Python finds ringi, inside a sandbox as well: an attempt to use it there has to get that far."""
+    ours = Path(ringi.__file__).parent
+    if in_sight(ours) and in_sight(Path(msgspec.__file__)):
+        return os.pathsep.join(map(str, (ours.parent, Path(msgspec.__file__).parents[1])))
+    shutil.copytree(ours, copies / ours.name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in NEEDED:
+        for file in distribution(name).files or ():
+            if ".." not in file.parts and file.suffix != ".pyc":
+                (copies / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file.locate(), copies / file)
+    return str(copies)
+
+
+def _as_second(base: Path, packages: str) -> list[str]:
     if os.geteuid() != 0:
         pytest.skip("only root can become a second user")
     if (setpriv := shutil.which("setpriv")) is None:
@@ -59,9 +78,9 @@ def _as_second(base: Path) -> list[str]:
     become = [setpriv, f"--reuid={SECOND}", f"--regid={SECOND}", "--clear-groups"]
     # Python itself can be started by whoever may read everything until then; what it starts cannot.
     wanted = "import os, sys, ringi.wiring.commands; os.execv(sys.executable, [sys.executable, '-c', 'pass'])"
-    for python in (sys.executable, "/usr/bin/python3"):
+    for python in (PYTHON, "/usr/bin/python3"):
         tried = subprocess.run(
-            [*become, python, "-c", wanted], env={"PYTHONPATH": PYTHONPATH}, capture_output=True, check=False
+            [*become, python, "-c", wanted], env={"PYTHONPATH": packages}, capture_output=True, check=False
         )
         if tried.returncode == 0:
             return [*become, python]

@@ -4,7 +4,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,7 +72,7 @@ def attack(tmux: Tmux, canary: Path) -> str:
     return (
         f"tmux -S {tmux.socket} send-keys -t person {typed} Enter\n"
         f"tmux send-keys -t person {typed} Enter\n"
-        f"{sys.executable} -c {shlex.quote(CONNECT)} {tmux.socket}\n"
+        f"python3 -c {shlex.quote(CONNECT)} {tmux.socket}\n"
     )
 
 
