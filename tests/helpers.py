@@ -29,6 +29,8 @@ from ringi.text import Text
 ROOT: Final = Path(__file__).resolve().parents[1]
 NOBODY: Final = 65534
 HELLO: Final = 'def hello():\n    return "hello"\n'
+PATIENCE_SEC: Final = 120.0
+"""How long a test waits for what must happen; only one that fails gets to the end of it."""
 _START: Final = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 FILES: Final = {"README.md": "# Sample\n", "app/hello.py": HELLO}
 
@@ -339,7 +341,7 @@ def python(code: str, *arguments: str, **options: object) -> subprocess.Popen[st
 
 def holds_soon(condition: Callable[[], bool]) -> bool:
     """Waits for it; a busy machine may need a while."""
-    until = time.monotonic() + 90
+    until = time.monotonic() + PATIENCE_SEC
     while not (held := condition()) and time.monotonic() < until:
         time.sleep(0.02)
     return held

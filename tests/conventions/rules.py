@@ -32,6 +32,17 @@ READS_ENVIRONMENT: Final = (
     "src/ringi/cli/claude_hook.py",  # a program of its own, which starts without the rest
     BOUNDARY,
 )
+LEAST_PATIENCE_SEC: Final = 30
+_WAITS_FIRST: Final = frozenset({"join", "wait", "settimeout", "result"})
+_WAITS: Final = _WAITS_FIRST | {
+    "communicate",
+    "expect",
+    "create_connection",
+    "get",
+    "Barrier",
+    "spawn",
+    "Popen",
+}
 WRITES_NOTHING: Final = tuple(
     f"src/ringi/{layer}/" for layer in ("planning", "plans", "policy", "domain", "patching")
 )
@@ -176,6 +187,25 @@ def patched(source: str, name: str) -> Iterator[str]:
             case ast.Assign(targets=targets):
                 members = [one for one in targets if isinstance(one, ast.Attribute) and _is_ours(one, ours)]
                 yield from (f"{name}:{node.lineno}: {ast.unparse(one)} is patched" for one in members)
+
+
+def impatient(source: str, name: str) -> Iterator[str]:
+    """A busy machine takes its time. Less than a second is a pause, and waits for nothing."""
+    for call in (node for node in _nodes(source) if isinstance(node, ast.Call)):
+        called = _called(call)
+        limits = [one.value for one in call.keywords if called in _WAITS and one.arg == "timeout"]
+        limits += call.args[:1] if called in _WAITS_FIRST else []
+        for limit in limits:
+            match limit:
+                case ast.Constant(value=int() | float() as seconds) if 1 <= seconds < LEAST_PATIENCE_SEC:
+                    yield f"{name}:{call.lineno}: waits {seconds} s; see PATIENCE_SEC"
+
+
+def _called(call: ast.Call) -> str:
+    match call.func:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
 
 
 def _names_of_ours(source: str) -> Iterator[str]:

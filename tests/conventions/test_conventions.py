@@ -57,6 +57,10 @@ def test_every_test_can_fail_and_patches_nothing_of_the_program():
     assert_kept(set(ALL_OF_TESTS) - set(TESTS), rules.patched)
 
 
+def test_tests_wait_long_enough_for_a_busy_machine():
+    assert_kept(ALL_OF_TESTS, rules.impatient)
+
+
 def test_no_text_hides_characters_or_names_a_path_of_one_machine():
     assert_kept(text_files(), rules.hidden, rules.machine_paths)
 
@@ -131,6 +135,9 @@ MANY_METHODS = "class C:\n" + "".join(f"    def m{n}(self): ...\n" for n in rang
         (rules.patched, HERE, "m.setattr('ringi.cli.arguments.LEAST', 1)"),
         (rules.patched, HERE, "from ringi.cli import arguments\nm.delattr(arguments, 'LEAST')"),
         (rules.patched, HERE, "def test_x():\n    from ringi.cli import arguments\n    arguments.LEAST = 1"),
+        (rules.impatient, HERE, "thread.join(10)"),
+        (rules.impatient, HERE, "process.communicate(timeout=5.0)"),
+        (rules.impatient, HERE, "threading.Barrier(4, timeout=20)"),
         (rules.unproven, HERE, "def test_x():\n    f()"),
         (rules.unproven, HERE, "class TestX:\n    def test_x(self):\n        assert True"),
         (rules.hidden, HERE, "x = 'a\u202eb'"),
@@ -164,6 +171,11 @@ def test_rule_finds(rule: Rule, name: str, source: str):
         (rules.patched, HERE, "import os\nfrom ringi import x\nm.setattr(os, 'read', f)\ntool.x = x"),
         (rules.patched, HERE, "m.setattr('tempfile.tempdir', '/t')\nsetattr(kind, 'x', 1)"),
         (rules.unproven, HERE, "def test_x():\n    with pytest.raises(ValueError): f()"),
+        (
+            rules.impatient,
+            HERE,
+            "thread.join(PATIENCE)\nevent.wait(0.02)\nchild.wait(60)\nrun(timeout=2)",
+        ),
         (rules.unproven, HERE, "def test_x():\n    assert_same(a, b)"),
         (rules.unproven, HERE, "def test_x():\n    world.check_all()"),
         (rules.unproven, HERE, "def test_x():\n    assert f()"),

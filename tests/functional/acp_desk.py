@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.functional.beside_desk import HomeDesk
 from tests.functional.desk import RINGI
+from tests.helpers import PATIENCE_SEC
 
 AGENT = Path(__file__).parents[1] / "fakes" / "acp_agent.py"
 
@@ -62,7 +63,7 @@ class Editor:
         self.send({"id": self._number, "method": method, "params": params})
         return self._number
 
-    def wait(self, wanted: Callable[[dict[str, Any]], bool], seconds: float = 60) -> dict[str, Any]:
+    def wait(self, wanted: Callable[[dict[str, Any]], bool], seconds: float = PATIENCE_SEC) -> dict[str, Any]:
         """The first such message."""
         until = time.monotonic() + seconds
         with self._changed:
@@ -132,11 +133,11 @@ class Editor:
         return self.end()
 
     def end(self) -> int:
-        code = self.process.wait(60)
+        code = self.process.wait(PATIENCE_SEC)
         assert self.process.stdin
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
-        self._listener.join(10)
+        self._listener.join(PATIENCE_SEC)
         return code
 
 

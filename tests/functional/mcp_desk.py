@@ -14,6 +14,7 @@ import pytest
 
 from tests.functional.desk import RINGI, Terminal
 from tests.functional.warm import Popen
+from tests.helpers import PATIENCE_SEC
 
 OLDEST = "2025-06-18"
 MODERN = "2026-07-28"
@@ -61,7 +62,7 @@ class RawClient:
         self.send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
         return self._number
 
-    def hear(self, number: int | None, seconds: float = 90) -> dict[str, Any]:
+    def hear(self, number: int | None, seconds: float = PATIENCE_SEC) -> dict[str, Any]:
         """The answer to this request; others are kept for when they are asked for."""
         while number not in self._kept:
             self._take(seconds)
@@ -75,7 +76,7 @@ class RawClient:
         else:
             self.notices.append(message)
 
-    def noticed(self, method: str, count: int, seconds: float = 90) -> list[dict[str, Any]]:
+    def noticed(self, method: str, count: int, seconds: float = PATIENCE_SEC) -> list[dict[str, Any]]:
         """What so many notices of this method say, after waiting for them."""
         while len(found := [one["params"] for one in self.notices if one["method"] == method]) < count:
             self._take(seconds)
@@ -131,7 +132,7 @@ class RawClient:
         assert self.fine("plan_request_approval", plan_id=name)["outcome"] is None
         return name
 
-    def end(self, seconds: float = 10) -> int:
+    def end(self, seconds: float = PATIENCE_SEC) -> int:
         """Closes its side; the exit code."""
         if self.process.stdin and not self.process.stdin.closed:
             self.process.stdin.close()

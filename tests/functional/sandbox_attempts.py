@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-LIMIT_SEC = 20
+LIMIT_SEC = 120
 LIBC = ctypes.CDLL(None, use_errno=True)
 MACHINE_X86 = os.uname().machine == "x86_64"
 C: dict[str, Any] = {}
@@ -420,7 +420,7 @@ def _connected(path: str | bytes) -> str:
         if len(os.fsencode(path)) > 100:
             os.chdir(os.path.dirname(path))
             path = os.path.basename(path)
-        one.settimeout(5)
+        one.settimeout(LIMIT_SEC)
         one.connect(path)
     return "connected"
 
@@ -466,7 +466,7 @@ def _() -> object:
 def _() -> object:
     one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     one.connect(("127.0.0.1", C["port"]))
-    one.settimeout(5)
+    one.settimeout(LIMIT_SEC)
     one.send(b"x")
     return one.recv(1)
 
@@ -481,7 +481,7 @@ def _() -> object:
     if not C["vsock"]:
         return None
     one = socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)
-    one.settimeout(5)
+    one.settimeout(LIMIT_SEC)
     one.connect((1, C["vsock"]))
     return "connected"
 

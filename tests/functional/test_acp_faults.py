@@ -14,6 +14,7 @@ from ringi.workspace.copy import WorkCopy
 from ringi.workspace.places import places_of
 from tests.functional.acp_desk import Editor, editor
 from tests.functional.beside_desk import HomeDesk, home_desk, walled
+from tests.helpers import PATIENCE_SEC
 
 
 @pytest.fixture
@@ -257,7 +258,7 @@ def test_killed_in_a_turn_the_copy_stays_and_the_next_command_says_so(desk: Home
         assert running
         one.process.send_signal(signal.SIGKILL)
         assert one.end() == -signal.SIGKILL
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE_SEC
     while any(process_start(pid) == start for pid, start in running):
         assert time.monotonic() < until, "the agent outlived its editor"
         time.sleep(0.05)

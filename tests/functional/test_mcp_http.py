@@ -19,6 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.functional.desk import RINGI, Desk
 from tests.functional.test_mcp_stdio import through
 from tests.functional.warm import Popen
+from tests.helpers import PATIENCE_SEC
 
 HELLO = (
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
@@ -170,7 +171,7 @@ def ended(connection: socket.socket) -> bool:
 
 @pytest.mark.parametrize("said", [b"", b"POST /mcp HTTP/1.1\r\nHost: x\r\nX-Slow: "], ids=["nothing", "half"])
 def test_whoever_does_not_say_what_they_want_is_cut_off(served: Served, said: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE_SEC) as connection:
         connection.sendall(said)
         assert ended(connection)
     assert served.raw(f"Host: 127.0.0.1:{served.port}", f"Authorization: Bearer {served.token}")[0] == 200

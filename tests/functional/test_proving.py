@@ -17,6 +17,7 @@ import ringi
 from tests.fakes.signing import RealKey
 from tests.functional.conftest import USER, signers
 from tests.functional.desk import MENU, RINGI, Desk
+from tests.helpers import PATIENCE_SEC
 
 TWO = "echo one > one.txt; echo two > two.txt"
 
@@ -410,7 +411,7 @@ def cut_off(desk: Desk, listed: RealKey) -> Desk:
         [*RINGI, "execute", plan], cwd=desk.root, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
     try:
-        until = time.monotonic() + 30
+        until = time.monotonic() + PATIENCE_SEC
         while not (desk.root / "started").exists() and time.monotonic() < until:
             time.sleep(0.05)
     finally:

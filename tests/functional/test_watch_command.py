@@ -14,6 +14,7 @@ from ringi.wiring.watch import watching_lock
 from tests.functional.desk import RINGI, Desk
 from tests.functional.run_desk import FIX, a_plan, a_step
 from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, watch_desk
+from tests.helpers import PATIENCE_SEC
 
 pytestmark = pytest.mark.req("PP-20")
 ONE = a_plan(a_step(1))
@@ -70,7 +71,7 @@ def test_it_watches_until_it_is_interrupted(desk: WatchDesk):
             assert lines[-1], lines
         process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
-        assert process.wait(30) == 130
+        assert process.wait(PATIENCE_SEC) == 130
     assert "nothing is half-written" in rest
     assert "→ ringi watch" in rest
     with watching_lock(desk.state()):

@@ -60,7 +60,7 @@ def served() -> Iterator[str]:
         assert process.stdin
         process.stdin.close()
         try:
-            process.wait(10)
+            process.wait(30)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -390,7 +390,7 @@ def test_two_uses_at_once_do_not_share_a_budget(tmp_path: Path):
     barrier, refused = threading.Barrier(len(plans)), []
 
     def use(plan_id: str) -> None:
-        with open_scratch(tmp_path, RINGI_LOCK_WAIT_SEC="20") as own:
+        with open_scratch(tmp_path, RINGI_LOCK_WAIT_SEC="120") as own:
             rewire(own, signatures=keys)
             barrier.wait()
             try:

@@ -25,6 +25,7 @@ from ringi.domain.run import Run, RunPhase
 from ringi.errors import ModelTimeout
 from ringi.ports import NewEvent
 from ringi.ports.process import ToolResult
+from tests.helpers import PATIENCE_SEC
 from tests.unit.coordinator.process_desk import ProcessDesk, plan, shown
 
 pytestmark = pytest.mark.req("PP-4", "PP-7")
@@ -175,7 +176,7 @@ def test_the_whole_time_is_limited_also_over_several_programs(tmp_path: Path):
 
 
 def test_reading_actions_of_a_group_run_at_once_and_their_results_are_in_order(tmp_path: Path):
-    together = threading.Barrier(4, timeout=20)
+    together = threading.Barrier(4, timeout=PATIENCE_SEC)
 
     def answer(arguments: Any) -> ToolResult:
         together.wait()  # passes only if all four are under way

@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from ringi.integrations.pattern_matcher import PatternMatcher, spans
+from tests.helpers import PATIENCE_SEC
 
 SLOW = "(a+)+$"
 """Against many a and then a b: twice the time for each a more."""
@@ -15,7 +16,7 @@ SLOW = "(a+)+$"
 def matchers():
     made: list[PatternMatcher] = []
 
-    def make(*patterns: str, seconds: float = 2.0) -> PatternMatcher:
+    def make(*patterns: str, seconds: float = PATIENCE_SEC) -> PatternMatcher:
         made.append(PatternMatcher(patterns, seconds=seconds))
         return made[-1]
 

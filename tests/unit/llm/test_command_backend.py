@@ -31,6 +31,7 @@ from ringi.llm.backend import Backend, Call, Reply, RetryLater, Turn
 from ringi.llm.command_backend import LONGEST_WORD, CommandBackend, flat
 from ringi.text import Text
 from ringi.wiring.models import scrub_of
+from tests.helpers import PATIENCE_SEC
 
 TURNS = (Turn("system", "Answer in JSON."), Turn("user", "Add a login. 「はい」"))
 # Every stand-in begins like that: what it was given is written beside it.
@@ -93,7 +94,7 @@ def world(tmp_path: Path) -> World:
 
 def call(
     *turns: Turn,
-    seconds: float = 20.0,
+    seconds: float = PATIENCE_SEC,
     on_tokens: Callable[[int], None] = lambda _: None,
     on_text: Callable[[str], None] = lambda _: None,
 ) -> Call:

@@ -45,6 +45,7 @@ from tests.fakes.model_server import (
     Slowly,
     Status,
 )
+from tests.helpers import PATIENCE_SEC
 
 GOOD = {"questions": [{"type": "scope", "question": "どこまで?"}]}
 PROMPT = Prompt(Purpose.DISCOVERY, "Ask what is unclear.", (Material("instruction", "読みやすくする"),))
@@ -301,7 +302,7 @@ def test_a_lookup_that_hangs_holds_up_nobody(monkeypatch):
     over.set()
     for thread in threading.enumerate():
         if thread.name == "ringi-name-lookup":
-            thread.join(5)
+            thread.join(PATIENCE_SEC)
 
 
 def test_no_tls_where_tls_was_expected():
@@ -551,7 +552,7 @@ def test_it_works_beside_the_main_thread():
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(20)
+            thread.join(PATIENCE_SEC)
     assert len(found) == 4
 
 
@@ -594,5 +595,5 @@ def test_an_interrupt_comes_through_at_once(name, step):
         thread.start()
         with pytest.raises(KeyboardInterrupt):
             _ask(server, name)
-        thread.join(5)
+        thread.join(PATIENCE_SEC)
         _nothing_left(server)

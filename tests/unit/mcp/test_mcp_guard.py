@@ -15,7 +15,7 @@ from ringi.errors import NoExtra, NoPort, NotLocal, StorageFailed
 from ringi.mcp import command, http
 from ringi.mcp.server import PlanServer, Surroundings
 from ringi.mcp.worker import Ending, Worker, Workers
-from tests.helpers import open_scratch, proposed, write
+from tests.helpers import PATIENCE_SEC, open_scratch, proposed, write
 
 ADDRESS = http.Address("127.0.0.1", 4711)
 RIGHT = [(b"host", b"127.0.0.1:4711"), (b"authorization", b"Bearer secret")]
@@ -185,6 +185,6 @@ def test_a_client_that_goes_while_it_waits_leaves_nothing_running(tmp_path: Path
         ending.now()
         reading.stop()
         for thread in threads:
-            thread.join(10)
+            thread.join(PATIENCE_SEC)
         listening.close()
     assert not any(thread.is_alive() for thread in threads)

@@ -18,7 +18,7 @@ from ringi.mcp.server import PlanServer, Surroundings
 from ringi.mcp.stdio import messages
 from ringi.mcp.worker import Worker, Workers
 from ringi.process.wire import Wire
-from tests.helpers import open_scratch
+from tests.helpers import PATIENCE_SEC, open_scratch
 
 CLIENT = {"name": "a client", "version": "1"}
 BARE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
@@ -111,7 +111,7 @@ def plan_server(folder: Path) -> Iterator[Server[Any]]:
         yield PlanServer(workers, Surroundings("", tuple, lambda *_: None)).server
     finally:
         workers.reading.stop()
-        reader.join(10)
+        reader.join(PATIENCE_SEC)
 
 
 def said(server: Server[Any], sent: bytes, begun: Begun | None = None, answers: int = 1) -> list[bytes]:
@@ -139,7 +139,7 @@ def said(server: Server[Any], sent: bytes, begun: Begun | None = None, answers: 
     finally:
         os.close(writing)
         os.close(reading)
-        asking.join(10)
+        asking.join(PATIENCE_SEC)
     return heard
 
 

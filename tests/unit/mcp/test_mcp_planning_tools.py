@@ -36,7 +36,7 @@ from ringi.mcp.wait import Client, SessionNow, WaitForModel
 from ringi.mcp.worker import Worker, Workers
 from ringi.planning.tool import PlanningTool
 from tests.fakes.models import Desk, ScriptedModel
-from tests.helpers import ledger_of, open_scratch
+from tests.helpers import PATIENCE_SEC, ledger_of, open_scratch
 from tests.unit.mcp.test_mcp_wait import NOBODY, never, working
 
 STEPS = ("planning_start", "planning_answer", "planning_decide")
@@ -103,7 +103,7 @@ def serving(tmp_path: Path, model: ScriptedModel) -> Iterator[Server]:
         for worker in (server.reading, server.planning):
             worker.stop()
         for thread in threads:
-            thread.join(10)
+            thread.join(PATIENCE_SEC)
     assert not any(thread.is_alive() for thread in threads)
 
 

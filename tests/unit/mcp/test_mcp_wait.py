@@ -18,7 +18,16 @@ from ringi.mcp.worker import Opening, Worker
 from ringi.process.ancestors import Ancestor
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.places import places_of
-from tests.helpers import Person, approve, environment_of, ledger_of, open_scratch, proposed, write
+from tests.helpers import (
+    PATIENCE_SEC,
+    Person,
+    approve,
+    environment_of,
+    ledger_of,
+    open_scratch,
+    proposed,
+    write,
+)
 
 
 @contextmanager
@@ -32,7 +41,7 @@ def working(
         yield worker
     finally:
         worker.stop()
-        thread.join(10)
+        thread.join(PATIENCE_SEC)
     assert not thread.is_alive()
 
 
@@ -241,7 +250,7 @@ def test_a_signal_during_a_command_ends_the_worker(tmp_path: Path):
     thread = threading.Thread(target=worker.run)
     thread.start()
     anyio.run(main)
-    thread.join(10)
+    thread.join(PATIENCE_SEC)
     assert not thread.is_alive()
 
 

@@ -22,6 +22,7 @@ from ringi.store.lock import PassingLock
 from tests.fakes.models import Desk, ScriptedModel
 from tests.fakes.people import InterruptingClock, SteppingClock
 from tests.fakes.signing import MadeUpKeys
+from tests.helpers import PATIENCE_SEC
 
 KEYS = MadeUpKeys("hers")
 
@@ -215,7 +216,7 @@ def test_two_who_let_the_model_work_at_once_pay_once(tmp_path: Path):
     assert not isinstance(caught.value, SessionRace)
     go.set()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE_SEC)
     assert [view.pending.number for view in views] == [1, 1]
     assert len(model.asked) == 1
     assert not list(tmp_path.glob("*.lock"))

@@ -11,6 +11,7 @@ import pytest
 from ringi.process.agent_socket import AgentSocket, Server
 from ringi.process.supervisor import read_stat
 from ringi.process.terminal import run_in_terminal
+from tests.helpers import PATIENCE_SEC
 
 # Answers each line with itself and its own process number.
 ECHO = "import os, sys\nfor line in sys.stdin: print(os.getpid(), os.getppid(), line.strip(), flush=True)"
@@ -28,7 +29,7 @@ def server(code: str = ECHO, *argv: str) -> Server:
 
 def knocked(door: AgentSocket) -> socket.socket:
     made = socket.socket(socket.AF_UNIX)
-    made.settimeout(20)
+    made.settimeout(PATIENCE_SEC)
     made.connect(str(door.path))
     return made
 

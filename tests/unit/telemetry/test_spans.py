@@ -29,6 +29,7 @@ from ringi.wiring.config_keys import Config, Logs, Tracing
 from ringi.wiring.telemetry import has_receiver, telemetry_of
 from tests.fakes.people import SteppingClock
 from tests.fakes.trace_receiver import Answers, TraceReceiver
+from tests.helpers import PATIENCE_SEC
 from tests.unit.llm.test_model_client import BUDGET, GOOD, Clock, Scripted
 
 MARKER = "mauve-okapi"
@@ -75,7 +76,7 @@ def ended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     logger.addHandler(logging.NullHandler())
     for handler in [one for one in logger.handlers if isinstance(one, Closing)]:
         handler.at_exit()
-        handler.thread.join(10)
+        handler.thread.join(PATIENCE_SEC)
         logger.removeHandler(handler)
 
 

@@ -49,7 +49,13 @@ class Place:
         return Commands(self.root, environment, settings, sandbox_path=path)
 
     def sh(
-        self, script: str, kind: str = "off", *, folder: str = "", timeout_sec: float = 30, **more: object
+        self,
+        script: str,
+        kind: str = "off",
+        *,
+        folder: str = "",
+        timeout_sec: float = PATIENCE,
+        **more: object,
     ):
         return self.commands(kind, **more).run(["sh", "-c", script], folder, timeout_sec=timeout_sec)
 
@@ -88,7 +94,7 @@ def gone(pid: int) -> bool:
 
 @pytest.mark.req("PT-7")
 def test_arguments_are_no_shell_words(place: Place):
-    ran = place.commands().run(["printf", "%s|", "a b", "$HOME", ";", "*", ""], "", timeout_sec=10)
+    ran = place.commands().run(["printf", "%s|", "a b", "$HOME", ";", "*", ""], "", timeout_sec=PATIENCE)
     assert ran._replace(duration_sec=0) == Ran(
         0, "a b|$HOME|;|*||", cut=False, timed_out=False, duration_sec=0
     )
@@ -103,7 +109,7 @@ def test_folder_exit_code_and_both_outputs(place: Place):
 def test_it_has_neither_input_nor_terminal_and_leads_a_session(place: Place):
     assert place.sh("cat; (: < /dev/tty) 2>/dev/null || echo none").output == "none\n"
     code = "import os; print(os.getsid(0) == os.getpgid(0) == os.getpid())"
-    assert place.commands().run([sys.executable, "-c", code], "", timeout_sec=20).output == "True\n"
+    assert place.commands().run([sys.executable, "-c", code], "", timeout_sec=PATIENCE).output == "True\n"
 
 
 def test_what_was_left_behind_is_ended(place: Place):
@@ -150,7 +156,7 @@ def test_no_secret_is_passed_on(place: Place):
     }
     environment = secrets | kept | {"MY_FLAG": "1"}
     ran = place.commands(environment=environment, names=("MY_FLAG", "GIT_DIR")).run(
-        ["env"], "", timeout_sec=10
+        ["env"], "", timeout_sec=PATIENCE
     )
     passed = dict(line.split("=", 1) for line in ran.output.splitlines())
     assert passed == place.environment | kept | {"MY_FLAG": "1", "PWD": str(place.root)}
@@ -170,13 +176,13 @@ def test_only_named_variables_are_passed_on(environment: dict[str, str]):
 )
 def test_a_program_that_is_not_there(place: Place, name: str):
     with pytest.raises(NoSuchProgram) as caught:
-        place.commands().run([name], "", timeout_sec=10)
+        place.commands().run([name], "", timeout_sec=PATIENCE)
     assert caught.value.details["name"] == name
 
 
 def test_no_words_at_all(place: Place):
     with pytest.raises(NoSuchProgram):
-        place.commands().run([], "", timeout_sec=10)
+        place.commands().run([], "", timeout_sec=PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -192,12 +198,12 @@ def test_a_file_that_cannot_be_started(place: Place, mode: int, text: str, why: 
     script.write_text(text)
     script.chmod(mode)
     with pytest.raises(NoSuchProgram, match=why):
-        place.commands().run(["./x"], "", timeout_sec=10)
+        place.commands().run(["./x"], "", timeout_sec=PATIENCE)
 
 
 def test_an_argument_that_no_system_takes(place: Place):
     with pytest.raises(NoSuchProgram, match="null byte"):
-        place.commands().run(["echo", "a\0b"], "", timeout_sec=10)
+        place.commands().run(["echo", "a\0b"], "", timeout_sec=PATIENCE)
 
 
 def test_programs_are_looked_up_from_the_folder(place: Place):
@@ -208,10 +214,10 @@ def test_programs_are_looked_up_from_the_folder(place: Place):
         tool.chmod(0o755)
     path = f"{place.base}/nowhere:bin:{os.environ['PATH']}"
     commands = place.commands(environment={"PATH": path})
-    assert commands.run(["./tool"], "app", timeout_sec=10).output == "app\n"
-    assert commands.run(["tool"], "app", timeout_sec=10).output == "app/bin\n"
+    assert commands.run(["./tool"], "app", timeout_sec=PATIENCE).output == "app\n"
+    assert commands.run(["tool"], "app", timeout_sec=PATIENCE).output == "app/bin\n"
     with pytest.raises(NoSuchProgram):
-        commands.run(["tool"], "", timeout_sec=10)
+        commands.run(["tool"], "", timeout_sec=PATIENCE)
 
 
 @pytest.mark.req("PT-7")
@@ -265,7 +271,7 @@ def test_a_sandbox_that_is_not_installed(place: Place):
     with pytest.raises(NoSandbox, match="not installed"):
         required.sandboxed()
     with pytest.raises(NoSandbox):
-        required.run(["/bin/sh", "-c", "touch made"], "", timeout_sec=10)
+        required.run(["/bin/sh", "-c", "touch made"], "", timeout_sec=PATIENCE)
     assert not (place.root / "made").exists()
 
 
@@ -278,7 +284,9 @@ def test_a_sandbox_that_does_not_work(place: Place):
     assert count.read_text() == "x\n"
     with pytest.raises(NoSandbox, match="exit code 1: not permitted"):
         place.commands("required", environment=tried).sandboxed()
-    ran = place.commands("auto", environment=tried).run(["/bin/sh", "-c", "echo ran"], "", timeout_sec=10)
+    ran = place.commands("auto", environment=tried).run(
+        ["/bin/sh", "-c", "echo ran"], "", timeout_sec=PATIENCE
+    )
     assert ran.output == "ran\n"
 
 
@@ -301,7 +309,7 @@ def test_nobody_else_brings_a_sandbox(place: Place):
 def test_approved_for_a_sandbox_and_there_is_none(place: Place):
     nothing = {"PATH": str(place.base / "nowhere")}
     with pytest.raises(NoSandbox):
-        place.commands("auto", environment=nothing).run(["true"], "", timeout_sec=5, sandboxed=True)
+        place.commands("auto", environment=nothing).run(["true"], "", timeout_sec=PATIENCE, sandboxed=True)
 
 
 # What is mounted, as words
@@ -408,8 +416,8 @@ def test_there_is_no_network(boxed: Place):
         path = os.pathsep.join(sys.path)
         more = {"environment": {"PYTHONPATH": path}, "names": ("PYTHONPATH",)}
         argv = [str(Path(sys.executable).resolve()), "-c", code]
-        free = boxed.commands("off", **more).run(argv, "", timeout_sec=20)
-        ran = boxed.commands("required", **more).run(argv, "", timeout_sec=20)
+        free = boxed.commands("off", **more).run(argv, "", timeout_sec=PATIENCE)
+        ran = boxed.commands("required", **more).run(argv, "", timeout_sec=PATIENCE)
     assert free.exit_code == 0
     assert ran.exit_code == 1
     assert "ConnectionRefusedError" in ran.output or "unreachable" in ran.output
@@ -485,7 +493,9 @@ def test_what_is_hidden_cannot_be_uncovered(elsewhere: Place):
     state, ours = elsewhere.state, elsewhere.root / ".agent"
     for attempt in (f"umount {state}", f"umount -l {ours}", f"mount -o remount,rw,bind {ours}"):
         script = f"{attempt}; cat {state}/ringi.db; echo x > {ours}/new"
-        ran = elsewhere.commands("required").run(["unshare", "-Urm", "sh", "-c", script], "", timeout_sec=20)
+        ran = elsewhere.commands("required").run(
+            ["unshare", "-Urm", "sh", "-c", script], "", timeout_sec=PATIENCE
+        )
         assert "ledger" not in ran.output
     assert sorted(path.name for path in ours.iterdir()) == ["config.yaml"]
 
@@ -503,7 +513,7 @@ def test_a_program_out_of_sight_is_named(boxed: Place):
     (boxed.root / "link").symlink_to(tool)
     for name in (str(tool), "./link"):
         with pytest.raises(NoSuchProgram, match="seen in the sandbox"):
-            boxed.commands("required").run([name], "", timeout_sec=10)
+            boxed.commands("required").run([name], "", timeout_sec=PATIENCE)
 
 
 @pytest.mark.req("PT-7")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ringi.domain.plan import SpecKind
 from ringi.plans.extract.content import extract
 from ringi.plans.extract.shell import Words
+from tests.helpers import PATIENCE_SEC
 
 pytestmark = pytest.mark.req("PT-14")
 
@@ -169,5 +170,7 @@ def test_a_shell_reads_the_same_words(tmp_path_factory: pytest.TempPathFactory, 
         return
     script = f"printf '%s\\0' x {line}"
     where: Path = tmp_path_factory.getbasetemp()
-    done = subprocess.run(["bash", "-c", script], capture_output=True, cwd=where, check=True, timeout=20)
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, cwd=where, check=True, timeout=PATIENCE_SEC
+    )
     assert done.stdout.decode().split("\0")[1:-1] == words.words
