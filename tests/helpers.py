@@ -28,6 +28,8 @@ from ringi.text import Text
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 NOBODY: Final = 65534
+PYTHON: Final = os.path.realpath(sys.executable)
+"""For what needs nothing else: a script can begin with it, and a sandbox shows it, wherever the clone is."""
 HELLO: Final = 'def hello():\n    return "hello"\n'
 PATIENCE_SEC: Final = 120.0
 """How long a test waits for what must happen; only one that fails gets to the end of it."""

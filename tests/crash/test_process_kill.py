@@ -1,6 +1,6 @@
 """kill -9 anywhere in a run of a model with tools: the same files and records, and no call twice."""
 
-import sys
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from tests.crash.office import Office, Told
 from tests.crash.run_bureau import Ended, Story
 from tests.fakes.model_server import Request
 from tests.functional.run_desk import UNIT, a_plan, a_step, at_home
+from tests.helpers import PYTHON
 
 pytestmark = pytest.mark.req("PP-4", "PP-7", "PP-9", "PP-15")
 PARTS = 16
@@ -43,7 +44,7 @@ class Tracked(Office):
 
     def __init__(self, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.tracker = base / "here" / "tracker"
-        servers = {"tracker": f"{sys.executable} {MCP} honest"}
+        servers = {"tracker": shlex.join([PYTHON, str(MCP), "honest"])}
         super().__init__(base, monkeypatch, Story(PLAN, {}), self._answer, mcp_servers=servers)
 
     def _answer(self, request: Request) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ The model is a server on loopback that answers by what it is told.
 """
 
 import json
-import sys
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +28,7 @@ from ringi.workspace.copy_steps import stand_at
 from ringi.workspace.tree import Tree
 from tests.fakes.model_server import ModelServer, Request
 from tests.functional.run_desk import CALC, RunDesk
+from tests.helpers import PYTHON
 
 MCP = Path(__file__).parents[1] / "fakes" / "mcp_server.py"
 FILES = {
@@ -90,7 +91,7 @@ class Studio:
             "model": "openai:gpt-5",
             "llm": {"base_url": f"{self.server.url}/v1"},
             "roles": {"implementer": {"model": "openai:gpt-5"}},
-            "mcp_servers": {"tracker": f"{sys.executable} {MCP} honest"},
+            "mcp_servers": {"tracker": shlex.join([PYTHON, str(MCP), "honest"])},
             **more,
         }
         self.desk.configure(json.dumps(config))

@@ -1,7 +1,6 @@
 """`command:claude` and the like look around in a copy of the project that they cannot change."""
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,10 @@ import pytest
 
 from tests.functional.beside_desk import HomeDesk, home_desk, walled
 from tests.functional.worlds import without_bubblewrap
+from tests.helpers import PYTHON
 
 # It asks what it saw as a question.
-AGENT = f"""#!{sys.executable}
+AGENT = f"""#!{PYTHON}
 import json, os, pathlib, sys
 given = sys.stdin.read()
 seen = dict(argv=sys.argv[1:], cwd=os.getcwd(), files=sorted(os.listdir()))

@@ -281,6 +281,8 @@ def test_the_token_is_in_no_file_no_argument_and_no_output(
 
 def _real_git() -> str:
     found = next(
-        Path(place, "git") for place in os.environ["PATH"].split(os.pathsep) if Path(place, "git").is_file()
+        Path(place, "git")
+        for place in os.environ["PATH"].split(os.pathsep)
+        if os.access(Path(place, "git"), os.X_OK)
     )
     return str(found)

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from tests.functional.beside_desk import HomeDesk, home_desk
 from tests.functional.desk import RINGI
 from tests.functional.screens import Screen
 from tests.functional.worlds import without_bubblewrap, without_namespaces
+from tests.helpers import PYTHON
 
 MISSING, REFUSED = "missing", "refused"
 WHY = {MISSING: "bubblewrap is not installed", REFUSED: "bubblewrap ended with exit code 1: No permissions"}
@@ -79,7 +79,7 @@ def test_a_check_that_ran_the_projects_own_code_has_not_passed(
     lacking: tuple[HomeDesk, str], monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     desk, _ = lacking
-    check = f"{sys.executable} -c '{OURS}'"
+    check = f"{PYTHON} -c '{OURS}'"
     if way == "an editable install":
         packages = desk.root / ".venv/lib/python3.11/site-packages"
         packages.mkdir(parents=True)
@@ -87,7 +87,7 @@ def test_a_check_that_ran_the_projects_own_code_has_not_passed(
         check = "true"
     elif way == "a search path":
         # Ahead of the folder that a command without a file searches first.
-        check = f"{sys.executable} -P -c '{OURS}'"
+        check = f"{PYTHON} -P -c '{OURS}'"
         monkeypatch.setenv("PYTHONPATH", str(desk.root), prepend=":")
     else:
         check = f"cd {desk.root} && {check}"
@@ -103,7 +103,7 @@ def test_a_check_that_ran_the_projects_own_code_has_not_passed(
 
 def test_a_check_of_the_copys_own_bytes_counts(lacking: tuple[HomeDesk, str]) -> None:
     desk, _ = lacking
-    check = f"PYTHONPATH=. {sys.executable} -P -c '{OURS}'"
+    check = f"PYTHONPATH=. {PYTHON} -P -c '{OURS}'"
     done = desk.process(
         "--json", "with", "--check", check, "--", "sed", "-i", "s/42/41/", "sample.py", PYTHONPATH=_ours()
     )

@@ -1,7 +1,7 @@
 """A whole run whose implementer is a model with tools: real copy, real tests, real commits."""
 
 import json
-import sys
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from tests.fakes.model_server import ModelServer, Request, Say
 from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.run_desk import CALC, RunDesk, a_plan, a_step, at_home, project
-from tests.helpers import approve
+from tests.helpers import PYTHON, approve
 
 pytestmark = [pytest.mark.req("PP-4", "PP-7", "RN-9"), pytest.mark.usefixtures("root")]
 MCP = Path(__file__).parents[1] / "fakes" / "mcp_server.py"
+HONEST, DIES_AT_CALL = (shlex.join([PYTHON, str(MCP), kind]) for kind in ("honest", "dies at call"))
 FIXED = CALC.replace("a - b", "a + b")
 PATCH = (
     "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n"
@@ -106,7 +107,7 @@ def test_a_call_that_changes_something_outside_waits_in_the_plan_tool(root: Path
         Say({"note": "told the tracker"}),
     ]
     with ModelServer(answers) as server:
-        desk = desk_with(root, server, mcp_servers={"tracker": f"{sys.executable} {MCP} honest"})
+        desk = desk_with(root, server, mcp_servers={"tracker": HONEST})
         desk.start(a_plan(a_step(1)))
         run = desk.go()
         assert stopped(run) is StopCode.CALL_WAITS
@@ -135,7 +136,7 @@ def test_a_call_that_changes_something_outside_waits_in_the_plan_tool(root: Path
 def test_after_the_call_the_next_command_is_that_of_the_run(root: Path, how: str) -> None:
     call = {"tool": "tracker_create", "arguments": '{"title": "fixed"}'}
     with ModelServer([Say({"patch": PATCH, "call": [call]}), Say({"note": "told"})]) as server:
-        desk = desk_with(root, server, mcp_servers={"tracker": f"{sys.executable} {MCP} honest"})
+        desk = desk_with(root, server, mcp_servers={"tracker": HONEST})
         desk.start(a_plan(a_step(1)))
         assert stopped(desk.go()) is StopCode.CALL_WAITS
         with desk.open() as workspace:
@@ -154,7 +155,7 @@ def test_after_the_call_the_next_command_is_that_of_the_run(root: Path, how: str
 def test_what_became_of_a_call_is_said_in_the_language_of_the_task(root: Path) -> None:
     call = {"call": [{"tool": "tracker_create", "arguments": '{"title": "fixed"}'}], "done": False}
     with ModelServer([Say({"patch": PATCH, **call}), Say(call)]) as server:
-        desk = desk_with(root, server, mcp_servers={"tracker": f"{sys.executable} {MCP} 'dies at call'"})
+        desk = desk_with(root, server, mcp_servers={"tracker": DIES_AT_CALL})
         criteria = [
             {"id": f"AC-{n:02}", "given": "計算機", "when": "足す", "then": "正しい"} for n in (1, 2, 3)
         ]
@@ -208,7 +209,7 @@ def test_what_was_taken_before_a_call_waits_counts_for_the_budget_also_if_the_st
 ) -> None:
     call = {"tool": "tracker_create", "arguments": '{"title": "fixed"}'}
     with ModelServer([Say({"patch": PATCH, "call": [call]})]) as server:
-        servers = {"tracker": f"{sys.executable} {MCP} honest"}
+        servers = {"tracker": HONEST}
         desk = desk_with(root, server, mcp_servers=servers, runs={"max_tokens": 3_000})
         desk.start(a_plan(a_step(1)))
         assert stopped(desk.go()) is StopCode.CALL_WAITS
@@ -222,7 +223,7 @@ def test_what_was_taken_before_a_call_waits_counts_for_the_budget_also_if_the_st
 def test_a_person_is_asked_before_a_model_goes_on_after_a_call_without_an_end(root: Path) -> None:
     call = {"call": [{"tool": "tracker_create", "arguments": '{"title": "fixed"}'}], "done": False}
     with ModelServer([Say({"patch": PATCH, **call}), Say(call)]) as server:
-        desk = desk_with(root, server, mcp_servers={"tracker": f"{sys.executable} {MCP} 'dies at call'"})
+        desk = desk_with(root, server, mcp_servers={"tracker": DIES_AT_CALL})
         desk.start(a_plan(a_step(1)))
         assert stopped(desk.go()) is StopCode.CALL_WAITS
         with desk.open() as workspace:

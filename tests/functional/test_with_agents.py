@@ -14,10 +14,11 @@ from ringi.process.supervisor import read_stat
 from tests.functional.beside_desk import WALLS, HomeDesk, home_desk, walled
 from tests.functional.desk import RINGI, Desk
 from tests.functional.warm import Popen
+from tests.helpers import PYTHON
 
 # Saves its settings as Claude Code does: a lock and a second file beside it, then a rename; where that is
 # refused, in place.
-SAVING = f"""#!{sys.executable}
+SAVING = f"""#!{PYTHON}
 import json, os, pathlib, sys
 file = pathlib.Path(os.environ["HOME"], ".claude.json")
 known = json.loads(file.read_text()) if file.exists() else {{}}

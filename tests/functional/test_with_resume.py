@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,10 +16,10 @@ from ringi.usecases.agent_copies import of_agents
 from ringi.workspace.copy import Supervisor
 from tests.functional.beside_desk import HomeDesk, home_desk
 from tests.functional.desk import RINGI, Desk
-from tests.helpers import Person, answer
+from tests.helpers import PYTHON, Person, answer
 
 # Edits, runs its tests, sees them fail, mends it; told what a person thinks of it, it does what they ask.
-AGENT = f"""#!{sys.executable}
+AGENT = f"""#!{PYTHON}
 import json, os, pathlib, subprocess, sys
 print("agent at work:", json.dumps(sys.argv[1:])[:60])
 target = pathlib.Path("app/hello.py")
@@ -42,7 +41,7 @@ else:
     target.write_text("def hello():\\n    return 'good day'\\n")
 print("tests:", subprocess.run(test).returncode)
 """
-CHECK = f"{sys.executable} -c 'import app.hello as h; assert h.hello() == chr(103) + h.hello()[1:]'"
+CHECK = f"{PYTHON} -c 'import app.hello as h; assert h.hello() == chr(103) + h.hello()[1:]'"
 
 
 @pytest.fixture

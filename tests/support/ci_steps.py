@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Mapping
 from itertools import count
@@ -88,7 +89,8 @@ class Runner:
         folder = self._folder / f"job-{next(self._jobs)}"
         program = folder / "ringi" / "bin" / "ringi"
         program.parent.mkdir(parents=True)
-        program.write_text(f'#!/bin/sh\nexec {" ".join(RINGI)} "$@"\n')  # as if the first step had been done
+        # As if the first step had been done.
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(RINGI)} "$@"\n')
         program.chmod(0o755)
         if self.forge is ForgeKind.GITHUB:
             given = self._github(folder, head, number, before)

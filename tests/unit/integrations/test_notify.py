@@ -13,6 +13,7 @@ import pytest
 import ringi
 from ringi.integrations.notify import notify
 from ringi.text import Text
+from tests.helpers import PYTHON
 
 SOURCES = str(Path(ringi.__file__).parents[1])
 NASTY = (
@@ -42,7 +43,7 @@ def stand_in(folder: Path, name: str, does: str) -> dict[str, str]:
     folder.mkdir(exist_ok=True)
     program = folder / name
     program.write_text(
-        f"#!{sys.executable}\nimport json, os, sys, time\n"
+        f"#!{PYTHON}\nimport json, os, sys, time\n"
         f'json.dump(sys.argv[1:], open({str(folder / "said")!r}, "w"))\n{does}\n'
     )
     program.chmod(0o755)

@@ -12,6 +12,7 @@ import pytest
 import ringi
 from ringi.process import ancestors
 from ringi.process.ancestors import process_start
+from tests.helpers import PYTHON
 
 PATIENCE = 90
 SOURCES = str(Path(ringi.__file__).parents[1])
@@ -76,7 +77,7 @@ def below(path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     ask_file.write_text(ASK)
     text = f"import subprocess, sys; subprocess.run([sys.executable, {str(ask_file)!r}, *sys.argv[1:]])"
-    return script(path, sys.executable, text)
+    return script(path, PYTHON, text)
 
 
 class TestAPerson:
@@ -133,7 +134,7 @@ class TestNoTerminal:
     def test_for_output(self, tmp_path: Path) -> None:
         ask_file = tmp_path / "ask.py"
         ask_file.write_text(ASK)
-        pexpect.run(f"sh -c '{sys.executable} {ask_file} > {tmp_path}/said'", env=ENV, timeout=PATIENCE)
+        pexpect.run(f"sh -c '{PYTHON} {ask_file} > {tmp_path}/said'", env=ENV, timeout=PATIENCE)
         assert (
             (tmp_path / "said").read_text().startswith("refusal: standard output is not a terminal. | /dev/")
         )
@@ -204,7 +205,7 @@ class TestSupervisors:
         assert f"this runs below ringi with (process {pid}); the agent could have typed the answer." in said
 
     def test_another_process_that_got_the_same_number_is_none(self, orphaned: str, tmp_path: Path) -> None:
-        said = ask(orphaned, "sh", "-c", f'{sys.executable} -c "$0" "$$=some other time"; exit 0', ASK)
+        said = ask(orphaned, "sh", "-c", f'{PYTHON} -c "$0" "$$=some other time"; exit 0', ASK)
         assert "refusal: None" in said
 
 

@@ -31,11 +31,11 @@ from ringi.llm.backend import Backend, Call, Reply, RetryLater, Turn
 from ringi.llm.command_backend import LONGEST_WORD, CommandBackend, flat
 from ringi.text import Text
 from ringi.wiring.models import scrub_of
-from tests.helpers import PATIENCE_SEC
+from tests.helpers import PATIENCE_SEC, PYTHON
 
 TURNS = (Turn("system", "Answer in JSON."), Turn("user", "Add a login. 「はい」"))
 # Every stand-in begins like that: what it was given is written beside it.
-REPORT = f"""#!{sys.executable}
+REPORT = f"""#!{PYTHON}
 import json, os, subprocess, sys, time
 given = sys.stdin.read()
 try:
@@ -262,7 +262,7 @@ def test_any_other_command_gets_the_prompt_on_its_standard_input(world: World) -
 
 def test_a_prompt_larger_than_a_pipe_is_read_while_much_is_printed(world: World) -> None:
     path = world.program("mine")
-    path.write_text(f"#!{sys.executable}\nimport sys\nfor line in sys.stdin: print(len(line) * 'x')\n")
+    path.write_text(f"#!{PYTHON}\nimport sys\nfor line in sys.stdin: print(len(line) * 'x')\n")
     turns = (Turn("user", ("y" * 999 + "\n") * 600),)
 
     reply = world.backend("mine").send(call(*turns))
@@ -520,7 +520,7 @@ def test_children_that_hold_its_output_do_not_keep_the_answer(world: World) -> N
 
 def test_one_that_does_not_read_and_one_that_closes_its_output(world: World) -> None:
     deaf = world.program("deaf")
-    deaf.write_text(f"#!{sys.executable}\nprint('an answer')\n")
+    deaf.write_text(f"#!{PYTHON}\nprint('an answer')\n")
     mute = world.program("mute", "os.close(1); os.close(2)\ntime.sleep(0.3)")
     mute.chmod(0o700)
 

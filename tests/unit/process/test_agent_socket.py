@@ -11,7 +11,7 @@ import pytest
 from ringi.process.agent_socket import AgentSocket, Server
 from ringi.process.supervisor import read_stat
 from ringi.process.terminal import run_in_terminal
-from tests.helpers import PATIENCE_SEC
+from tests.helpers import PATIENCE_SEC, PYTHON
 
 # Answers each line with itself and its own process number.
 ECHO = "import os, sys\nfor line in sys.stdin: print(os.getpid(), os.getppid(), line.strip(), flush=True)"
@@ -105,7 +105,7 @@ def test_without_a_place_for_it_there_is_none(tmp_path: Path) -> None:
 
 def test_servers_are_not_counted_among_what_a_command_leaves(tmp_path: Path) -> None:
     (tmp_path / "client").write_text(CLIENT)
-    script = f"{sys.executable} client; {sys.executable} client; setsid sleep 300 & sleep 0.3; exit 3"
+    script = f"{PYTHON} client; {PYTHON} client; setsid sleep 300 & sleep 0.3; exit 3"
     with AgentSocket(server(ECHO + "\nimport time; time.sleep(100)")) as door:
         env = {**os.environ, "DOOR": str(door.path)}
         with (tmp_path / "screen").open("wb") as screen:

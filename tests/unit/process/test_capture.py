@@ -21,7 +21,7 @@ from ringi.process.capture import Ran, at_most, last, run, shell
 from ringi.process.supervisor import end_group, read_stat
 from ringi.process.terminal import discard_pending_input, run_in_terminal
 from tests.functional.desk import ended
-from tests.helpers import holds_soon
+from tests.helpers import PYTHON, holds_soon
 
 PATIENCE = 90.0
 ENV = {
@@ -445,12 +445,10 @@ class TestLeftovers:
         self.assert_ended(bench, "sh", "-c", "trap '' HUP; sleep 1000 & echo $! > pid")
 
     def test_a_daemon_in_its_own_session(self, bench: Bench) -> None:
-        self.assert_ended(
-            bench, "sh", "-c", f"{sys.executable} -c '{DAEMON}' pid; while [ ! -e pid ]; do :; done"
-        )
+        self.assert_ended(bench, "sh", "-c", f"{PYTHON} -c '{DAEMON}' pid; while [ ! -e pid ]; do :; done")
 
     def test_a_daemon_that_ignores_sigterm(self, bench: Bench) -> None:
-        script = f"{sys.executable} -c '{DAEMON}' pid stubborn; while [ ! -e pid ]; do :; done"
+        script = f"{PYTHON} -c '{DAEMON}' pid stubborn; while [ ! -e pid ]; do :; done"
         self.assert_ended(bench, "sh", "-c", script)
 
     def test_a_stopped_process(self, bench: Bench) -> None:
@@ -465,7 +463,7 @@ class TestLeftovers:
         )
         bench.file("lingering.py").write_text(code)
         wait = 'while ! grep -q "State:.Z" /proc/$!/status; do sleep 0.01; done'
-        self.assert_ended(bench, "sh", "-c", f"setsid {sys.executable} lingering.py & {wait}")
+        self.assert_ended(bench, "sh", "-c", f"setsid {PYTHON} lingering.py & {wait}")
 
     def test_many_generations(self, bench: Bench) -> None:
         inner = "sleep 1000 & sleep 1000 & touch began-$1; wait"
@@ -546,7 +544,7 @@ class TestCaptured:
         assert done.text == "not a tty\nnone\n"
 
     def test_a_timeout_ends_everything(self, bench: Bench) -> None:
-        script = f"{sys.executable} -c '{DAEMON}' pid stubborn; echo begun; sleep 1000"
+        script = f"{PYTHON} -c '{DAEMON}' pid stubborn; echo begun; sleep 1000"
         done = captured(script, bench.folder, timeout_sec=1.5)
         assert (done.exit_code, done.timed_out, done.text) == (124, True, "begun\n")
         assert done.duration_sec >= 1.5
