@@ -70,6 +70,33 @@ def test_nobody_elses_words_are_heard_unless_all_are_read(desk: WatchDesk):
 
 
 @each_forge
+def test_what_is_said_after_a_full_page_is_heard_by_the_same_watcher(desk: WatchDesk):
+    """On the issue and on the change; the progress is told in one comment, however long the page is."""
+    for number in range(100):
+        desk.repo.comment(desk.issue, "robot[bot]", f"chatter {number}")
+    desk.begin(ONE)
+    with desk.open() as workspace:
+        watching = desk.watcher(workspace)
+        for _ in range(2):
+            watching.round()
+        desk.said()
+        desk.repo.comment(desk.issue, "bob", "Say please")
+        watching.round()
+        assert desk.said()[0] == f"heard: bob@{desk.terms.project.host}: Say please"
+        assert len(desk.comments()) == 1
+        [change] = desk.repo.changes.values()
+        while not change.comments or len(change.comments) % 100:
+            desk.repo.comment(change, "robot[bot]", "more")
+        for _ in range(2):
+            watching.round()
+        desk.said()
+        desk.repo.comment(change, "alice", "/ringi reject Say please, too")
+        watching.round()
+        assert any("Say please, too" in one for one in desk.said())
+    assert len(desk.comments()) == 1
+
+
+@each_forge
 def test_a_round_without_news_makes_few_calls_and_moves_no_bodies(desk: WatchDesk):
     """Also if there is a change with reviews."""
     desk.begin(ONE)

@@ -41,11 +41,12 @@ class GitLabFace(Face):
             return Answer(status, {"message": [said] if status == 409 else {"base": [problem.words]}})
         return Answer(problem.status, {"message": words or problem.words})
 
-    def page_headers(self, number: int, last: int, total: int) -> dict[str, str]:
+    def page_headers(self, number: int, last: int, total: int, size: int) -> dict[str, str]:
         after = str(number + 1) if number < last else ""
         return {
             "X-Page": str(number),
             "X-Next-Page": after,
+            "X-Per-Page": str(size),
             "X-Total": str(total),
             "X-Total-Pages": str(last),
         }
@@ -238,7 +239,8 @@ class GitLabFace(Face):
             notes += thing.remarks
         oldest = request.query.get("sort", "desc") == "asc"
         notes.sort(key=lambda one: (one.created, one.id), reverse=not oldest)
-        return self.page(request, [self.note(thing, note) for note in notes])
+        answer = self.page(request, notes)  # it counts what it does not show
+        return answer._replace(body=[self.note(thing, one) for one in answer.body if not one.internal])
 
     def post_note(self, request: Request, project: str, kind: str, number: str) -> Any:
         repo = self.repo(project)

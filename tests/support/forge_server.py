@@ -102,6 +102,7 @@ class ForgeServer(Forge, Loopback):
         Forge.__init__(self, kind, folder)
         self.requests: list[Request] = []
         self.faults: list[Fault] = []
+        self.largest_page = 100
         self.busy = threading.RLock()
         folder.mkdir(parents=True, exist_ok=True)
         Loopback.__init__(self)
@@ -266,7 +267,7 @@ class Face:
         return found
 
     def page(self, request: Request, items: list[Any]) -> Answer:
-        size = min(int(request.query.get("per_page") or self.default_page), 100)
+        size = min(int(request.query.get("per_page") or self.default_page), self.forge.largest_page)
         number = int(request.query.get("page") or 1)
         part = items[(number - 1) * size : number * size]
         last = max(-(-len(items) // size), 1)
@@ -279,9 +280,9 @@ class Face:
                 f'<{self.forge.url}{self.raw}?{query}>; rel="next", '
                 f'<{self.forge.url}{self.raw}?page={last}>; rel="last"'
             )
-        return Answer(200, part, headers | self.page_headers(number, last, len(items)))
+        return Answer(200, part, headers | self.page_headers(number, last, len(items), size))
 
-    def page_headers(self, number: int, last: int, total: int) -> dict[str, str]:
+    def page_headers(self, number: int, last: int, total: int, size: int) -> dict[str, str]:
         return {}
 
 

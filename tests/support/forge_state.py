@@ -42,7 +42,7 @@ class User:
 
 @dataclass
 class Note:
-    """A comment. `system`: written by the forge itself (GitLab)."""
+    """A comment. `system`: written by the forge itself; `internal`: not for everybody (GitLab)."""
 
     id: int
     author: User
@@ -51,6 +51,7 @@ class Note:
     updated: datetime
     system: bool = False
     edited: datetime | None = None
+    internal: bool = False
 
 
 @dataclass

@@ -24,6 +24,7 @@ _KEPT_BYTES: Final = 32 * 1024 * 1024
 _CONNECT_SEC: Final = 10.0
 _READ_SEC: Final = 30.0
 _MOST_HOPS: Final = 3
+_PAGING: Final = frozenset(["link", "x-next-page", "x-per-page", "x-total"])
 _REDIRECTS: Final = frozenset([301, 302, 303, 307, 308])
 
 
@@ -63,6 +64,8 @@ class Reply(NamedTuple):
     headers: Mapping[str, str]
     """Names in small letters."""
     body: bytes
+    url: str = ""
+    """Where it was read, after redirects."""
 
 
 class Connection:
@@ -90,6 +93,10 @@ class Connection:
             reply = self._sent(method, url, data)
         return reply
 
+    def forget(self, reply: Reply) -> None:
+        """It is asked for without a condition the next time."""
+        self._known.drop(reply.url)
+
     def _sent(self, method: str, url: str, data: bytes | None) -> Reply:
         if origin(url) != origin(self.address.api):
             raise AssertionError(url)  # the token must not go there
@@ -101,9 +108,11 @@ class Connection:
             headers["Content-Type"] = "application/json"
         with self._client().stream(method, url, headers=headers, content=data) as response:
             found = {name.lower(): value for name, value in response.headers.items()}
-            reply = Reply(response.status_code, found, self._body(response))
+            reply = Reply(response.status_code, found, self._body(response), url)
         if known and reply.status == HTTPStatus.NOT_MODIFIED:
-            return known
+            # The tag is of the body alone: a page that follows may be new.
+            paging = {name: value for name, value in found.items() if name in _PAGING}
+            return known._replace(headers={**known.headers, **paging})
         if method == "GET" and reply.status == HTTPStatus.OK and found.get("etag"):
             self._known.keep(url, reply)
         return reply
@@ -144,9 +153,13 @@ class _Known:
     def of(self, url: str) -> Reply | None:
         return self._replies.get(url)
 
-    def keep(self, url: str, reply: Reply) -> None:
+    def drop(self, url: str) -> None:
         before = self._replies.pop(url, None)
-        self._size += len(reply.body) - len(before.body if before else b"")
+        self._size -= len(before.body) if before else 0
+
+    def keep(self, url: str, reply: Reply) -> None:
+        self.drop(url)
+        self._size += len(reply.body)
         self._replies[url] = reply
         while self._size > _KEPT_BYTES:
             _, gone = self._replies.popitem(last=False)
