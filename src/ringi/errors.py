@@ -46,6 +46,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   ├── ModelUnreachable  no connection, or it was lost
 │   │   ├── ModelBusy         too many calls, or the service failed until the time was up
 │   │   ├── ModelTimeout      no answer in time
+│   │   ├── RoleTimeout       a model in a role: its whole turn took too long
 │   │   ├── ModelDeclined     no answer, or a refusal
 │   │   ├── BadModelAnswer    an answer in the wrong form
 │   │   ├── NotRecorded       a recording has no such answer
@@ -342,13 +343,25 @@ class ModelUnreachable(ModelFailed):
 class ModelBusy(ModelFailed):
     code = "model_busy"
     message = "{model} takes no calls now: {why}"
-    hint = "Try again later, or give it more time: llm.timeout_sec"
+    hint = "Try again later, or give it more time: {key}"
+
+    def __init__(self, **details: object) -> None:
+        super().__init__(**{"key": "llm.timeout_sec", **details})  # unless another limit was hit
 
 
 class ModelTimeout(ModelFailed):
     code = "model_timeout"
-    message = "{model} did not answer within {seconds} seconds."
-    hint = "Give it more time: llm.timeout_sec"
+    message = "{model} did not answer within {seconds} seconds ({key})."
+    hint = "Give it more time: {key}"
+
+    def __init__(self, **details: object) -> None:
+        super().__init__(**{"key": "llm.timeout_sec", **details})  # unless another limit was hit
+
+
+class RoleTimeout(ModelFailed):
+    code = "role_timeout"
+    message = "{who} did not end within {seconds} s ({key})."
+    hint = "Give it more time: {key}"
 
 
 class ModelDeclined(ModelFailed):

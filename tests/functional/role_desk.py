@@ -70,7 +70,7 @@ class RoleDesk:
             copy=self.copy,
             base_tree=self.copy.base,
             **{
-                "feedback": "", "commits": (), "timeout_sec": 60.0, "log": self.printed.extend,
+                "feedback": "", "commits": (), "log": self.printed.extend,
                 "keep": self.kept.__setitem__, **changes,
             },
         )  # fmt: skip

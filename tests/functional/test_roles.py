@@ -118,11 +118,6 @@ def test_a_role_that_runs_for_ever_is_ended_with_all_it_started(desk: RoleDesk) 
     assert left.stdout == b""
 
 
-def test_the_run_can_allow_less_time_than_the_role(desk: RoleDesk) -> None:
-    desk.configure(implementer={"command": desk.script("maker", "while :; do sleep 0.1; done")})
-    assert desk.work(timeout_sec=0.5).timed_out
-
-
 def test_gigabytes_of_output_are_bounded_and_the_end_is_kept(desk: RoleDesk) -> None:
     body = "echo first; head -c 300000000 /dev/zero; echo; echo the last words"
     desk.configure(implementer={"command": desk.script("maker", body), "output_bytes": 65_536})

@@ -614,7 +614,6 @@ def test_hooks_that_fail_or_rewrite(root: Path, hook: str, code: StopCode):
 @pytest.mark.parametrize(
     ("script", "step", "limits", "code"),
     [
-        ("sleep 600", {}, {"timeout_sec": 1}, StopCode.ROLE_TIMEOUT),
         (FIX, {"commands": {"unit": ["sleep 600"]}}, {"timeout_sec": 2}, StopCode.TEST_TIMEOUT),
         (FIX, {"commands": {"unit": ["gh pr list"]}}, {}, StopCode.GH_FORBIDDEN),
         (FIX, {"commands": {"unit": []}}, {}, StopCode.NO_UNIT_COMMAND),

@@ -135,7 +135,8 @@ class Actions:
     def _call(self, record: ActionRecord) -> ToolResult:
         spans, process = self._services.telemetry.spans, self._book.process
         about = {ACTION_ID: record.action_id, RUN_ID: process.run_id, STEP_ID: process.step_id}
-        seconds = max(1.0, min(self._limits.action_timeout, self._book.left()))
+        left = min(self._book.left(), self._services.model.left())
+        seconds = max(1.0, min(self._limits.action_timeout, left))
         with spans.span(Phase.EXECUTE_ACTION, about) as span, tool_call(spans, record.tool) as called:
             result = self._services.tools.call(record.tool, record.arguments, seconds)
             called.content(TOOL_ARGUMENTS, codec.canonical(record.arguments).decode())

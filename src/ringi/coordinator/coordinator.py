@@ -156,7 +156,10 @@ class _Execution:
         if book.left() <= 0:
             seconds = f"{self._limits.total_timeout:g}"
             hint = Text("Raise planning.execution.total_timeout, or make the task smaller.")
-            self._judgement.stop(Text("it took longer than {seconds} s", seconds=seconds), (hint,))
+            reason = Text(
+                "it took longer than {seconds} s (planning.execution.total_timeout)", seconds=seconds
+            )
+            self._judgement.stop(reason, (hint,))
             book.save()
             return
         match due(book.process, book.records):

@@ -24,6 +24,9 @@ class Asker(Protocol):
 
     @property
     def spent(self) -> Spent: ...
+    def left(self) -> float:
+        """Seconds that the turn may still take."""
+
     def ask(self, prompt: Prompt, kind: type[T]) -> T:
         """Raises ModelFailed, and BudgetUsed before a call that could not end within the budget."""
 

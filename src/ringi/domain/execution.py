@@ -9,10 +9,13 @@ from ringi.domain import codec
 from ringi.domain.approval import Act, FileChange
 from ringi.domain.base import Document, Versioned
 from ringi.domain.plan import ActionSpec, SpecKind
+from ringi.text import Text
 
 _LONGEST_REASON: Final = 200
 STARTED: Final = frozenset([SpecKind.RUN, SpecKind.CALL])
 """Kinds that are recorded before they start: what they do is not known in advance."""
+LIMIT_OF_SPEC: Final = Text("timeout_sec in the spec, or else run.timeout_sec")
+"""What says how long one of these may take."""
 
 
 class OpStatus(StrEnum):

@@ -48,6 +48,8 @@ class Budget(NamedTuple):
     """Of each answer."""
     most_output_tokens: int = 0
     """Of an answer that is asked for again because it was cut off; 0 if it gets no more room."""
+    key: str = "llm.timeout_sec"
+    """Of the configuration: says how many seconds."""
 
 
 class Exchange(NamedTuple):

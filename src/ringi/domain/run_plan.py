@@ -104,6 +104,7 @@ class RunLimits(Document, frozen=True, kw_only=True):
     max_files_changed: Least1 | UnsetType = UNSET
     """More only warns; the scope's own limit binds."""
     timeout_sec: Seconds
+    """Of one test command. How long a role may take is the person's to say: roles.*.timeout_sec"""
     max_steps_per_run: Annotated[int, Meta(ge=1, le=MOST_STEPS)]
     max_autofix_cycles: Annotated[int, Meta(ge=0, le=100)]
 

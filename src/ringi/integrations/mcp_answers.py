@@ -8,6 +8,7 @@ from mcp import MCPError
 from pydantic import ValidationError
 
 from ringi.domain import codec
+from ringi.domain.execution import LIMIT_OF_SPEC
 from ringi.domain.process import ErrorKind, ToolEffect
 from ringi.domain.tool_schema import mismatch
 from ringi.errors import NoSuchProgram
@@ -74,8 +75,10 @@ class Answers:
         return self._lost(tool.info, gone.error or ErrorKind.DIED, Text("{why}", why=gone.message))
 
     def too_slow(self, tool: ToolInfo, seconds: float) -> ToolResult:
-        why = Text("server {server} did not answer within {seconds} seconds", server=self._server,
-                   seconds=round(seconds, 1))  # fmt: skip
+        by_model = tool.effect is ToolEffect.READS  # anything else is a call of an approved plan
+        limit = "planning.execution.action_timeout" if by_model else LIMIT_OF_SPEC
+        why = Text("server {server} did not answer within {seconds} seconds ({limit})",
+                   server=self._server, seconds=round(seconds, 1), limit=limit)  # fmt: skip
         return self._lost(tool, ErrorKind.TIMEOUT, why)
 
     def no_result(self, tool: ServerTool, why: Text) -> ToolResult:

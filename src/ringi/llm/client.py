@@ -276,7 +276,8 @@ class _Question(Generic[T]):
         # Pause even if the service says 0.
         seconds = grown if wished is None else max(wished, _FIRST_WAIT_SEC)
         if seconds >= self._left():
-            raise ModelBusy(model=self._backend.name, why=self._scrub(str(error))) from error
+            why, key = self._scrub(str(error)), self._budget.key
+            raise ModelBusy(model=self._backend.name, why=why, key=key) from error
         self._progress.note = Text(
             "the service takes no call now; next try in {seconds} s", seconds=round(seconds, 1)
         )
@@ -289,7 +290,8 @@ class _Question(Generic[T]):
         return self._budget.seconds - self._progress.elapsed()
 
     def _too_late(self) -> ModelTimeout:
-        return ModelTimeout(model=self._backend.name, seconds=f"{self._budget.seconds:g}")
+        seconds = f"{self._budget.seconds:g}"
+        return ModelTimeout(model=self._backend.name, seconds=seconds, key=self._budget.key)
 
     def _heard(self) -> str:
         return "".join(self._pieces)

@@ -30,7 +30,8 @@ _LOOKING: Final = re.compile(
 class RunWishes(NamedTuple):
     max_diff_lines: int = 400
     max_files_changed: int = 10
-    timeout_sec: float = 180
+    timeout_sec: float = 600
+    """Of one test command."""
     max_autofix_cycles: int = 1
     max_steps: int | None = None
     """None: all steps, one after the other."""

@@ -20,7 +20,7 @@ from ringi.errors import NotFound
 from ringi.planning import operations
 from ringi.planning.compile import RunNames, compile_run_plan
 from ringi.planning.operations import State
-from ringi.planning.run_parts import Planned
+from ringi.planning.run_parts import Planned, RunWishes
 from ringi.planning.services import SessionServices
 from ringi.ports import NewEvent, SessionStore, SessionTransaction
 
@@ -41,7 +41,7 @@ def planner(services: SessionServices, state: State) -> Callable[[], State]:
 
 
 def _planned(services: SessionServices, state: State, branch: str) -> State:
-    plan = compile_run_plan(_found(state), _names(services, state, branch))
+    plan = compile_run_plan(_found(state), _names(services, state, branch), _wishes(services))
     raw = msgspec.json.decode(codec.canonical(plan))
     faults = [one for one in run_plan_problems(raw) if one.level is Level.FAIL]
     if not faults:
@@ -52,7 +52,12 @@ def _planned(services: SessionServices, state: State, branch: str) -> State:
 
 def plan_now(services: SessionServices, state: State) -> RunPlan:
     """For a session that was approved before there were plans."""
-    return compile_run_plan(_found(state), _names(services, state, services.base_branch()))
+    names = _names(services, state, services.base_branch())
+    return compile_run_plan(_found(state), names, _wishes(services))
+
+
+def _wishes(services: SessionServices) -> RunWishes:
+    return RunWishes(timeout_sec=services.test_timeout_sec)
 
 
 def _names(services: SessionServices, state: State, branch: str) -> RunNames:

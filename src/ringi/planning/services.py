@@ -52,6 +52,8 @@ class SessionServices(NamedTuple):
     """What a run would begin from."""
     requests: Callable[[], Iterable[str]]
     """The ids of the files in `requests/`."""
+    test_timeout_sec: float = 600.0
+    """What one test command of a run may take."""
     approved: Callable[[StoredSession], None] = lambda _: None
     """Gets a session as it was approved."""
     confidential: bool = False

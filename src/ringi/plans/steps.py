@@ -16,6 +16,7 @@ from ringi.domain.approval import FileChange
 from ringi.domain.codec import digest
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.execution import (
+    LIMIT_OF_SPEC,
     CommandEnd,
     CommandStart,
     ExecutionIntent,
@@ -289,7 +290,9 @@ def _failure(step: Step, end: CommandEnd) -> Text:
     if step.kind is SpecKind.CALL and end.exit_code:
         return Text("the call failed")
     if end.timed_out:
-        return Text("its time was up after {seconds} seconds", seconds=end.duration_sec)
+        return Text(
+            "it was stopped after {seconds} s ({limit})", seconds=step.timeout_sec, limit=LIMIT_OF_SPEC
+        )
     if end.exit_code is None:
         return Text("it is to run again")
     return Text("it ended with exit code {code}", code=end.exit_code)

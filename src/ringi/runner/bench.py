@@ -170,3 +170,5 @@ class RunServices(NamedTuple):
     """Whether what roles were told is written beside the run."""
     checks: Sequence[str] = ()
     """Commands that also run whenever a plan was carried out, whoever made it: format, build and such."""
+    check_timeout_sec: float = 600.0
+    """Of each of these; tests of the plan have its own limit."""

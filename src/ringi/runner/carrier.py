@@ -149,7 +149,6 @@ class Carrier:
                 base_tree=state.base_tree,
                 feedback=state.feedback,
                 commits=self.commits(),
-                timeout_sec=self.plan.limits.timeout_sec,
                 diff=diff,
                 log=heard,
                 keep=self._keep,

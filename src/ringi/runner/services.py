@@ -35,7 +35,6 @@ class Task(NamedTuple):
     """What was wrong last time, or the person's words."""
     commits: tuple[tuple[str, str], ...]
     """The earlier ones of this run: id and subject."""
-    timeout_sec: float
     diff: str = ""
     """For a role that judges: what the step changed, bounded."""
     log: Callable[[bytes], None] = _unheard

@@ -70,7 +70,7 @@ def _one_test(carrier: Carrier, index: int, kind: str, command: str, number: int
             log(data)
             carrier.hear(step.step_id, data)
 
-        timeout = carrier.plan.limits.timeout_sec
+        timeout = carrier.services.check_timeout_sec if kind == _CHECK else carrier.plan.limits.timeout_sec
         spans, say = carrier.services.telemetry
         with spans.span(f"gate {kind}", {STEP_ID: step.step_id}, outward=True) as span:
             evidence = carrier.bench.test(run, command, kind=kind, timeout_sec=timeout, log=heard)
@@ -82,23 +82,38 @@ def _one_test(carrier: Carrier, index: int, kind: str, command: str, number: int
     return replace(evidence, log=path)
 
 
+def _stopped(carrier: Carrier, failed: Evidence) -> tuple[Text, Text]:
+    """Which limit stopped the command, and how to move that."""
+    run, file = carrier.run.run_id, carrier.plan.outputs.planning_json
+    # Without a sandbox the tests of a step run as checks of its plan, after it was carried out.
+    if failed.kind == _CHECK or not failed.sandboxed:
+        seconds = f"{carrier.services.check_timeout_sec:g}"
+        return (
+            Text("{command} was stopped after {seconds} s (checks.timeout_sec)",
+                 command=failed.command, seconds=seconds),
+            Text("raise checks.timeout_sec, then: ringi retry {run}", run=run),
+        )  # fmt: skip
+    seconds = f"{carrier.plan.limits.timeout_sec:g}"
+    return (
+        Text("{command} was stopped after {seconds} s (limits.timeout_sec of the plan)",
+             command=failed.command, seconds=seconds),
+        Text("raise limits.timeout_sec in {file}, then: ringi run --plan {file}", file=file),
+    )  # fmt: skip
+
+
 def gate_failed(carrier: Carrier, index: int, run: Run, failed: Evidence, output: str = "") -> None:
     step = carrier.plan.steps[index]
+    then: Text | str = f"ringi retry {run.run_id}"
     if failed.timed_out:
         code = StopCode.TEST_TIMEOUT
-        message = Text(
-            "{command} was stopped after {seconds} s",
-            command=failed.command,
-            seconds=f"{carrier.plan.limits.timeout_sec:g}",
-        )
+        message, then = _stopped(carrier, failed)
     else:
         code = StopCode.E2E_FAILED if failed.kind == "e2e" else StopCode.UNIT_TEST_FAILED
         message = Text("{command} ended with exit code {code}", command=failed.command, code=failed.exit_code)
     detail = carrier.services.mask(output or carrier.services.files.tail(failed.log, _SHOWN_OUTPUT))
     if carrier.again(index, run, code, f"{message}\n\n{detail}"):
         return
-    stop = replace(stop_of(code, message, f"ringi retry {run.run_id}", step), detail=detail)
-    carrier.halt(stop, run)
+    carrier.halt(replace(stop_of(code, message, then, step), detail=detail), run)
 
 
 def judge(carrier: Carrier, index: int) -> None:

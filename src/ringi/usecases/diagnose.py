@@ -109,7 +109,8 @@ def _run(
     if touched is not Touched.NOTHING:  # the next command must not see what this one left
         copies.discard()
     if ran.timed_out:
-        return _NONE, Text("it took longer than {limit} s", limit=settings.timeout_sec)
+        limit = f"{settings.timeout_sec:g}"
+        return _NONE, Text("it took longer than {limit} s (diagnostics.timeout_sec)", limit=limit)
     if ran.too_long:
         return _NONE, Text("it printed more than {limit} bytes", limit=limits.output_bytes)
     if touched is Touched.REWRITTEN:

@@ -170,7 +170,8 @@ def _run_plan(workspace: OpenWorkspace, request: str, gathered: Gathered | None,
         language=language_of(request),
     )
     names = RunNames(f"RQ-{run[:8]}-000", run, now, branch_of(workspace.places.root) or MAIN_BRANCH)
-    return compile_run_plan(found, names)
+    wishes = run_parts.RunWishes(timeout_sec=workspace.settings.check_timeout_sec)
+    return compile_run_plan(found, names, wishes)
 
 
 def _document(

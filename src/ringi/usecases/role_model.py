@@ -1,5 +1,7 @@
 """A language model in a role: what it is asked within the budget, and what its answer does to files."""
 
+import math
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, TypeVar
 
@@ -10,7 +12,14 @@ from ringi.domain.budget import SpentOn, own_tokens, spent_of, spent_on
 from ringi.domain.prompt import Budget, ModelAnswer, ModelProgress, NewChange, Prompt
 from ringi.domain.run import Spent
 from ringi.domain.session import TokenUsage
-from ringi.errors import BudgetUsed, ModelFailed, RingiError, StorageFailed
+from ringi.errors import (
+    BudgetUsed,
+    ModelFailed,
+    ModelTimeout,
+    RingiError,
+    RoleTimeout,
+    StorageFailed,
+)
 from ringi.fs import OsFileSystem
 from ringi.patching.apply import outcome
 from ringi.patching.mend import normalise
@@ -83,13 +92,35 @@ class Limits(NamedTuple):
         return ""
 
 
-class Caller:
-    """Asks one model, as long as the budget lasts, and counts, by phase."""
+class TurnTime:
+    """How long the whole turn of a role may take. It begins when this is made."""
 
-    def __init__(self, model: LanguageModel, limits: Limits, budget: Budget) -> None:
+    def __init__(self, key: str, seconds: float, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.key = key
+        """Of the configuration."""
+        self.seconds = seconds
+        self._monotonic = monotonic
+        self._began = monotonic()
+
+    def left(self) -> float:
+        return self.seconds - (self._monotonic() - self._began)
+
+    def within(self, budget: Budget) -> Budget:
+        """For the next question."""
+        left = self.left()
+        return budget._replace(seconds=left, key=self.key) if left < budget.seconds else budget
+
+
+class Caller:
+    """Asks one model, as long as the budget and the turn last, and counts, by phase."""
+
+    def __init__(
+        self, model: LanguageModel, limits: Limits, budget: Budget, turn: TurnTime | None = None
+    ) -> None:
         self._model = model
         self._limits = limits
         self._budget = budget
+        self._turn = turn or TurnTime("", math.inf)
         self._used: dict[SpentOn, TokenUsage] = {}
         self._now: tuple[SpentOn, TokenUsage] = (SpentOn.EXECUTION, TokenUsage())
         """The call that has not ended."""
@@ -107,12 +138,21 @@ class Caller:
     def spent(self) -> Spent:
         return spent_of(self._with(*self._now), self._limits.dollars_of(self.used))
 
+    def left(self) -> float:
+        return self._turn.left()
+
     def settle(self, *, usable: bool) -> None:
         """Whether the last answer could be used."""
         self._settle(usable)
 
     def ask(self, prompt: Prompt, kind: type[T]) -> T:
-        """Raises ModelFailed, and BudgetUsed before a call that could not end within the budget."""
+        """Raises ModelFailed, and BudgetUsed before a call that could not end within the budget.
+
+        One question has its own limit; if the turn ends before that, RoleTimeout.
+        """
+        budget = self._turn.within(self._budget)
+        if budget.seconds <= 0:
+            raise self._too_late()
         phase, read = spent_on(prompt.purpose), read_tokens(prompt)
         least = TokenUsage(0, asked_tokens(prompt) + read, LEAST_ANSWER, material_tokens=read)
         self._require(phase, least)
@@ -122,16 +162,22 @@ class Caller:
             self._require(*self._now)
 
         try:
-            answer: ModelAnswer[T] = self._model.ask(prompt, kind, self._budget, heard)
+            answer: ModelAnswer[T] = self._model.ask(prompt, kind, budget, heard)
         except ModelFailed as error:
             if isinstance(error.usage, TokenUsage):
                 self._now = phase, with_material(error.usage, prompt)
             self._count()
+            if isinstance(error, ModelTimeout) and budget.key != self._budget.key:
+                raise self._too_late() from error
             raise
         self._now = phase, with_material(answer.usage, prompt)
         self._count()
         self._settle = answer.settle
         return answer.value
+
+    def _too_late(self) -> RoleTimeout:
+        turn = self._turn
+        return RoleTimeout(who=self._model.name, key=turn.key, seconds=f"{turn.seconds:g}")
 
     def _with(self, phase: SpentOn, more: TokenUsage) -> dict[SpentOn, TokenUsage]:
         return {**self._used, phase: self._used.get(phase, TokenUsage()).plus(more)}

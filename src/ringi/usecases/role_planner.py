@@ -16,14 +16,15 @@ from ringi.domain.budget import planned_with
 from ringi.domain.problems import faults, in_words
 from ringi.domain.prompt import Material, NewSplit, NewStep, NewSummary, Prompt
 from ringi.domain.run import RoleHow, Spent, StepState, Stop
-from ringi.domain.run_plan import RunPlan, inside
+from ringi.domain.run_plan import RunPlan, RunRole, inside
 from ringi.domain.session import AgentPending, Purpose, SessionView, TokenUsage
 from ringi.errors import BadBrought
 from ringi.planning.tool import PlanningTool
 from ringi.text import Text
 from ringi.usecases.agent_state import Surrounding
 from ringi.usecases.role_command import RoleRun, run_command, words_of
-from ringi.usecases.role_model import Caller
+from ringi.usecases.role_model import Caller, TurnTime
+from ringi.usecases.role_stops import time_key, too_slow
 from ringi.usecases.settings import RoleSettings
 from ringi.workspace.copy_run import ScratchCopies
 
@@ -111,10 +112,11 @@ class Planner:
             raise BadBrought(
                 what=self._what(), why=Text("{message} {next}", message=stop.why, next=stop.todo)
             )
+        turn = TurnTime(time_key(RunRole.PLANNER), self._settings.timeout_sec)
         if self._settings.how is RoleHow.MODEL:
             caller = self._tools.caller(spent)
         for _ in range(_TRIES):
-            said = self._answer(prompt, kind, caller)
+            said = self._answer(prompt, kind, caller, turn)
             if isinstance(said.value, str):
                 why = said.value
             else:
@@ -133,12 +135,12 @@ class Planner:
     def _what(self) -> Text:
         return Text("The plan of {who}", who=self.who)
 
-    def _answer(self, prompt: Prompt, kind: type[T], caller: Caller | None) -> _Said[T]:
+    def _answer(self, prompt: Prompt, kind: type[T], caller: Caller | None, turn: TurnTime) -> _Said[T]:
         if caller is not None:
             found = caller.ask(prompt, kind)
             text = codec.pretty(found).decode()
             return _Said(found, text, caller.used, lambda usable: caller.settle(usable=usable))
-        text = self._run(self._tools.written(prompt, kind))
+        text = self._run(self._tools.written(prompt, kind), turn)
         raw = [one for one in documents(text) if not one.keys().isdisjoint(kind.__struct_fields__)]  # type: ignore[attr-defined]
         if not raw:
             return _Said("it printed no JSON object that begins on a line of its own", text)
@@ -147,18 +149,15 @@ class Planner:
             return _Said(in_words(wrong), read)
         return _Said(msgspec.convert(raw[-1], type=prepared(kind)), read)
 
-    def _run(self, brief: str) -> str:
+    def _run(self, brief: str, turn: TurnTime) -> str:
         """What its command prints, in a copy that it cannot change."""
         tools, settings = self._tools, self._settings
         with ScratchCopies(tools.workspace.places, tools.environment) as copies:
             order = RoleRun(
-                tools.workspace, tools.environment, copies.current().copy, settings.timeout_sec,
+                tools.workspace, tools.environment, copies.current().copy, turn.left(),
                 settings.output_bytes, lambda _: None, reading=True,
             )  # fmt: skip
             ran = run_command(order, words_of(settings.command), brief)
         if ran.timed_out:
-            why = Text(
-                "{who} did not end within {seconds} s.", who=self.who, seconds=f"{settings.timeout_sec:g}"
-            )
-            raise BadBrought(what=self._what(), why=why)
+            raise BadBrought(what=self._what(), why=too_slow(self.who, RunRole.PLANNER, settings))
         return ran.output[-_MOST_BYTES_READ:].decode("utf-8", "replace")

@@ -17,6 +17,15 @@ def example(role: RunRole, command: str = "") -> str:
     return f"roles: {{{role}: {{command: {named if named.isalnum() else json.dumps(named)}}}}}"
 
 
+def time_key(role: RunRole) -> str:
+    return f"roles.{role}.timeout_sec"
+
+
+def too_slow(who: str, role: RunRole, settings: RoleSettings) -> Text:
+    seconds = f"{settings.timeout_sec:g}"
+    return Text("{who} did not end within {seconds} s ({key}).", who=who, seconds=seconds, key=time_key(role))
+
+
 def gh_stop(command: str, then: Text) -> Stop:
     message = Text("A command of the run uses gh, which is never allowed in one: {command}", command=command)
     return stop_for(StopCode.GH_FORBIDDEN, message, then)

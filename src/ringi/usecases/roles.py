@@ -13,7 +13,7 @@ from ringi.domain.prompt import Budget, Material, NewVerdict, Prompt
 from ringi.domain.run import Finding, RoleHow, Spent, Stop, StopCode, stop_for, total
 from ringi.domain.run_plan import RunPlan, RunRole, RunStep
 from ringi.domain.session import PLAYBOOK, Purpose
-from ringi.errors import BudgetUsed, Interrupted, NoSuchProgram, NotFound, RingiError
+from ringi.errors import BudgetUsed, Interrupted, NoSuchProgram, NotFound, RingiError, RoleTimeout
 from ringi.planning.prompts import language_of
 from ringi.policy.files import is_credential
 from ringi.policy.gh import runs_gh
@@ -32,11 +32,12 @@ from ringi.usecases.role_model import (
     VERDICT_RULES,
     Caller,
     Limits,
+    TurnTime,
     files_shown,
 )
 from ringi.usecases.role_planner import Planner, PlannerTools
 from ringi.usecases.role_process import ProcessParts, StepOrder, process_of, uncounted, work_with_tools
-from ringi.usecases.role_stops import gh_stop, nobody
+from ringi.usecases.role_stops import gh_stop, nobody, time_key, too_slow
 from ringi.usecases.settings import RoleSettings, RunSettings, as_model
 from ringi.workspace.copy_steps import changed_between
 
@@ -175,9 +176,9 @@ class ConfiguredRoles:
                 *run_left(services.settings.budget, spent),
                 *role_left(RunRole.PLANNER, settings, spent),
             )
-            budget = services.budget._replace(seconds=settings.timeout_sec)
             limits = Limits(left, self._price(settings.model))
-            return Caller(services.model(settings.model, None), limits, budget)
+            turn = TurnTime(time_key(RunRole.PLANNER), settings.timeout_sec)
+            return Caller(services.model(settings.model, None), limits, services.budget, turn)
 
         tools = PlannerTools(
             services.workspace, services.environment, lambda: self._check_role(RunRole.PLANNER),
@@ -208,6 +209,8 @@ class ConfiguredRoles:
             return act(turn)
         except BudgetUsed as error:
             return turn.failed(error, StopCode.BUDGET_EXCEEDED)
+        except RoleTimeout as error:
+            return turn.failed(error, StopCode.ROLE_TIMEOUT)._replace(timed_out=True)
         except Interrupted:  # the step begins anew when the run goes on
             raise
         except RingiError as error:
@@ -287,6 +290,7 @@ class _Turn:
         self._spent = Spent()
         self._briefs = _Briefs(services, settings.how, task)
         self._who = _who(settings)
+        self._time = TurnTime(time_key(task.role), settings.timeout_sec)
 
     def work(self) -> RoleWork:
         match self._settings.how:
@@ -326,7 +330,7 @@ class _Turn:
         if self._task.copy.is_gone:
             return self.lost()
         if ran.timed_out:
-            problem = Text("{who} did not end within {seconds} s.", who=self._who, seconds=f"{self._time:g}")
+            problem = too_slow(self._who, self._task.role, self._settings)
             return self._result(ran.exit_code, timed_out=True, problem=problem, code=StopCode.ROLE_TIMEOUT)
         return self._result(ran.exit_code)
 
@@ -338,15 +342,11 @@ class _Turn:
 
     # ------------------------------------------------------------------ by a command
 
-    @property
-    def _time(self) -> float:
-        return min(self._settings.timeout_sec, self._task.timeout_sec)
-
     def _run(self, brief: str, *, reading: bool = False) -> Ran:
         services, task = self._services, self._task
         order = RoleRun(
-            services.workspace, services.environment, task.copy, self._time, self._settings.output_bytes,
-            task.log, reading,
+            services.workspace, services.environment, task.copy, self._time.left(),
+            self._settings.output_bytes, task.log, reading,
         )  # fmt: skip
         ran = run_command(order, words_of(self._settings.command), brief)
         self._spent = total([self._spent, Spent(seconds=round(ran.duration_sec, 3))])
@@ -384,7 +384,7 @@ class _Turn:
             *role_left(task.role, settings, total(mine)),
         )
         model = services.model(settings.model, task)
-        return Caller(model, Limits(left, self._price), services.budget._replace(seconds=self._time))
+        return Caller(model, Limits(left, self._price), services.budget, self._time)
 
     def _changed_by_model(self) -> RoleWork:
         task, caller, process = self._task, self._caller(), self._services.process

@@ -113,6 +113,7 @@ def _services(
         on_event=on_event,
         telemetry=workspace.services.telemetry,
         checks=workspace.services.rules.checks.after,
+        check_timeout_sec=workspace.settings.check_timeout_sec,
     )
 
 

@@ -12,7 +12,7 @@ from ringi.errors import BadInstruction, NoTaskModel
 from ringi.planning.compile import RunNames, compile_run_plan
 from ringi.planning.operations import LONGEST_INSTRUCTION, unfit
 from ringi.planning.prompts import language_of
-from ringi.planning.run_parts import Planned
+from ringi.planning.run_parts import Planned, RunWishes
 from ringi.usecases.requests import next_id
 from ringi.usecases.run_start import add_run, planner_of
 from ringi.usecases.settings import RoleSettings
@@ -60,4 +60,5 @@ def _unplanned(workspace: OpenWorkspace, request: str, forge: ForgeTerms | None)
     )
     base = branch_of(workspace.places.root) or MAIN_BRANCH
     names = RunNames(next_id(workspace), run_id(now, services.ids()), now, base)
-    return add_run(workspace, compile_run_plan(planned, names), "", words, by_model=True, forge=forge)
+    plan = compile_run_plan(planned, names, RunWishes(timeout_sec=workspace.settings.check_timeout_sec))
+    return add_run(workspace, plan, "", words, by_model=True, forge=forge)

@@ -299,6 +299,7 @@ def session_services(
         permits=services.permits,
         within=session_within(run_settings(loaded)),
         priced=session_priced(run_settings(loaded)),
+        test_timeout_sec=config.checks.timeout_sec,
         reviews=services.reviews,
     )
 

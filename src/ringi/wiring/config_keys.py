@@ -123,7 +123,7 @@ class Llm(Section, frozen=True):
 
     base_url: Annotated[str, Rule(Guard.TRUSTED, form=ADDRESS)] = ""
     """The address of an openai: model's service, if it is not OpenAI."""
-    timeout_sec: Annotated[float, Rule(least=0.1, most=LONGEST_WAIT_SEC)] = 120.0
+    timeout_sec: Annotated[float, Rule(least=0.1, most=LONGEST_WAIT_SEC)] = 600.0
     """For one question, retries included."""
     max_output_tokens: Annotated[int, Rule(Guard.SMALLER, least=64, most=1_000_000)] = 4_096
     """They cost money, so a project may not raise the limit."""

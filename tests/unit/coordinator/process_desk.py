@@ -54,12 +54,13 @@ class ScriptedTools:
         self.files: dict[str, str] = {}
         self.answers: dict[str, list[ToolResult | Callable[[Mapping[str, Any]], ToolResult]]] = {}
         self.called: list[tuple[str, dict[str, Any]]] = []
+        self.seconds: list[float] = []
 
     def offered(self) -> Sequence[ToolInfo]:
         return [ToolInfo(name, "", {}, effect) for name, effect in self.infos.items()]
 
     def call(self, name: str, arguments: Mapping[str, Any], timeout_sec: float) -> ToolResult:
-        del timeout_sec
+        self.seconds.append(timeout_sec)
         self.called.append((name, dict(arguments)))
         if self.answers.get(name):
             said = self.answers[name].pop(0)
@@ -125,6 +126,7 @@ class ScriptedAsker:
         self.said = list(said)
         self.asked: list[Prompt] = []
         self.settled: list[bool] = []
+        self.seconds_left = float("inf")
 
     @property
     def calls(self) -> int:
@@ -133,6 +135,9 @@ class ScriptedAsker:
     @property
     def spent(self) -> Spent:
         return Spent(input_tokens=100 * self.calls, output_tokens=10 * self.calls, calls=self.calls)
+
+    def left(self) -> float:
+        return self.seconds_left
 
     def settle(self, *, usable: bool) -> None:
         self.settled.append(usable)

@@ -172,7 +172,14 @@ def test_the_whole_time_is_limited_also_over_several_programs(tmp_path: Path):
     process = made.go()
     assert process.waits is Wait.PERSON
     assert process.completion
-    assert "70 s" in (process.completion.summary.reason or "")
+    assert "70 s (planning.execution.total_timeout)" in (process.completion.summary.reason or "")
+
+
+def test_a_tool_has_no_more_time_than_the_turn(tmp_path: Path):
+    made = desk(tmp_path, {"search": ["x"], "done": False}, WRITE)
+    made.model.seconds_left = 7.0
+    made.go()
+    assert made.tools.seconds[0] == 7.0
 
 
 def test_reading_actions_of_a_group_run_at_once_and_their_results_are_in_order(tmp_path: Path):

@@ -166,7 +166,7 @@ def test_a_call_that_hangs_ends_with_its_time(tmp_path: Path, nothing_left: None
         result = servers.call("s_read", {"what": "x"}, SHORT)
         assert (result.error, result.message) == (
             ErrorKind.TIMEOUT,
-            "server s did not answer within 0.5 seconds",
+            "server s did not answer within 0.5 seconds (planning.execution.action_timeout)",
         )
 
 

@@ -485,4 +485,5 @@ def test_a_command_runs_in_its_folder_and_not_too_long(workspace: Workspace):
     result = workspace.plan.execute(plan_id)
     assert result.results[0].output == f"{workspace.places.root}/app\n"
     assert result.results[1].exit_code == 124
-    assert "its time was up" in result.results[1].detail
+    told = "it was stopped after 1 s (timeout_sec in the spec, or else run.timeout_sec)"
+    assert told in result.results[1].detail

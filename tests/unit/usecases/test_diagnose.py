@@ -125,7 +125,7 @@ def test_a_command_that_did_not_say_what_it_found_is_a_gap(workspace: Workspace,
 def test_a_command_that_takes_too_long_is_ended(repo: Path, tmp_path: Path):
     with opened(repo, tmp_path, RINGI_DIAGNOSTICS_TIMEOUT_SEC="0.3") as workspace:
         done, _ = run(workspace, f"{SAYS}; sleep 60")
-    assert gap_of(done) == "it took longer than 0.3 s"
+    assert gap_of(done) == "it took longer than 0.3 s (diagnostics.timeout_sec)"
 
 
 def test_a_command_that_never_stops_printing_is_ended(workspace: Workspace):

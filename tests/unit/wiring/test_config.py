@@ -251,7 +251,7 @@ def test_the_defaults_are_the_promised_ones():
         "keep": {"replaced_days": 30, "copies_days": 14, "copies_mb": 10_000, "projections": 1_000},
         "with": {"carry": [], "checks": [], "sandbox": "auto", "writable": []},
         "notify": {"how": "bell"},
-        "llm": {"base_url": "", "timeout_sec": 120.0, "max_output_tokens": 4096, "prices": []},
+        "llm": {"base_url": "", "timeout_sec": 600.0, "max_output_tokens": 4096, "prices": []},
         "roles": {
             role: {
                 "how": "auto",
