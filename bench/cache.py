@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.measure import Figure
+from bench.measure import Figure, size
 from bench.scratch import opened, scratch
 from ringi.usecases.outline import outline, similar_outline
 from tests.fakes.model_server import ModelServer, Request
@@ -156,19 +156,20 @@ ALONE = tuple(
 
 def stream() -> Iterator[tuple[str, str]]:
     """100 requests, each with the one whose plan it may get: its own, or that of the same in other words."""
-    for one in STREAM:
+    some, alone = STREAM[: size(10, 1)], ALONE[: size(20, 2)]
+    for one in some:
         yield one.words, one.words
-    for words in ALONE:
+    for words in alone:
         yield words, words
     for round_ in range(3):
-        for one in STREAM:
+        for one in some:
             yield one.near[round_], one.near[round_]
         if round_ < len(STREAM[0].others):
-            for one in STREAM:
+            for one in some:
                 yield one.others[round_], one.words
-    for one in STREAM:
+    for one in some:
         yield one.words, one.words
-    for words in ALONE[:10]:
+    for words in alone[:10]:
         yield words, words
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from bench.dependencies import MODULES, PACKAGE, Package, module_source
-from bench.measure import Figure, take_turns
+from bench.measure import Figure, size, take_turns
 from ringi.context import Corpus, rank
 from ringi.context.ranking import WEIGHTS, Weights
 from ringi.domain.context import FileKind
@@ -28,7 +28,7 @@ PLAIN: Final = Weights(
     name=1.5, path=1.5, chunk=0, often=0.5, most_often=3, named=1.6, traced=1.6, first=0, bridge=0
 )
 """BM25 over text, definitions and paths, and nothing else."""
-MANY_FILES: Final = 3000
+MANY_FILES: Final = size(3000, 100)
 REQUEST: Final = (
     "work3 gives a wrong total\n\nIn `bench_package.part4.module130` the total of `work3` is too small for a"
     " factor of 5: it subtracts the length of the value. It should add the value times the index."
@@ -209,7 +209,7 @@ def _request(project: Project, cache: Path) -> Figure:
         project.oids[path] = project.oid(path)
     project.corpus(cache)
     (taken,) = take_turns(5, lambda: rank(REQUEST, project.corpus(cache)))
-    return Figure("a request about 3,000 files that are known", taken, 1, unit=" s")
+    return Figure(f"a request about {MANY_FILES:,} files that are known", taken, 1, unit=" s")
 
 
 if __name__ == "__main__":

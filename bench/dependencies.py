@@ -12,10 +12,10 @@ from typing import Self
 
 import grimp
 
-from bench.measure import Figure, ratio, take_turns
+from bench.measure import Figure, ratio, size, take_turns
 from ringi.workspace.dependencies import SourceFile, analyse, dependents
 
-MODULES = 900
+MODULES = size(900, 60)
 PER_PACKAGE = 30
 EDITED = 25
 PACKAGE = "bench_package"

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from bench.measure import Figure, command, ratio, take_turns
+from bench.measure import Figure, command, ratio, settle, size, take_turns
 from bench.plans import alternate
 from bench.scratch import opened, scratch
 from bench.snapshots import repository
@@ -101,7 +101,8 @@ def propose(workspace: Workspace, title: str, files: Mapping[str, str]) -> str:
 
 def review() -> Iterator[Figure]:
     with scratch() as (root, environment), scratch() as (small_root, small):
-        for place, variables, files in ((root, environment, 200), (small_root, small, 2)):
+        files_changed = size(200, 4)
+        for place, variables, files in ((root, environment, files_changed), (small_root, small, 2)):
             with opened(place, variables) as workspace:
                 propose(workspace, "many lines", rewritten(place, files))
 
@@ -110,9 +111,10 @@ def review() -> Iterator[Figure]:
                 return screen.opened_after
 
         pair = alternate(10, opening, clock(command(NOTHING, cwd=root, env=environment)))
-        yield ratio("review opens 200 files, 20,000 lines ÷ python -c pass", pair, 20)
+        name = f"review opens {files_changed} files, {files_changed * 100:,} lines ÷ python -c pass"
+        yield ratio(name, pair, 20)
         with Screen(root, environment) as large, Screen(small_root, small) as little:
-            times = [[large.answered(keys), little.answered(keys)] for keys in _KEYS * 10]
+            times = [[large.answered(keys), little.answered(keys)] for keys in _KEYS * size(10, 1)]
         pair = [statistics.median(taken) for taken in zip(*times, strict=True)]
         yield ratio("a key in that review ÷ in one of 2 files", pair, 1.5)
 
@@ -199,9 +201,9 @@ def clock(job: Callable[[], object]) -> Callable[[], float]:
 
 
 def beside() -> Iterator[Figure]:
-    with repository(7_000) as (root, state, environment):
-        # Git reads files anew that are as young as its index.
-        time.sleep(1.1)
+    count = size(7_000, 20)
+    with repository(count) as (root, state, environment):
+        settle()
         numbers = itertools.count()
 
         def clone() -> float:
@@ -217,7 +219,7 @@ def beside() -> Iterator[Figure]:
         ours = clock(
             command([RINGI, "with", "--", "true"], cwd=root, env=environment, stdin=subprocess.DEVNULL)
         )
-        name = "ringi with true, 7,000 files ÷ git clone --shared and a snapshot"
+        name = f"ringi with true, {count:,} files ÷ git clone --shared and a snapshot"
         yield ratio(name, alternate(5, ours, clone), 1.2)
 
 
@@ -226,7 +228,8 @@ def beside() -> Iterator[Figure]:
 
 def check_again() -> Iterator[Figure]:
     """Against the plain loop: a clone for each check, with the plan's file written into it."""
-    with repository(30_000) as (root, _, environment):
+    count = size(30_000, 20)
+    with repository(count) as (root, _, environment):
         (root / ".agent").mkdir()
         with opened(root, environment) as workspace:
             plan_id = propose(workspace, "one file", {"p0/q0/f0.py": "x\n"})
@@ -257,8 +260,8 @@ def check_again() -> Iterator[Figure]:
 
         ours()  # makes the copy
         pair = alternate(5, clock(ours), loop)
-        yield ratio("a check again in a review, 30,000 files ÷ a clone for each check", pair, 0.5)
-        yield Figure("a check again in a review, 30,000 files", pair[0], 2, unit=" s")
+        yield ratio(f"a check again in a review, {count:,} files ÷ a clone for each check", pair, 0.5)
+        yield Figure(f"a check again in a review, {count:,} files", pair[0], 2, unit=" s")
         remove_kept(copies)
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from bench.measure import Figure
+from bench.measure import Figure, size
 from bench.scratch import approved, opened, scratch
 
 RINGI: Final = str(Path(sys.executable).with_name("ringi"))
-FEW, MANY = 100, 1_000
+FEW, MANY = size(100, 1), size(1_000, 3)
 MOST = 10_000
 """Only with `--most`: making them takes longer than all the rest."""
 PATHS: Final = 20

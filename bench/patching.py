@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.measure import Figure, command, ratio, take_turns
+from bench.measure import Figure, command, ratio, size, take_turns
 from ringi.patching.apply import apply_patch
 from ringi.patching.merge import merge
 from ringi.patching.render import Changed, Side, render_patch
@@ -29,10 +29,10 @@ def dry_runs() -> Iterator[Figure]:
     for name, rounds, files, patch in (
         ("a patch of 1 KB", 60, *small(1)),
         ("a patch of 8 KB in 5 files", 60, *small(5)),
-        ("a patch of 50 MB, one new file", 3, *one_new_file(1_100_000)),
-        ("a patch of 20 MB in 1,000 files", 3, *many_files(1000, 600)),
-        ("100,000 hunks in 1,000 files", 3, *many_files(1000, 100, hunks=True)),
-        ("10,000 hunks in one file", 1, *one_file(10_000)),
+        ("a patch of 50 MB, one new file", 3, *one_new_file(size(1_100_000, 1_000))),
+        ("a patch of 20 MB in 1,000 files", 3, *many_files(size(1000, 3), 600)),
+        ("100,000 hunks in 1,000 files", 3, *many_files(size(1000, 3), 100, hunks=True)),
+        ("10,000 hunks in one file", 1, *one_file(size(10_000, 20))),
     ):
         with laid_out(files, patch) as (root, read):
             jobs = [
@@ -51,7 +51,7 @@ def dry_runs() -> Iterator[Figure]:
 
 
 def renderings() -> Iterator[Figure]:
-    for count, rounds, goal in ((10_000, 9, 0.25), (50_000, 1, 0.1)):
+    for count, rounds, goal in ((size(10_000, 500), 9, 0.25), (size(50_000, 1_000), 1, 0.1)):
         dice = random.Random(count)
         old = [
             b"line %d of some text\n" % dice.randrange(3 * count) if at % 4 else b"\n" for at in range(count)
@@ -70,7 +70,7 @@ def renderings() -> Iterator[Figure]:
 
 def merges() -> Iterator[Figure]:
     """Merged in process, against `git merge-file`; both read the three files."""
-    count = 10_000
+    count = size(10_000, 1_000)
     dice = random.Random(count)
     base = [b"line %d of some text\n" % dice.randrange(3 * count) if at % 4 else b"\n" for at in range(count)]
     versions = {

@@ -1,6 +1,7 @@
 """The promises about planning sessions: what they cost beside the model's own time, and what it is told."""
 
 import importlib.util
+import json
 import statistics
 import sys
 import time
@@ -10,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from bench.measure import Figure, command, ratio, take_turns
+from bench.measure import Figure, command, ratio, size, take_turns
 from bench.scratch import ledger_of, opened, scratch
 from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
 from ringi.domain.session import DecisionPending, QuestionPending, TokenUsage
@@ -20,7 +21,7 @@ from tests.fakes.model_server import ModelServer, Request
 from tests.fakes.models import DECISIONS, QUESTIONS, SUMMARY, WORDS
 
 RINGI = str(Path(sys.executable).with_name("ringi"))
-_SESSIONS = 15
+_SESSIONS = size(15, 1)
 _MOST_MS = 20.0
 _MOST_TOKENS = 2_000
 # A hundred words, as somebody would write them.
@@ -38,6 +39,7 @@ class Instant:
     """Answers at once, so that only our own time is left."""
 
     name = "scripted:instant"
+    sees_project = False
 
     def ask(
         self, prompt: Prompt, kind: type[Any], budget: Budget, on_progress: OnProgress
@@ -112,8 +114,10 @@ def help_page() -> Iterator[Figure]:
 
 def prompts() -> Iterator[Figure]:
     def answer(request: Request) -> Any:
+        # By what stands first in the schema of the answer, wherever that was sent.
+        sent = request.text + json.dumps(request.schema, separators=(",", ":"))
         for name, said in (("questions", QUESTIONS), ("decisions", DECISIONS), ("summary", SUMMARY)):
-            if f'"{name}"' in request.text or name in str(request.schema):
+            if f'"properties":{{"{name}"' in sent:
                 return said
         raise AssertionError(request.text)
 

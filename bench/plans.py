@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from bench import other
-from bench.measure import Figure, command, ratio, take_turns
+from bench.measure import Figure, command, ratio, size, take_turns
 from bench.patching import MODE, source
 from bench.scratch import approved, fill, ledger_of, opened, scratch
 from ringi.api import Workspace
@@ -23,7 +23,7 @@ from ringi.patching.render import Changed, Side, render_patch
 SYNCS = "fsync,fdatasync,syncfs,sync,sync_file_range,msync"
 # % time, seconds, microseconds a call, calls, errors, name
 _COUNTED = re.compile(r"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s.*sync", re.MULTILINE)
-_WARM_UP = 5
+_WARM_UP = size(5, 1)
 
 
 def figures() -> Iterator[Figure]:
@@ -38,7 +38,7 @@ def figures() -> Iterator[Figure]:
 
 def one_file(root: Path, environment: Mapping[str, str]) -> Iterator[Figure]:
     """Every round has a file and a patch of its own; nothing but the execution is measured."""
-    rounds = 60
+    rounds = size(60, 1)
     with opened(root, environment) as workspace:
         theirs = root.parent / "theirs"
         subprocess.run(["git", "init", "-q", str(theirs)], env=dict(environment), check=True)
@@ -113,7 +113,7 @@ def go_whole_way(workspace: Workspace, number: int) -> None:
 def alternate(rounds: int, *clocks: Callable[[], float]) -> list[float]:
     """As `take_turns`, for jobs that measure themselves; nobody pays for what another left unwritten."""
     times: list[list[float]] = [[] for _ in clocks]
-    for _ in range(rounds):
+    for _ in range(size(rounds, 1)):
         for clock, taken in zip(clocks, times, strict=True):
             os.sync()
             taken.append(clock())
@@ -136,7 +136,7 @@ def sync_calls() -> Iterator[Figure]:
     if not shutil.which("strace"):
         print("strace is not installed; the sync calls are not counted", file=sys.stderr)
         return
-    few, many = 5, 45
+    few, many = size(5, 1), size(45, 3)
     calls = {}
     for plans in (few, many):
         with scratch() as (root, environment):
@@ -168,11 +168,13 @@ def many_specs() -> Iterator[Figure]:
             opened(few_root, few) as small,
             opened(many_root, many) as large,
         ):
+            count = size(1000, 10)
             _, ten_times, _, once = take_turns(
-                5, os.sync, validating(large, kind, 10_000), os.sync, validating(small, kind, 1000)
+                5, os.sync, validating(large, kind, 10 * count), os.sync, validating(small, kind, count)
             )
             pair = ten_times / 10, once
-            yield ratio(f"10,000 {kind} specs validated and shown ÷ 10 times 1,000", pair, 1.3)
+            name = f"{10 * count:,} {kind} specs validated and shown ÷ 10 times {count:,}"
+            yield ratio(name, pair, 1.3)
 
 
 def validating(workspace: Workspace, kind: SpecKind, count: int) -> Callable[[], object]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from bench import other, plans
-from bench.measure import Figure, ratio, take_turns
+from bench.measure import Figure, ratio, size, take_turns
 from bench.scratch import scratch
 from ringi.coordinator.services import CoordinatorServices
 from ringi.coordinator.settings import ExecutionSettings, ReflectionSettings
@@ -30,9 +30,9 @@ from tests.unit.coordinator.process_desk import ProcessDesk, ScriptedTools, plan
 
 _ACTIONS: Final = 20
 _WIDTH: Final = 10
-_SECONDS: Final = 0.1
-_ROUNDS: Final = 5
-_LOOKS: Final = 12
+_SECONDS: Final = size(100, 10) / 1000
+_ROUNDS: Final = size(5, 1)
+_LOOKS: Final = size(12, 2)
 _FILE: Final = "".join(f"def part_{number}(value):\n    return value + {number}\n" for number in range(180))
 _AT_ONCE: Final = ExecutionSettings(width=_WIDTH)
 _UNLIMITED: Final = 10_000_000
@@ -49,7 +49,8 @@ def at_once() -> Iterator[Figure]:
         desks = [planned(Path(folder, str(number)), _ACTIONS, together=True) for number in range(_ROUNDS)]
         waiting = iter(desks)
         pair = take_turns(_ROUNDS, lambda: carried_out(next(waiting)), _ideal)
-    yield ratio(f"{_ACTIONS} actions of 100 ms, {_WIDTH} at once ÷ threads that only wait", pair, 1.2)
+    name = f"{_ACTIONS} actions of {_SECONDS * 1000:g} ms, {_WIDTH} at once ÷ threads that only wait"
+    yield ratio(name, pair, 1.2)
 
 
 def _ideal() -> None:
@@ -62,7 +63,7 @@ def syncs() -> Iterator[Figure]:
     if not shutil.which("strace"):
         print("strace is not installed; the sync calls are not counted", file=sys.stderr)
         return
-    few, many, calls = 5, 45, {}
+    few, many, calls = size(5, 1), size(45, 3), {}
     for actions in (few, many):
         with scratch() as (root, environment):
             script = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bench.measure import Figure, command, ratio, take_turns
+from bench.measure import Figure, command, ratio, size, take_turns
 from ringi.domain.approval import NAMESPACE, ProofKind, SignedAct, Strength
 from ringi.domain.codec import blob_id, digest
 from ringi.domain.provenance import (
@@ -25,7 +25,7 @@ from ringi.domain.provenance_verdict import Mode
 from ringi.usecases.verify_range import range_of, verify_range
 from ringi.wiring.provenance import verifying
 
-COMMITS, EACH, PATHS = 1_000, 5, 700
+COMMITS, EACH, PATHS = size(1_000, 4), 5, size(700, 20)
 GOAL = 3
 ROUNDS = 9
 _SHA1 = "0" * 40

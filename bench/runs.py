@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.measure import Figure, ratio, take_turns
+from bench.measure import Figure, ratio, settle, size, take_turns
 from bench.plans import alternate
 from bench.scratch import SomebodyThere
 from bench.snapshots import repository
@@ -27,8 +27,8 @@ from ringi.usecases.run import RunOptions, run_steps
 from ringi.usecases.run_start import ReviewedRun, start_from_file
 
 RINGI = str(Path(sys.executable).with_name("ringi"))
-FILES = 7_000
-MOST_STEPS = 99
+FILES = size(7_000, 20)
+MOST_STEPS = size(99, 3)
 _FILE = "p0/q0/f0.py"
 _LINE = "changed = True"
 _CRITERIA = ["AC-01", "AC-02", "AC-03"]
@@ -37,8 +37,7 @@ _APPROVAL_NEEDED = 3
 
 def figures() -> Iterator[Figure]:
     with _not_in_tmp(), repository(FILES) as (root, _, environment):
-        # Git reads files anew that are as young as its index.
-        time.sleep(1.1)
+        settle()
         project = _Project(root, environment)
         project.configure()
         yield from _steps(project)
