@@ -18,6 +18,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── StepNotCommitted      a step of a run that could not become a commit, and was taken back
 │   ├── RevertFailed          the files are restored, but the plan's commit is not reverted
 │   ├── NotesFailed           the notes that prove an approval could not be written or exchanged
+│   │   └── NotesDamaged      they cannot be read
 │   ├── SyncFailed            notes could not be exchanged with a remote
 │   │   └── PushRefused       it took none of ours
 │   ├── PushFailed            a branch could not be pushed
@@ -400,6 +401,12 @@ class NotesFailed(Failed):
     hint = (
         "Nothing else was changed. Fix that, or do without notes: provenance.notes: off in your configuration"
     )
+
+
+class NotesDamaged(NotesFailed):
+    code = "notes_damaged"
+    message = "The notes that prove approvals are damaged: {why}"
+    hint = "Rebuild them: ringi recover"
 
 
 class SyncFailed(Failed):

@@ -2,10 +2,13 @@
 
 import pytest
 
-HEADINGS = (
-    "system", "machine", "protocol", "cuts", "found torn",
-    "as before", "as after", "between groups", "mixed", "share",
-)  # fmt: skip
+HEADINGS = {
+    "power": (
+        "system", "machine", "protocol", "cuts", "found torn",
+        "as before", "as after", "between groups", "mixed", "share",
+    ),
+    "power git": ("system", "scene", "cut", "cuts", "torn for git", "lost", "next command fails"),
+}  # fmt: skip
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -15,11 +18,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in terminalreporter.stats.get(outcome, ())
         if report.when == "call"
     ]
-    rows = [value for report in reports for name, value in report.user_properties if name == "power"]
-    if not rows:
-        return
-    terminalreporter.section("power losses")
-    table = [HEADINGS, *sorted(rows)]
+    for name, headings in HEADINGS.items():
+        rows = [value for report in reports for key, value in report.user_properties if key == name]
+        if rows:
+            terminalreporter.section(f"{name} losses")
+            _write(terminalreporter, [headings, *sorted(rows)])
+
+
+def _write(terminalreporter: pytest.TerminalReporter, table: list[tuple[str, ...]]) -> None:
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
         terminalreporter.write_line(

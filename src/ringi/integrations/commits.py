@@ -138,6 +138,12 @@ class GitCommits:
             raise NoCommit(why=Text("git ignores {path}", path=ignored))
 
     def make(self, order: CommitOrder) -> CommitOutcome:
+        since = time.time_ns()
+        outcome = self._make(order)
+        self._git.keep("HEAD", since_ns=since)
+        return outcome
+
+    def _make(self, order: CommitOrder) -> CommitOutcome:
         with tempfile.TemporaryDirectory(prefix="ringi-commit-") as folder:
             try:
                 tree = self._stage(Path(folder, "index"), order)
@@ -242,6 +248,8 @@ class GitCommits:
         with contextlib.suppress(GitFailed):
             if self._head() == commit:
                 _bring_index(self._git, commit, ())
+        # Whoever made it may have been killed before that.
+        self._git.keep("HEAD", since_ns=0)
 
     def _follow(self, commit: str, paths: Collection[str]) -> Iterator[Text]:
         try:

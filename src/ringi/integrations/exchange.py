@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -28,11 +29,12 @@ from ringi.errors import (
     SyncFailed,
 )
 from ringi.integrations.history import clone_around, lay_out, noted
+from ringi.integrations.notes import NOBODY, TRIES, is_lost_race, notes_tip, pause
 from ringi.integrations.personal_git import GitFailed, PersonalGit
 from ringi.integrations.remotes import usual_remote
-from ringi.integrations.repository import NOBODY, TRIES, is_lost_race, notes_tip, pause
 from ringi.ports.provenance import Merged
-from ringi.process.git import Git, quoted
+from ringi.process.durable import SWITCH, durable, sync_refs
+from ringi.process.git import Git, Repository, quoted
 from ringi.text import Text
 
 _THEIRS: Final = "refs/ringi/theirs"
@@ -121,6 +123,8 @@ class Transport:
         `rewrites`: the clone may say that an address leads to another one.
         """
         place = clone_around(folder)
+        self._repository = Repository(place.git_dir, place.common)
+        self._since = time.time_ns()
         self.person = PersonalGit(place.root, environment)
         self.clone = Git(place.git_dir)
         self._own = Path(tempfile.mkdtemp(prefix="ringi-sync-"))
@@ -131,7 +135,7 @@ class Transport:
         self.git = Git(self._own, variables=variables)
         lay_out(self._own, self.person.line("rev-parse", "--show-object-format") or "sha1")
         self.settings = self._read_settings()
-        kept = {name: value for name, value in environment.items() if name not in _LOCAL}
+        kept = {name: value for name, value in environment.items() if name not in {*_LOCAL, SWITCH}}
         usable = [
             (scope, name, value)
             for scope, name, value in self.settings
@@ -148,10 +152,15 @@ class Transport:
             "LANGUAGE": "en",  # its words are matched
         }
 
+    def keep(self, ref: str) -> None:
+        """After it, the clone's ref and what came outlast a loss of power. Raises StorageFailed."""
+        sync_refs(self._repository, (ref,), self._since)
+
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        # Its objects are the clone's, whatever directory it works in.
         try:
             return subprocess.run(
-                [self.person.program(), "--no-pager", *words],
+                [self.person.program(), "--no-pager", *durable(), *words],
                 cwd=self.person.root,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
@@ -264,6 +273,7 @@ class NotesExchange:
                     raise NotesFailed(why=str(error)) from None
                 pause(attempt)
             else:
+                self._way.keep(NOTES)
                 return Merged(ours, new)
         raise AssertionError  # the last attempt returns or raises
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from ringi.errors import Interrupted, NoCommit
-from ringi.process.git import NO_FETCH, last_line, search_path
+from ringi.process.durable import durable, sync_refs
+from ringi.process.git import NO_FETCH, Repository, last_line, search_path
 from ringi.text import Text
 
 # Who the person is and where their settings are; any other variable could steer git elsewhere.
@@ -69,8 +70,21 @@ class PersonalGit:
         return os.fsdecode(self.look(*words, fine=(0, 1, 128))).strip()
 
     def work(self, *words: str, stdin: bytes = b"", **variables: str) -> bytes:
-        """Uses the person's own settings and runs the filters they name."""
-        return self._run(words, variables, stdin, (0,))
+        """Uses the person's own settings and runs the filters they name. What it writes is on the disk then;
+        its name is after `keep`.
+        """
+        lasting = durable(own_index="GIT_INDEX_FILE" in variables)
+        return self._run((*lasting, *words), variables, stdin, (0,))
+
+    def keep(self, *refs: str, since_ns: int) -> None:
+        """After it, these refs and what else git wrote since then outlast a loss of power.
+
+        Raises StorageFailed.
+        """
+        # A folder without a repository was refused long before.
+        if repository := Repository.at(self.root):
+            branch = [self.line("symbolic-ref", "-q", "HEAD")] if "HEAD" in refs else []
+            sync_refs(repository, [*refs, *filter(None, branch)], since_ns)
 
     def _run(
         self, words: Sequence[str], variables: Mapping[str, str], stdin: bytes, fine: Sequence[int]
@@ -88,7 +102,8 @@ class PersonalGit:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise GitFailed(str(error)) from None
         if done.returncode not in fine:
-            line = last_line(done.stderr) or f"git {words[0]}: exit {done.returncode}"
+            command = next((word for word in words if word[0] != "-" and "=" not in word), "")
+            line = last_line(done.stderr) or f"git {command}: exit {done.returncode}"
             raise GitFailed(line, done.stderr)
         return done.stdout
 
@@ -98,6 +113,7 @@ class PersonalGit:
         text.write_bytes(message.encode())
         # Verbatim, because this text was approved; a hook may still change it.
         words = ["-c", "i18n.commitEncoding=UTF-8", "commit", "-q", "--cleanup=verbatim", "-F", str(text)]
+        words = [*durable(own_index=True), *words]
         # Into a file: a process that a hook leaves running would keep a pipe open.
         with said.open("wb") as output:
             process = subprocess.Popen(

@@ -1,35 +1,21 @@
 """What an approval says about the person's own repository, and the notes that prove it there."""
 
-import errno
 import os
 import re
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.domain.codec import blob_id, digest
-from ringi.domain.provenance import NOTES
-from ringi.errors import CopyFailed, NoCommit, NotesFailed, StorageFailed
+from ringi.errors import CopyFailed, NoCommit, NotesFailed
 from ringi.integrations.commits import repository_around
-from ringi.integrations.history import MOST_NOTE, OBJECT_ID, noted, shallow_commits
+from ringi.integrations.history import shallow_commits
+from ringi.integrations.notes import Notes
 from ringi.integrations.personal_git import GitFailed, PersonalGit
-from ringi.process.git import NO_FETCH, Git, Repository, listed, names_in, read_available
+from ringi.ports.provenance import Rebuilt
+from ringi.process.git import Repository, listed, names_in
 from ringi.text import Text
 
-_MESSAGE: Final = b"Add the proof of an approval\n"
-NOBODY: Final = (
-    "-c",
-    "user.name=ringi",
-    "-c",
-    "user.email=ringi@localhost",
-    "-c",
-    "user.useConfigOnly=false",
-)
-TRIES: Final = 10
-_PAUSE: Final = 0.02
-_LONGEST_PAUSE: Final = 1.0
-_FEW: Final = 100
 _CONVERSIONS: Final = ("filter", "text", "eol", "crlf", "ident", "working-tree-encoding")
 _OFF: Final = frozenset(["unspecified", "unset"])
 _SETTINGS: Final = r"^(core\.autocrlf|filter\..*\.(clean|process|required)|lfs\.extension\..*)$"
@@ -39,10 +25,6 @@ _POINTER: Final = re.compile(
     rb"(?:ext-.*\n)*oid sha256:[0-9a-f]{64}\nsize [0-9]+\s*"
 )
 _LARGEST_POINTER: Final = 1024
-_FULL: Final = ("No space left", "Out of diskspace")
-_FATAL: Final = re.compile(rb"^fatal: (.*)$", re.MULTILINE)
-# It writes one into the git directory, in which nothing of ours may stay.
-_CRASH: Final = re.compile(rb"^fast-import: dumping crash report to (.*fast_import_crash_\d+)$", re.MULTILINE)
 
 
 class GitRepository:
@@ -130,68 +112,30 @@ class GitRepository:
             return ""
 
     def attach(self, envelope: bytes, blobs: Collection[str]) -> None:
-        if strange := [blob for blob in blobs if not OBJECT_ID.fullmatch(blob)]:
-            raise NotesFailed(why=Text("{blob} is not the id of a blob", blob=strange[0]))
+        self.attach_all({blob: [envelope] for blob in blobs})
+
+    def attach_all(self, lines: Mapping[str, Sequence[bytes]]) -> None:
+        self._notes().add(lines)
+
+    def damage(self) -> Text | None:
+        found = self._notes().damage()
+        return found.why if found else None
+
+    def rebuild(self) -> Rebuilt | None:
+        return self._notes().rebuild()
+
+    def lacking(self, lines: Mapping[str, Sequence[bytes]]) -> bool:
+        return self._notes().lacks(lines)
+
+    def _notes(self) -> Notes:
         try:
             repository = Repository.at(self._theirs.root)
-            if repository is None:
-                why = Text("there is no git repository in {folder}", folder=str(self._theirs.root))
-                raise NotesFailed(why=why)
-            self._attach(Git(repository.git_dir), envelope, sorted(set(blobs)))
-        except (CopyFailed, NoCommit) as error:
+        except CopyFailed as error:
             raise NotesFailed(why=error.details["why"]) from None
-        except GitFailed as error:
-            if any(words in str(error) for words in _FULL):
-                raise StorageFailed(what=NOTES, why=os.strerror(errno.ENOSPC)) from None
-            raise NotesFailed(why=str(error)) from None
-
-    def _attach(self, git: Git, envelope: bytes, blobs: Sequence[str]) -> None:
-        committer = self._committer()
-        for attempt in range(TRIES):
-            tip = notes_tip(git)
-            wanted = _with_line(git, tip, envelope, blobs)
-            if not wanted:
-                return
-            try:
-                self._write(_commit_of(wanted, tip, committer))
-            except GitFailed as error:
-                if not is_lost_race(git, tip, error) or attempt == TRIES - 1:
-                    raise
-                pause(attempt)
-            else:
-                return
-
-    def _committer(self) -> bytes:
-        asked = ("var", "GIT_COMMITTER_IDENT")
-        known = os.fsencode(self._theirs.line(*asked))
-        return (known or self._theirs.look(*NOBODY, *asked)).strip()
-
-    def _write(self, stream: bytes) -> None:
-        above = {"GIT_CEILING_DIRECTORIES": str(self._theirs.root.parent)}
-        words = ("-c", f"core.hooksPath={os.devnull}", "fast-import", "--quiet", "--done")
-        try:
-            self._theirs.work(*words, stdin=stream, LC_ALL="C", **NO_FETCH, **above)
-        except GitFailed as error:
-            if report := _CRASH.search(error.whole):
-                (self._theirs.root / os.fsdecode(report[1])).unlink(missing_ok=True)
-            fatal = _FATAL.search(error.whole)
-            raise GitFailed(fatal[1].decode("utf-8", "replace") if fatal else str(error)) from None
-
-
-def pause(attempt: int) -> None:
-    """Longer from one attempt to the next, and never as long as somebody else's."""
-    share = os.urandom(1)[0] / 255
-    time.sleep(share * min(_PAUSE * 2**attempt, _LONGEST_PAUSE))
-
-
-def notes_tip(git: Git, ref: str = NOTES) -> str:
-    finished = git.attempt("rev-parse", "-q", "--verify", f"{ref}^{{commit}}")
-    return "" if finished.code else finished.out.decode().strip()
-
-
-def is_lost_race(git: Git, tip: str, error: GitFailed) -> bool:
-    """Only that is worth another try: the notes have moved on, or are held right now."""
-    return notes_tip(git) != tip or ".lock" in str(error)
+        if repository is None:
+            why = Text("there is no git repository in {folder}", folder=str(self._theirs.root))
+            raise NotesFailed(why=why)
+        return Notes(self._theirs, repository)
 
 
 class _Conversion(NamedTuple):
@@ -231,50 +175,3 @@ def _pointer(data: bytes) -> bytes:
     return (
         f"version https://git-lfs.github.com/spec/v1\noid sha256:{digest(data)}\nsize {len(data)}\n".encode()
     )
-
-
-class _Note(NamedTuple):
-    blob: str
-    data: bytes
-    elsewhere: tuple[str, ...]
-    """Where it lay before, in the tree of the notes."""
-
-
-def _place(blob: str) -> str:
-    return f"{blob[:2]}/{blob[2:]}"
-
-
-def _with_line(git: Git, tip: str, line: bytes, blobs: Sequence[str]) -> list[_Note]:
-    """The notes that change."""
-    near = sorted({place for blob in blobs for place in (blob, blob[:2])}) if len(blobs) <= _FEW else []
-    there = noted(git, tip, *near)
-    old = sorted({entry.oid for blob in blobs for entry in there.get(blob, ())})
-    read = dict(zip(old, read_available(git, old, MOST_NOTE), strict=True))
-    changed = []
-    for blob in blobs:
-        lines = []
-        for entry in there.get(blob, ()):
-            found = read[entry.oid]
-            if found is None:  # it would be lost
-                raise NotesFailed(why=Text("the note of {blob} cannot be read", blob=blob))
-            lines += [text for text in found[1].split(b"\n") if text]
-        if line not in lines:
-            data = b"".join(text + b"\n" for text in [*lines, line])
-            places = tuple(entry.path.decode("ascii") for entry in there.get(blob, ()))
-            changed.append(_Note(blob, data, places))
-    return changed
-
-
-def _commit_of(notes: Sequence[_Note], tip: str, committer: bytes) -> bytes:
-    """For `git fast-import`, whose own command for notes takes only those of commits."""
-    marks = {data: number for number, data in enumerate({note.data: None for note in notes}, 1)}
-    parts = [b"blob\nmark :%d\ndata %d\n%b\n" % (mark, len(data), data) for data, mark in marks.items()]
-    parts.append(
-        b"commit %b\ncommitter %b\ndata %d\n%b" % (NOTES.encode(), committer, len(_MESSAGE), _MESSAGE)
-    )
-    if tip:
-        parts.append(f"from {tip}\n".encode())
-    for note in notes:
-        parts += (f"D {place}\n".encode() for place in note.elsewhere)
-        parts.append(b"M 100644 :%d %b\n" % (marks[note.data], _place(note.blob).encode()))
-    return b"".join([*parts, b"done\n"])

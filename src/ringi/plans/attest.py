@@ -1,6 +1,6 @@
 """What an approval says about files, in the form that proves it in any clone of the repository."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
@@ -26,15 +26,22 @@ from ringi.domain.provenance import (
     steps_of,
     to_sign,
 )
+from ringi.errors import NotesDamaged
 from ringi.patching.render import Changed, Side, is_binary, render_patch
+from ringi.plans.place import run_of
 from ringi.plans.preview import after_bytes
 from ringi.plans.services import Services
 from ringi.policy.files import is_credential
 from ringi.ports.provenance import Repository
+from ringi.text import Text
 
 _LARGEST_DIFF: Final = 256 * 1024
 _EXECUTABLE: Final = 0o100
 _SIGNED_AS: Final = {Act.EXECUTE: SignedAct.APPROVE, Act.UNDO: SignedAct.UNDO}
+
+
+_Proof = tuple[bytes, frozenset[str]]
+"""An envelope, and the blobs that it hangs on."""
 
 
 class _Side(NamedTuple):
@@ -156,13 +163,29 @@ def attach(
 ) -> None:
     """Hangs the proof of the approval on the files that it is about, before they are written.
 
-    Whatever cuts off what follows, an approval that was used is never without it. Raises NotesFailed.
+    Whatever cuts off what follows, an approval that was used is never without it. If the notes are damaged,
+    they are rebuilt first. Raises NotesFailed.
     """
-    subject = as_written(approval.subject, ApprovalSubject)
     repository = services.repository() if services.rules.notes else None
-    if repository is None or subject is None:
+    proof = _proof(services, document, approval, known) if repository else None
+    if repository is None or proof is None:
         return
+    try:
+        repository.attach(*proof)
+    except NotesDamaged:
+        if said := mend(services):
+            services.tell(said)
+        repository.attach(*proof)
+
+
+def _proof(
+    services: Services, document: PlanDocument, approval: Approval, known: Mapping[str, bytes]
+) -> _Proof | None:
+    """What hangs on which blobs; None if it is about no file that can be in a commit."""
+    subject = as_written(approval.subject, ApprovalSubject)
     record, signed, signature, keyid = approval.proof, approval.proof.statement or "", "", ""
+    if subject is None:
+        return None
     if record.kind is ProofKind.SIGNED and is_in_toto(signed):
         signature, keyid = record.signature or "", fingerprint(record.key or "")
     elif said := about(services, document, subject, known):
@@ -180,10 +203,9 @@ def attach(
         )
         signed = to_sign(made)
     else:
-        return
-    blobs = {anchor(step) for step in steps_of(read_signed(signed))}
-    if blobs:
-        repository.attach(sealed(signed, signature, keyid), blobs)
+        return None
+    blobs = frozenset(anchor(step) for step in steps_of(read_signed(signed)))
+    return (sealed(signed, signature, keyid), blobs) if blobs else None
 
 
 def _grant(approval: Approval) -> GrantProof | UnsetType:
@@ -191,3 +213,84 @@ def _grant(approval: Approval) -> GrantProof | UnsetType:
     if record.kind is not ProofKind.GRANT:
         return UNSET
     return GrantProof(record.grant_subject or "", record.statement or "", record.signature or "")
+
+
+# ------------------------------------------------------------------ damaged notes
+
+
+def mend(services: Services) -> Text | None:
+    """Rebuilds the notes if they are damaged: what can be read stays, whoever wrote it, and every approval
+    that was used hangs there again. None if they are sound.
+
+    Raises NotesFailed.
+    """
+    repository = services.repository()
+    rebuilt = repository.rebuild() if repository else None
+    if repository is None or rebuilt is None:
+        return None
+    if services.rules.notes and (lines := _by_blob(_used_proofs(services))):
+        repository.attach_all(lines)
+    return Text(
+        "The notes that prove approvals were damaged ({why}); they were rebuilt from what can be read and "
+        "from the ledger. The damaged files are in {folder}. If you share notes, run: ringi sync",
+        why=rebuilt.why,
+        folder=rebuilt.aside,
+    )
+
+
+def is_lost(services: Services, plan_id: str) -> bool:
+    """Whether a signed approval of the plan was used and is not in the notes. Raises NotesFailed."""
+    repository = services.repository() if services.rules.notes else None
+    lines = _by_blob(_signed_proofs(services, plan_id)) if repository else {}
+    return repository is not None and bool(lines) and repository.lacking(lines)
+
+
+def bring_back(services: Services) -> Text | None:
+    """Signed approvals that were used and are not in the notes any more. Raises NotesFailed."""
+    lost = [ref for ref in services.store.refs(discarded=True) if is_lost(services, ref.id)]
+    repository = services.repository()
+    if not lost or repository is None:
+        return None
+    repository.attach_all(_by_blob(proof for ref in lost for proof in _signed_proofs(services, ref.id)))
+    names = ", ".join(ref.name for ref in lost)
+    return Text("The proofs of {plans} were missing in the notes; they are there again.", plans=names)
+
+
+def _signed_proofs(services: Services, plan_id: str) -> Iterator[_Proof]:
+    """What was signed is in the ledger as it was, whatever became of the files."""
+    document = services.store.plan(plan_id).document
+    for approval in services.store.approvals(plan_id):
+        if (
+            approval.spent_by
+            and approval.proof.kind is ProofKind.SIGNED
+            and is_in_toto(approval.proof.statement or "")
+        ):
+            yield from filter(None, [_proof(services, document, approval, {})])
+
+
+def _by_blob(proofs: Iterable[_Proof]) -> dict[str, list[bytes]]:
+    lines: dict[str, list[bytes]] = {}
+    for envelope, blobs in proofs:
+        for blob in sorted(blobs):
+            lines.setdefault(blob, []).append(envelope)
+    return lines
+
+
+def _used_proofs(services: Services) -> Iterator[_Proof]:
+    store = services.store
+    for ref in store.refs(discarded=True):
+        document, here = store.plan(ref.id).document, services
+        if services.on_branch and run_of(document):
+            there = services.on_branch(run_of(document))
+            # Its folder may be gone; the person's own has the same attributes.
+            here = there if there.tree.root.is_dir() else services
+        for approval in store.approvals(ref.id):
+            subject = as_written(approval.subject, ApprovalSubject)
+            if subject is None or not approval.spent_by:
+                continue
+            known = known_bytes(here, document, subject)
+            for change in subject.changes:  # an undo has no specs that would tell
+                data = store.get_bytes(change.after.sha256) if change.after and not change.folder else None
+                known |= {codec.digest(data): data} if data is not None else {}
+            if proof := _proof(here, document, approval, known):
+                yield proof

@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # only names of types
     from ringi.ports.forge import ReviewChecks
     from ringi.ports.provenance import Repository
     from ringi.ports.tools import OutsideTools
+    from ringi.text import Text
     from ringi.workspace.snapshot import Snapshots
     from ringi.workspace.tree import Tree
 
@@ -101,6 +102,8 @@ class Services(NamedTuple):
     """What the people behind a plan may do."""
     reviews: ReviewChecks | None = None
     """None if a yes on a forge does not count."""
+    tell: Callable[[Text], None] = lambda _: None
+    """Says a sentence to whoever waits for the result."""
     on_branch: Callable[[str], Services] | None = None
     """The services of a run's branch, whether its tree is there or not."""
 

@@ -10,6 +10,14 @@ if TYPE_CHECKING:
 
     from ringi.domain.provenance import Step
     from ringi.ports import Signer, SignerList
+    from ringi.text import Text
+
+
+class Rebuilt(NamedTuple):
+    why: Text
+    """What was wrong."""
+    aside: str
+    """The folder with the damaged files."""
 
 
 class Repository(Protocol):
@@ -29,6 +37,21 @@ class Repository(Protocol):
 
     def attach(self, envelope: bytes, blobs: Collection[str]) -> None:
         """Adds a line to the notes of these blobs, all or none. Does nothing where it is there already.
+
+        Raises NotesFailed, or NotesDamaged if `rebuild` is needed first.
+        """
+
+    def attach_all(self, lines: Mapping[str, Sequence[bytes]]) -> None:
+        """As `attach`, for lines by blob."""
+
+    def damage(self) -> Text | None:
+        """Why the notes cannot be read; None if they can, or there are none. Raises NotesFailed."""
+
+    def lacking(self, lines: Mapping[str, Sequence[bytes]]) -> bool:
+        """Whether one of these is not in the notes. Raises NotesFailed."""
+
+    def rebuild(self) -> Rebuilt | None:
+        """Moves damaged notes aside and restores what can be read, whoever wrote it; None if they are sound.
 
         Raises NotesFailed.
         """

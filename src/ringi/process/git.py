@@ -73,7 +73,9 @@ class Git:
         variables: Mapping[str, str] | None = None,
         personal: bool = False,
         time_limit: float = TIME_LIMIT,
+        more: Sequence[str] = (),
     ) -> None:
+        """`more` are words before the command."""
         self._folder = work_tree or git_dir
         self._time_limit = time_limit
         self._prefix = ["--no-pager", "--no-replace-objects", f"--git-dir={git_dir}"]
@@ -81,6 +83,7 @@ class Git:
             self._prefix.append(f"--work-tree={work_tree}")
         for setting in _OVERRIDES:
             self._prefix += ["-c", setting]
+        self._prefix += more
         self._environment = environment(personal=personal)
         if index:
             self._environment["GIT_INDEX_FILE"] = str(index)

@@ -25,12 +25,14 @@ from ringi.usecases.agent_copies import (
     size_of,
     too_much,
 )
+from ringi.usecases.ref_damage import damaged_refs, mend_refs
 from ringi.usecases.restore import restore_plans, restore_sessions
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.places import Places
 
 REPAIR = "ringi doctor --repair"
+MEND = "ringi recover"
 ADOPT = "ringi doctor --adopt"
 ACCEPT = "ringi doctor --accept-backup"
 _SHOWN = 5
@@ -85,7 +87,7 @@ class Doctor:
         try:
             with self._opened() as workspace:
                 findings += [*_ledger(workspace), *_projections(workspace), *_file_system(workspace)]
-                findings += [*_copies(workspace), *_person(workspace)]
+                findings += [*_refs(workspace), *_copies(workspace), *_person(workspace)]
         except LedgerCorrupt as error:
             findings.append(Finding(Mark.BAD, _as_text(error), REPAIR))
         except RingiError as error:
@@ -106,6 +108,7 @@ class Doctor:
             if workspace.upkeep.differences():
                 workspace.upkeep.write_anew()
                 yield _fixed(Text("the files in .agent were rebuilt"))
+            yield from map(_fixed, mend_refs(workspace))
             if expired := workspace.cache.sweep():
                 yield _fixed(Text("expired answers of models were removed: {count}", count=expired))
             yield from map(_fixed, (*remove_settled(workspace), *make_room(workspace)))
@@ -258,6 +261,11 @@ def _file_system(workspace: OpenWorkspace) -> Iterator[Finding]:
         return
     if good:
         yield Finding(Mark.GOOD, Text("this file system can link and exchange files"))
+
+
+def _refs(workspace: OpenWorkspace) -> Iterator[Finding]:
+    for ref, why in damaged_refs(workspace):
+        yield Finding(Mark.BAD, Text("{ref} in the repository is damaged: {why}", ref=ref, why=why), MEND)
 
 
 def _copies(workspace: OpenWorkspace) -> Iterator[Finding]:

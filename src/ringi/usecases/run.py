@@ -23,6 +23,7 @@ from ringi.runner.feedback import made_again, told, unheard
 from ringi.runner.loop import carry_on
 from ringi.text import Text
 from ringi.usecases.agent_sandbox import agent_sandbox
+from ringi.usecases.ref_damage import mend_run
 from ringi.usecases.run_bench import RunBench
 from ringi.usecases.run_start import covering, require_current, require_open
 from ringi.usecases.workspace import OpenWorkspace
@@ -56,6 +57,8 @@ def run_steps(
     stored = workspace.sessions.stored_run(run_id)
     workspace = workspace.for_task(task_of(stored.run.forge))
     workspace.services.permits.require_allowed(stored.run.created_by, workspace.person.user())
+    for said in mend_run(workspace, run_id):
+        workspace.services.tell(said)
     services = _services(workspace, run_id, options, on_event)
     plan = workspace.sessions.run_plan(run_id)
     require_current(stored.run)

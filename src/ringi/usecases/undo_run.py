@@ -9,6 +9,7 @@ from ringi.domain.events import EventKind
 from ringi.domain.plan import PlanStatus, undone_at
 from ringi.domain.run import OVER, Run
 from ringi.ports import NewEvent
+from ringi.usecases.ref_damage import mend_run
 from ringi.usecases.run import cancel_run
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.run_branch import delete_branch
@@ -24,6 +25,8 @@ class Undone(NamedTuple):
 def undo_run(workspace: OpenWorkspace, run_id: str) -> Undone:
     """Can be called again after a crash. Raises NoChannel for an agent, BranchMoved, BranchMerged."""
     refuse_agent(workspace.person, f"ringi undo {run_id}")
+    for said in mend_run(workspace, run_id):
+        workspace.services.tell(said)
     run, branch = workspace.sessions.run(run_id), workspace.branch(run_id)
     if run.in_place:
         return Undone(

@@ -34,6 +34,7 @@ from ringi.errors import BadDocument, LedgerCorrupt, NewerVersion, NoCommit, Not
 from ringi.plans.commit import outcome_of, written
 from ringi.ports import Commits, Store, StoredCommand, StoredIntent
 from ringi.text import Text
+from ringi.usecases.ref_damage import notes_damage
 from ringi.usecases.workspace import OpenWorkspace
 from ringi.workspace.tree import differing
 
@@ -88,6 +89,7 @@ class Examination:
         self._signatures = services.signatures
         self._commits = services.commits
         self._breaks = [*workspace.verify_log(only), *signer_doubts(services.store, services.signatures)]
+        self._unreadable = notes_damage(workspace)
         self._histories: dict[str, _History] = {}
         self._writes = _Writes(self._store, self._history) if every else None
         self._differences = _by_part(self._differing_files()) if every else None
@@ -117,7 +119,7 @@ class Examination:
 
     def plan(self, name: str) -> Verdict:
         plan_id = self._store.find(name)
-        problems = list(self._breaks)
+        problems = [*self._breaks, *_of_notes(self._unreadable)]
         executions: tuple[StoredIntent, ...] = ()
         approvals: tuple[Approval, ...] = ()
         files: list[ProvenFile] = []
@@ -397,6 +399,11 @@ def _results(stored: StoredIntent) -> Iterator[Text]:
     for outcome in result.results:
         if outcome.status is OpStatus.DONE and (outcome.spec_id, outcome.path) not in known:
             yield Text("{path} was done and never begun", path=outcome.path or outcome.spec_id)
+
+
+def _of_notes(why: Text | None) -> Iterator[Text]:
+    if why is not None:
+        yield Text("the notes with its proof are damaged: {why}. Rebuild them: ringi recover", why=why)
 
 
 def _by_part(paths: Sequence[str]) -> dict[str, list[str]]:

@@ -211,6 +211,7 @@ def _services(
         permits=permits_of(config, forges),
         tools=outside_tools(config, environment, places.root),
         reviews=reviews_of(forges, config.forge),
+        tell=on_progress,
     )
 
     def on_branch(run_id: str) -> Services:
@@ -227,11 +228,25 @@ def _on_branch(
     on_progress: Progress, run_id: str,
 ) -> Services:  # fmt: skip
     """As the workspace's, but with the files and the commits of the run's branch."""
+    from ringi.workspace.branch_damage import mend_branch
     from ringi.workspace.run_branch import BranchOf, RunBranch
 
     branch = RunBranch(places, BranchOf.run(ledger.run(run_id)))
     there = branch.places
     tree = Tree(OsFileSystem(), there.root)
+
+    def mend(*, quick: bool = False) -> None:
+        if said := mend_branch(branch, quick=quick):
+            own.tell(said)
+
+    def prepare() -> None:
+        mend(quick=True)
+        branch.make()
+
+    def publish() -> str:
+        mend()
+        return branch.publish()
+
     return own._replace(
         tree=tree,
         snapshot_id=lambda: snapshots(there).take().id,
@@ -243,8 +258,8 @@ def _on_branch(
         repository=lambda: repository_of(there, places, environment),
         tools=outside_tools(config, environment, there.root),
         run_id=run_id,
-        prepare=branch.make,
-        publish=branch.publish,
+        prepare=prepare,
+        publish=publish,
         tidy=branch.reset,
     )
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from ringi.domain.provenance import NOTES, Synced
 from ringi.errors import InTheWay, ReviewRefused
 from ringi.integrations.exchange import NotesExchange
-from ringi.integrations.history import GitHistory
-from ringi.integrations.repository import pause
+from ringi.integrations.history import GitHistory, clone_around
+from ringi.integrations.notes import Notes, pause
+from ringi.integrations.personal_git import PersonalGit
 from ringi.integrations.signature_memory import RememberedSignatures
 from ringi.integrations.signing import SshSignatures
 from ringi.ports import SignerList
-from ringi.process.git import Git
+from ringi.process.git import Git, Repository
 from ringi.text import Text
 from ringi.usecases.signers import users_bytes, users_file
 from ringi.usecases.sync import sync
@@ -86,6 +87,28 @@ def default_branch(folder: Path) -> str:
         if found:
             return found.removeprefix("origin/") if name != "HEAD" else found
     return "main"
+
+
+def mend_notes(
+    folder: Path, environment: Mapping[str, str], ledger: Callable[[], Text | None]
+) -> Text | None:
+    """Rebuilds damaged notes before they are exchanged; None if they are sound.
+
+    `ledger` does it where there is one. Raises NotesFailed.
+    """
+    place = clone_around(folder)
+    notes = Notes(PersonalGit(place.root, environment), Repository(place.git_dir, place.common))
+    if notes.damage() is None:
+        return None
+    if said := ledger():
+        return said
+    rebuilt = notes.rebuild()
+    return rebuilt and Text(
+        "The notes that prove approvals were damaged ({why}); they were rebuilt from what can be read. "
+        "The damaged files are in {folder}.",
+        why=rebuilt.why,
+        folder=rebuilt.aside,
+    )
 
 
 def sync_notes(

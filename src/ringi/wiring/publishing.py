@@ -10,9 +10,9 @@ from ringi.domain.provenance_verdict import Mode, RangeVerdict
 from ringi.domain.run import Run
 from ringi.errors import NoForge
 from ringi.integrations.exchange import BranchExchange, GitLogin, NotesExchange
+from ringi.integrations.notes import pause
 from ringi.integrations.offered_commit import GitOffers
 from ringi.integrations.remotes import Remotes
-from ringi.integrations.repository import pause
 from ringi.process.network import is_here, origin
 from ringi.store.ledger import Ledger
 from ringi.store.run_documents import facts_of_run

@@ -23,7 +23,8 @@ from ringi.errors import (
     UnbornBranch,
     WorkBranchExists,
 )
-from ringi.fs import replace_file
+from ringi.fs import OsFileSystem, opened, replace_file
+from ringi.process.durable import DurableGit
 from ringi.process.erase import erase
 from ringi.process.git import Git, Repository, keep, names_in, quoted, read_small, require_version, settings
 from ringi.text import COMMIT_SHOWN, Text, why_failed
@@ -72,6 +73,16 @@ class BranchOf(NamedTuple):
     in_place: bool = False
     tip: str = ""
     """The newest commit of the run that the ledger knows; empty if there is none yet."""
+    earlier: tuple[str, ...] = ()
+    """Those before it, the oldest first."""
+
+    @property
+    def ref(self) -> str:
+        return _ref(self.work_branch)
+
+    @property
+    def commits(self) -> tuple[str, ...]:
+        return (*self.earlier, self.tip) if self.tip else ()
 
     @property
     def start(self) -> str:
@@ -79,9 +90,10 @@ class BranchOf(NamedTuple):
 
     @classmethod
     def run(cls, run: Run) -> "BranchOf":
-        made = [step.commit for step in run.steps if step.commit]
-        tip = made[-1] if made else ""
-        return cls(run.run_id, run.base_branch, run.base_commit, run.work_branch, run.in_place, tip)
+        *earlier, tip = [step.commit for step in run.steps if step.commit] or [""]
+        return cls(
+            run.run_id, run.base_branch, run.base_commit, run.work_branch, run.in_place, tip, tuple(earlier)
+        )
 
 
 def base_of(root: Path, base_branch: str) -> str:
@@ -143,7 +155,8 @@ class RunBranch:
         self.root = places.root if of.in_place else self.folder / "tree"
         """Where its steps are carried out."""
         self._places = places
-        self._person = places.root
+        self.person = places.root
+        """Where their repository is."""
         self._ref = _ref(of.work_branch)
 
     @property
@@ -156,7 +169,7 @@ class RunBranch:
     @property
     def is_made(self) -> bool:
         if self.of.in_place:
-            return _line(_looking(self._person), "symbolic-ref", "-q", "HEAD") == self._ref
+            return _line(_looking(self.person), "symbolic-ref", "-q", "HEAD") == self._ref
         return (self.folder / _MADE).is_file() and (self.root / ".git" / "HEAD").is_file()
 
     def make(self) -> None:
@@ -184,15 +197,15 @@ class RunBranch:
 
         Returns the newest commit. Raises BranchMoved, or WorkBranchExists before anything was published.
         """
-        if not self.is_made and self.of.tip and _commit(_looking(self._person), self._ref) == self.of.tip:
+        if not self.is_made and self.of.tip and _commit(_looking(self.person), self._ref) == self.of.tip:
             return self.of.tip  # all of it was, and the folder is removed
         new = self.tip()
         if self.of.in_place or new == self.of.base_commit:
             return new
-        theirs, now = _looking(self._person), _commit(_looking(self._person), self._ref)
+        now = _commit(_looking(self.person), self._ref)
         if now != new:
             self._require_ours(now, new)
-            self._bring(theirs, now, new)
+            self._bring(now, new)
         self._git().run("update-ref", _PUBLISHED, new)
         return new
 
@@ -205,7 +218,7 @@ class RunBranch:
             return
         git = self._git()
         git.run("symbolic-ref", "HEAD", self._ref)
-        with _unfiltered(self.root, self._person):
+        with _unfiltered(self.root, self.person):
             git.run("read-tree", "--reset", "-u", "HEAD")
         git.run("clean", "-ffdxq", "-e", f"/{OWN}")
         self._take_filtered()
@@ -225,9 +238,9 @@ class RunBranch:
     # ------------------------------------------------------------------ making it
 
     def _require_start(self) -> None:
-        theirs, of = _looking(self._person), self.of
+        theirs, of = _looking(self.person), self.of
         if not of.tip:
-            require_free(self._person, of.work_branch)
+            require_free(self.person, of.work_branch)
         elif (now := _commit(theirs, self._ref)) and now != of.tip:
             raise self._moved(Text("it has commits that the run did not make"))
         if not _commit(theirs, of.start):
@@ -239,11 +252,11 @@ class RunBranch:
         for folder in ("objects/info", "refs/heads", "info"):
             (git_dir / folder).mkdir(parents=True)
         self.folder.chmod(0o700)
-        repository = _repository(self._person)
+        repository = _repository(self.person)
         lent = b"".join(quoted(folder) + b"\n" for folder in repository.objects())
         (git_dir / "objects" / "info" / "alternates").write_bytes(lent)
         (git_dir / "HEAD").write_bytes(b"ref: " + os.fsencode(self._ref) + b"\n")
-        (git_dir / "config").write_bytes(_config(self.root, self._person, repository))
+        (git_dir / "config").write_bytes(_config(self.root, self.person, repository))
         excludes = read_small(repository.common / "info" / "exclude")
         (git_dir / "info" / "exclude").write_bytes(excludes + b"\n/" + OWN.encode() + b"/\n")
         if shallow := read_small(repository.common / "shallow"):
@@ -252,23 +265,27 @@ class RunBranch:
         git.run("update-ref", self._ref, self.of.start)
         if self.of.tip:
             git.run("update-ref", _PUBLISHED, self.of.tip)
-        with _unfiltered(self.root, self._person):
+        with _unfiltered(self.root, self.person):
             git.read_tree_counted(Text("Copying files"), "--reset", "-u", "HEAD")
         self._take_filtered()
+        # A mark that outlasts a loss of power must not stand for files that do not.
+        fs = OsFileSystem()
+        with opened(fs, fs.open_root(self.folder)) as top:
+            fs.sync_everything(top)
         replace_file(self.folder / _MADE, b"")
 
     def _take_filtered(self) -> None:
         """Files that a filter makes are as in the person's checkout."""
         names = [os.fsdecode(name) for name in names_in(self._git().run("ls-files", "-z"))]
         for name in filtered(self.root, names):
-            theirs = self._person / name
+            theirs = self.person / name
             if theirs.is_file() and not theirs.is_symlink():
                 (self.root / name).unlink(missing_ok=True)
-                carry_over(self._person, self.root, name)
+                carry_over(self.person, self.root, name)
 
     def _switch(self) -> None:
         """The person's checkout to the work branch: the same commit, so no file changes."""
-        theirs, of = _looking(self._person), self.of
+        theirs, of = _looking(self.person), self.of
         if self.is_made:
             return
         now = _commit(theirs, self._ref)
@@ -278,13 +295,13 @@ class RunBranch:
                 if of.tip
                 else WorkBranchExists(branch=of.work_branch)
             )
-        if base_of(self._person, of.base_branch) != of.base_commit:
+        if base_of(self.person, of.base_branch) != of.base_commit:
             raise self._moved(Text("{branch} has new commits", branch=of.base_branch))
         if not now:
-            require_free(self._person, of.work_branch)
-            theirs.run("update-ref", self._ref, of.base_commit, "")
+            require_free(self.person, of.work_branch)
+            self._theirs.write("update-ref", self._ref, of.base_commit, "", refs=(self._ref,))
         said = f"checkout: moving from {of.base_branch} to {of.work_branch}"
-        theirs.run("symbolic-ref", "-m", said, "HEAD", self._ref)
+        self._theirs.write("symbolic-ref", "-m", said, "HEAD", self._ref, refs=("HEAD",))
 
     # ------------------------------------------------------------------ publishing it
 
@@ -300,17 +317,26 @@ class RunBranch:
                 if not last:
                     raise WorkBranchExists(branch=self.of.work_branch)
                 raise self._moved(Text("it has commits that the run did not make"))
-        if place := checked_out(_looking(self._person), self._ref):
+        if place := checked_out(_looking(self.person), self._ref):
             raise self._moved(Text("it is checked out in {folder}", folder=place))
 
-    def _bring(self, theirs: Git, now: str, new: str) -> None:
+    @property
+    def _theirs(self) -> DurableGit:
+        return DurableGit(_repository(self.person))
+
+    def bring_objects(self, new: str, now: str = "") -> None:
+        """Into the person's repository: those that lead to `new`, without those that `now` has."""
         wanted = "".join(f"{line}\n" for line in (new, f"^{self.of.base_commit}", f"^{now}" if now else ""))
         pack = self._git().run("pack-objects", "--revs", "--stdout", "-q", stdin=wanted.encode())
-        theirs.run("unpack-objects", "-q", stdin=pack)
+        self._theirs.write("index-pack", "--stdin", stdin=pack)
+
+    def _bring(self, now: str, new: str) -> None:
+        self.bring_objects(new, now)
+        said = f"ringi: run {self.of.run_id}"
         try:
-            theirs.run("update-ref", "-m", f"ringi: run {self.of.run_id}", self._ref, new, now)
+            self._theirs.write("update-ref", "-m", said, self._ref, new, now, refs=(self._ref,))
         except CopyFailed as error:
-            if _commit(theirs, self._ref) != now:
+            if _commit(_looking(self.person), self._ref) != now:
                 raise self._moved(Text("somebody changed it at the same moment")) from None
             raise CopyFailed(why=error.details["why"]) from None
 
@@ -318,7 +344,7 @@ class RunBranch:
         return BranchMoved(branch=self.of.work_branch, why=why, run=self.of.run_id)
 
     def _git(self, *, personal: bool = False) -> Git:
-        git_dir = _repository(self._person).git_dir if self.of.in_place else self.root / ".git"
+        git_dir = _repository(self.person).git_dir if self.of.in_place else self.root / ".git"
         return Git(git_dir, self.root, personal=personal)
 
 
@@ -370,7 +396,7 @@ def delete_branch(root: Path, of: BranchOf) -> None:
     if place := checked_out(git, ref):
         why = Text("it is checked out in {folder}", folder=place)
         raise BranchMoved(branch=of.work_branch, why=why, run=of.run_id)
-    git.run("update-ref", "-d", ref, now)
+    DurableGit(_repository(root)).write("update-ref", "-d", ref, now, refs=(ref,))
 
 
 def _shortened(ref: str) -> str:

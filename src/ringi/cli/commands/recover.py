@@ -12,6 +12,7 @@ from ringi.cli.plan_names import PLAN
 from ringi.domain.execution import ExecutionResult
 from ringi.errors import UnknownCommand
 from ringi.text import Text
+from ringi.usecases.ref_damage import mend_refs
 from ringi.views.result import result_lines
 
 _DONE: Final = frozenset(["d", "done"])
@@ -39,7 +40,8 @@ def recover(app: App, plan: str | None, done: tuple[str, ...], again: tuple[str,
     """Settle what a crash interrupted.
 
     Whenever ringi starts, it settles interrupted files by itself; this shows how. If a command was
-    interrupted, only you can say whether it is done or should run again.
+    interrupted, only you can say whether it is done or should run again. Notes and branches of runs that
+    a loss of power damaged are rebuilt.
     """
     if (done or again) and not plan:
         raise click.UsageError(_("Name the plan that the command belongs to"))
@@ -47,6 +49,9 @@ def recover(app: App, plan: str | None, done: tuple[str, ...], again: tuple[str,
         raise click.UsageError(_("Choose one for each command: --done or --again"))
     workspace = app.workspace
     plan_id = workspace.plan.find(plan) if plan else None
+    # What was cut off may need them.
+    for said in mend_refs(workspace):
+        app.ui.line(said, style="yellow")
     results = [*workspace.recovered, *workspace.plan.recover()]
     for spec_id in done:
         workspace.plan.settle(plan_id or "", spec_id, done=True)

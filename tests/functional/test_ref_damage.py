@@ -1,0 +1,285 @@
+"""After a loss of power: a command notices damaged notes, or a damaged branch of a run, and mends it."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ringi.domain.provenance import NOTES
+from ringi.domain.run import RunPhase
+from ringi.process.refs import ASIDE
+from ringi.usecases.undo_run import undo_run
+from tests.fakes.signing import RealKey
+from tests.functional.desk import Desk
+from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, project
+from tests.functional.test_proving import carried_out, proposed
+from tests.support.damage import (
+    CUT,
+    HOSTILE,
+    Damage,
+    empty_commit,
+    empty_everything,
+    empty_log,
+    empty_ref,
+    empty_tree,
+    git,
+    is_sound,
+    loosen,
+    notes_of,
+    object_file,
+    overwrite,
+)
+
+each_cut = pytest.mark.parametrize("damage", CUT, ids=lambda one: one.__name__)
+each_damage = pytest.mark.parametrize("damage", [*CUT, *HOSTILE], ids=lambda one: one.__name__)
+BRANCH = "aiflow/RQ-20260101-001/20260101-000000"
+
+
+@pytest.fixture
+def worked(desk: Desk, listed: RealKey) -> Desk:
+    """Two plans were carried out, somebody else hung a note on a file in between, a third plan waits."""
+    for number in (1, 2, 3):
+        plan = proposed(desk, {"kind": "create", "path": f"n{number}", "content": f"{number}\n"})
+        if number == 3:
+            assert desk.run("approve", plan, "--sign", str(listed.path)).returncode == 0
+        else:
+            carried_out(desk, plan, listed)
+        if number == 1:
+            readme = git(desk.root, "rev-parse", "HEAD:README.md")
+            git(desk.root, "notes", "--ref", NOTES, "add", "-m", "theirs", readme)
+            git(desk.root, "notes", "--ref", "other", "add", "-m", "elsewhere", readme)
+    return desk
+
+
+def aside(root: Path) -> list[str]:
+    """What was moved out of the way, under the paths that it had."""
+    top = root / ".git" / ASIDE
+    return sorted(str(Path(*one.relative_to(top).parts[1:])) for one in top.rglob("*") if not one.is_dir())
+
+
+def said(desk: Desk, *words: str) -> str:
+    done = desk.run(*words)
+    assert done.returncode == 0, (words, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+class TestNotes:
+    @each_damage
+    def test_execute_mends_them(self, worked: Desk, damage: Damage) -> None:
+        before = notes_of(worked.root)
+        damage(worked.root, NOTES)
+        told = said(worked, "execute", "p3")
+        assert "were damaged" in told
+        assert ASIDE in told
+        after = notes_of(worked.root)
+        # Every proof is there again, byte for byte, with the new one, and nothing of others is lost.
+        assert before.items() <= after.items()
+        assert len(after) == len(before) + 1 == 4
+        assert "elsewhere" in git(worked.root, "notes", "--ref", "other", "show", "HEAD:README.md")
+        assert is_sound(worked.root)
+        assert said(worked, "verify", "--all")
+        assert "were damaged" not in said(worked, "recover")
+
+    @each_cut
+    def test_undo_mends_them(self, worked: Desk, listed: RealKey, damage: Damage) -> None:
+        before = notes_of(worked.root)
+        damage(worked.root, NOTES)
+        assert "were damaged" in said(worked, "undo", "p2", "--sign", str(listed.path))
+        # Its proof hangs on the same file as that of the plan.
+        assert {blob: note.splitlines()[0] for blob, note in notes_of(worked.root).items()} == before
+        assert is_sound(worked.root)
+
+    @each_damage
+    def test_doctor_says_so_and_recover_mends_them(self, worked: Desk, damage: Damage) -> None:
+        before = notes_of(worked.root)
+        damage(worked.root, NOTES)
+        done = worked.run("doctor")
+        assert done.returncode == 1
+        assert f"{NOTES} in the repository is damaged" in done.stdout
+        assert "→ ringi recover" in done.stdout
+        done = worked.run("verify", "p1")
+        assert done.returncode == 1
+        assert "are damaged" in done.stdout
+        assert "ringi recover" in done.stdout
+        assert "were damaged" in said(worked, "recover")
+        assert notes_of(worked.root) == before
+        assert said(worked, "doctor")
+        assert said(worked, "verify", "p1")
+        assert is_sound(worked.root)
+
+    def test_doctor_repairs_them_too(self, worked: Desk) -> None:
+        empty_ref(worked.root, NOTES)
+        assert "were damaged" in said(worked, "doctor", "--repair")
+        assert is_sound(worked.root)
+
+    @each_cut
+    def test_sync_mends_them(self, worked: Desk, tmp_path: Path, damage: Damage) -> None:
+        hub, before = tmp_path / "hub", notes_of(worked.root)
+        git(tmp_path, "init", "-q", "--bare", str(hub))
+        git(worked.root, "remote", "add", "origin", str(hub))
+        damage(worked.root, NOTES)
+        assert "were damaged" in said(worked, "sync")
+        assert notes_of(worked.root) == notes_of(hub) == before
+        assert is_sound(worked.root)
+
+    @each_cut
+    def test_a_clone_without_a_ledger_gets_them_from_the_remote(
+        self, worked: Desk, tmp_path: Path, damage: Damage
+    ) -> None:
+        hub, before = tmp_path / "hub", notes_of(worked.root)
+        git(tmp_path, "init", "-q", "--bare", str(hub))
+        git(worked.root, "remote", "add", "origin", str(hub))
+        said(worked, "sync")
+        git(worked.root, "push", "-q", "origin", "HEAD")
+        git(tmp_path, "clone", "-q", str(hub), "clone")
+        clone = Desk(tmp_path / "clone")
+        said(clone, "sync")
+        if damage is not empty_log:  # it has none, because git keeps one only for what it moves
+            damage(clone.root, NOTES)
+        said(clone, "sync")
+        assert notes_of(clone.root) == before
+        assert is_sound(clone.root)
+
+    def test_nothing_is_deleted(self, worked: Desk) -> None:
+        empty_everything(worked.root, NOTES)
+        log = (worked.root / ".git" / "logs" / NOTES).read_bytes()
+        said(worked, "recover")
+        kept = aside(worked.root)
+        assert NOTES in kept
+        assert sum(one.startswith("objects/") for one in kept) >= 3
+        [folder] = (worked.root / ".git" / ASIDE).iterdir()
+        assert (folder / "logs" / NOTES).read_bytes() == log
+
+    def test_notes_of_others_survive_where_no_log_tells_of_them(self, worked: Desk) -> None:
+        before = notes_of(worked.root)
+        empty_log(worked.root, NOTES)
+        (worked.root / ".git" / NOTES).unlink()
+        (worked.root / ".git" / NOTES).write_bytes(b"")
+        said(worked, "recover")
+        assert notes_of(worked.root) == before
+
+    def test_notes_of_others_survive_in_a_tip_of_which_only_a_part_is_lost(self, worked: Desk) -> None:
+        """The newest commit has a note of somebody else's, and the one of ours in it is empty."""
+        readme, blob = (
+            git(worked.root, "rev-parse", "HEAD:README.md"),
+            git(worked.root, "hash-object", "n2"),
+        )
+        git(worked.root, "notes", "--ref", NOTES, "append", "-m", "later", readme)
+        before = notes_of(worked.root)
+        loosen(worked.root)
+        note = git(worked.root, "notes", "--ref", NOTES, "list", blob)
+        overwrite(object_file(worked.root, note), b"")
+        said(worked, "recover")
+        after = notes_of(worked.root)
+        assert after[readme].split() == before[readme].split() == ["theirs", "later"]
+        assert {**after, readme: ""} == {**before, readme: ""}
+
+    def test_a_proof_that_is_gone_with_its_ref_is_noticed(self, worked: Desk) -> None:
+        before = notes_of(worked.root)
+        (worked.root / ".git" / NOTES).unlink()
+        told = said(worked, "verify", "p1")
+        assert "the notes do not have the proof of p1" in told
+        assert "ringi recover" in told
+        assert "p1" in said(worked, "recover")
+        assert notes_of(worked.root).keys() == before.keys() - {
+            git(worked.root, "rev-parse", "HEAD:README.md")
+        }
+        assert "do not have the proof" not in said(worked, "verify", "p1")
+
+    def test_other_people_s_objects_stay(self, worked: Desk) -> None:
+        """An unfinished commit of the person's own is no affair of ours."""
+        readme = git(worked.root, "rev-parse", "HEAD:README.md")
+        empty_commit(worked.root, NOTES)
+        kept = object_file(worked.root, readme).read_bytes()
+        said(worked, "recover")
+        assert object_file(worked.root, readme).read_bytes() == kept
+
+    def test_no_git_is_started_by_a_plain_command(self, worked: Desk, tmp_path: Path) -> None:
+        empty_ref(worked.root, NOTES)
+        log, shim = tmp_path / "log", tmp_path / "bin"
+        shim.mkdir()
+        real = shutil.which("git")
+        (shim / "git").write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {real} "$@"\n')
+        (shim / "git").chmod(0o755)
+        done = worked.process("list", PATH=f"{shim}:/usr/bin:/bin")
+        assert done.returncode == 0
+        assert not log.exists()
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[RunDesk]:
+    """One step is committed and published; another one comes."""
+    more = "printf '\\ndef sub(a, b):\\n    return a - b\\n' >> calc.py"
+    with at_home(monkeypatch) as base:
+        desk = RunDesk(project(base / "p"), implementer=by_step(FIX, more))
+        desk.start(a_plan(a_step(1), a_step(2)))
+        desk.go(max_steps=1)
+        desk.decide("S01")
+        assert len(desk.commits()) == 1
+        yield desk
+
+
+def folder_of(desk: RunDesk) -> Path:
+    with desk.open() as workspace:
+        return workspace.branch(desk.run_id).folder
+
+
+class TestBranch:
+    @each_cut
+    def test_continue_puts_it_back(self, run: RunDesk, damage: Damage) -> None:
+        tip = git(run.root, "rev-parse", BRANCH)
+        damage(run.root, f"refs/heads/{BRANCH}")
+        assert Desk(run.root).run("doctor").returncode == 1
+        run.go()
+        assert git(run.root, "rev-parse", BRANCH) == tip
+        assert run.decide("S02").phase is RunPhase.COMPLETED
+        assert len(run.commits()) == 2
+        assert is_sound(run.root)
+
+    @pytest.mark.parametrize("damage", HOSTILE, ids=lambda one: one.__name__)
+    def test_a_hostile_one_does_not_hurt(self, run: RunDesk, damage: Damage) -> None:
+        tip = git(run.root, "rev-parse", BRANCH)
+        damage(run.root, f"refs/heads/{BRANCH}")
+        assert "it is back at" in said(Desk(run.root), "recover")
+        assert git(run.root, "rev-parse", BRANCH) == tip
+        assert is_sound(run.root)
+
+    def test_it_comes_back_although_its_folder_is_gone(self, run: RunDesk) -> None:
+        tip = git(run.root, "rev-parse", BRANCH)
+        shutil.rmtree(folder_of(run))
+        empty_ref(run.root, f"refs/heads/{BRANCH}")
+        assert "it is back at" in said(Desk(run.root), "recover")
+        assert git(run.root, "rev-parse", BRANCH) == tip
+        assert run.decide("S02").phase is RunPhase.COMPLETED
+
+    def test_a_damaged_folder_is_made_anew(self, run: RunDesk) -> None:
+        own = folder_of(run) / "tree"
+        overwrite(own / ".git" / "refs" / "heads" / BRANCH, b"")
+        assert "made anew" in said(Desk(run.root), "recover")
+        assert run.decide("S02").phase is RunPhase.COMPLETED
+        assert len(run.commits()) == 2
+
+    @pytest.mark.parametrize(
+        "damage", [empty_commit, empty_tree, empty_everything], ids=lambda one: one.__name__
+    )
+    def test_what_cannot_be_had_any_more_is_said(self, run: RunDesk, damage: Damage) -> None:
+        shutil.rmtree(folder_of(run))
+        damage(run.root, f"refs/heads/{BRANCH}")
+        told = said(Desk(run.root), "recover")
+        assert "no commit of the run can be read any more" in told
+        assert f"ringi cancel {run.run_id}" in told
+        assert is_sound(run.root)
+        stopped = run.go()
+        assert stopped.stop is not None
+        assert "ringi cancel" in str(stopped.stop.next_action)
+        assert said(Desk(run.root), "doctor")
+        assert said(Desk(run.root), "cancel", run.run_id)
+
+    @each_cut
+    def test_undo_takes_a_damaged_one_back(self, run: RunDesk, damage: Damage) -> None:
+        damage(run.root, f"refs/heads/{BRANCH}")
+        with run.open() as workspace:
+            assert undo_run(workspace, run.run_id).branch == BRANCH
+        assert git(run.root, "branch", "--list", BRANCH) == ""
+        assert is_sound(run.root)
