@@ -151,7 +151,7 @@ def of_plan(
         changes=changes_of(specs),
         expires_at=expires_at,
         snapshot_id=document.change.snapshot_id if document.change else UNSET,
-        checks=checks if checks and (checks.before or checks.after) else UNSET,
+        checks=checks if checks and (checks.before or checks.after or checks.tests) else UNSET,
         sandboxed=sandboxed,
         commit=commit,
         requester=document.state.requester,

@@ -112,7 +112,8 @@ def main(root: str, plan_id: str, reviewer: str) -> int:
     _end_with_review()
     try:
         with open_workspace(root) as workspace:
-            workspace.plan.check_again(plan_id, reviewer=int(reviewer))
+            # A step of a run is tested on the files of its branch.
+            workspace.of_plan(plan_id).plan.check_again(plan_id, reviewer=int(reviewer))
     except RingiError as error:
         sys.stdout.write(json.dumps(_told(Text(error.message, **error.details))))
         return 1

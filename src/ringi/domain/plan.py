@@ -243,6 +243,7 @@ class PlannedChecks(Document, frozen=True):
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     on_failure: CheckFailure = CheckFailure.UNDO
+    tests: tuple[str, ...] | UnsetType = UNSET  # of a step: they pass on its very bytes, or none is written
 
 
 class CheckResult(Document, frozen=True):
@@ -256,8 +257,7 @@ class CheckResult(Document, frozen=True):
     """Its last lines."""
     phase: CheckPhase | UnsetType = UNSET
     """Unset if the check ran in the proposer's own copy."""
-    timeout_sec: float | UnsetType = UNSET
-    """Set if it was stopped because it took longer."""
+    timeout_sec: float | UnsetType = UNSET  # set if it was stopped because it took longer
     doubt: str | UnsetType = UNSET
     """A variable or file that leads to the project's own files: then the result may be about other bytes."""
 

@@ -6,7 +6,7 @@ Between the result of the execution and the result of its checks, the ledger say
 If a crash interrupts them, they count as failed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from msgspec import UNSET
@@ -65,6 +65,38 @@ def require_before(services: Services, stored: StoredPlan, planned: PlannedCheck
     return results
 
 
+def require_tested(services: Services, stored: StoredPlan) -> tuple[CheckResult, ...]:
+    """The tests of a step pass on exactly its bytes: those of the run, or of a review that changed it since.
+
+    Those that nobody has seen pass run now. Raises CheckFailed; nothing was changed, and the plan records the
+    results.
+    """
+    planned = stored.document.state.planned_checks
+    if not planned or not planned.tests or all(map(_passing(stored.document), planned.tests)):
+        return ()
+    if not services.check.sandboxed():
+        raise NoSandbox(why=Text("the tests of a step run in one only before it is carried out"))
+    results = services.check(planned.tests, files_after(services, stored), CheckPhase.DRY)
+    failed = next((one for one in results if not one.passed), None)
+    if failed is not None:
+        _record(services, stored, results)
+        raise _failure(stored, failed, Text("nothing was changed"))
+    return results
+
+
+def failing_test(document: PlanDocument) -> CheckResult | None:
+    """What keeps a step from being carried out: the newest result of a test that has to pass, if it failed."""
+    planned = document.state.planned_checks
+    wanted = planned.tests or () if planned else ()
+    newest = {one.command: one for one in document.state.checks}
+    return next((newest[one] for one in wanted if one in newest and not newest[one].passed), None)
+
+
+def _passing(document: PlanDocument) -> Callable[[str], bool]:
+    newest = {one.command: one for one in document.state.checks}
+    return lambda command: command in newest and newest[command].passed
+
+
 def run_after(services: Services, planned: PlannedChecks) -> tuple[CheckResult, ...]:
     """On the workspace after the plan was carried out.
 
@@ -97,8 +129,8 @@ def dry(services: Services, stored: StoredPlan) -> tuple[CheckResult, ...]:
 def commands_of(document: PlanDocument) -> tuple[str, ...]:
     """The commands that judge the plan's changes: the proposer's checks, and those for after."""
     state = document.state
-    planned = state.planned_checks.after if state.planned_checks else ()
-    return tuple(dict.fromkeys((*(state.check_commands or ()), *planned)))
+    planned = state.planned_checks or PlannedChecks()
+    return tuple(dict.fromkeys((*(state.check_commands or ()), *(planned.tests or ()), *planned.after)))
 
 
 def again(services: Services, stored: StoredPlan, reviewer: int) -> tuple[CheckResult, ...]:

@@ -77,6 +77,9 @@ def execute(services: Services, plan_id: str, *, leaves: bool = False) -> Execut
         planned = stored.document.state.planned_checks
         checked = check.require_before(services, stored, planned) if approval and planned else ()
         contents = _contents(services, stored, specs)
+        if tested := check.require_tested(services, stored) if approval else ():
+            contents = _contents(services, stored, specs)  # it took a while
+        checked += tested
         intent = _intent(services, stored, approval, specs)
 
         def begin(transaction: Transaction) -> StoredPlan:

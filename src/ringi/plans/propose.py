@@ -468,8 +468,9 @@ def _planned_checks(services: Services, document: PlanDocument) -> PlannedChecks
     if document.step:
         # Its own stay; and no step stays on the branch without a commit.
         after = tuple(dict.fromkeys([*checks.after, *(own.after if own else ())]))
-        checks = PlannedChecks(checks.before, after, CheckFailure.UNDO)
-    return checks if checks.before or checks.after else UNSET
+        tests = checks.tests if checks.tests is not UNSET or not own else own.tests
+        checks = PlannedChecks(checks.before, after, CheckFailure.UNDO, tests or UNSET)
+    return checks if checks.before or checks.after or checks.tests else UNSET
 
 
 def totals_of(validated: Validated) -> DiffTotals:

@@ -57,6 +57,8 @@ class Decided(Enum):
     """A hook changed what was committed; the commit was taken back."""
     TESTS_FAILED = auto()
     """Its commands ran after it was carried out, and it was taken back."""
+    CHANGE_FAILED = auto()
+    """A person changed it and approved that, and its tests do not pass any more: nothing was carried out."""
 
 
 class Decision(NamedTuple):
@@ -69,6 +71,10 @@ class Decision(NamedTuple):
     """Of the branch, if the person changed what the step had made."""
     evidence: tuple[Evidence, ...] = ()
     """If commands ran after it was carried out."""
+    tested: tuple[Evidence, ...] = ()
+    """What its tests said in a copy, if the person changed what the step had made."""
+    plan: str = ""
+    """The short name of its plan."""
     grant: str = ""
     """The standing approval that it was committed under."""
 
@@ -113,8 +119,13 @@ class Bench(Protocol):
     ) -> Evidence:
         """In the copy, on the files that are there."""
 
-    def propose(self, run: Run, step: RunStep, state: StepState, checks_after: Sequence[str]) -> int:
-        """Makes what the step changed the plan with the id it has; returns its version."""
+    def propose(
+        self, run: Run, step: RunStep, state: StepState, *, tests: Sequence[str], checks_after: Sequence[str]
+    ) -> int:
+        """Makes what the step changed the plan with the id it has; returns its version.
+
+        `tests` have to pass on whatever is committed, `checks_after` run once it is carried out.
+        """
 
     def decision(self, run: Run, state: StepState, *, in_turn: bool = True) -> Decision:
         """Carries it out if it is approved, or a standing approval covers it.

@@ -5,12 +5,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from ringi.domain.events import EventKind
-from ringi.domain.run import StepStatus, StopCode
+from ringi.domain.run import RunPhase, StepStatus, StopCode
 from ringi.runner import machine
 from ringi.runner.bench import Decided, Decision
 from ringi.runner.carrier import Carrier, stop_of
 from ringi.runner.machine import with_step
-from ringi.runner.testing import evidence_on, gate_failed
+from ringi.runner.testing import evidence_on, failure, gate_failed, gates_of
 from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text
 
 _E, _S = EventKind, StepStatus
@@ -44,6 +44,8 @@ def decide(carrier: Carrier, index: int) -> None:
         _declined(carrier, index, decision)
     elif what is Decided.OUTDATED:
         _merge(carrier, index)
+    elif what is Decided.CHANGE_FAILED:
+        _change_failed(carrier, index, decision)
     elif what is Decided.TESTS_FAILED:
         failed = next(one for one in decision.evidence if not one.passed)
         tested = with_step(run, index, evidence=decision.evidence)
@@ -59,9 +61,14 @@ def decide(carrier: Carrier, index: int) -> None:
 
 def _committed(carrier: Carrier, index: int, decision: Decision) -> None:
     run, step, state = carrier.at(index)
-    evidence = state.evidence
+    evidence, lines, files = state.evidence, state.lines, state.files
+    if decision.tree:
+        changes = carrier.bench.measure(run, state.base_tree)
+        lines, files = changes.total, len(changes.lines)
     if decision.tree and carrier.bench.sandboxed():  # the person changed what had been tested
-        evidence = evidence_on(carrier, index, decision.tree)
+        kinds = {command: kind for kind, command in gates_of(carrier, index)}
+        again = [replace(one, kind=kinds.get(one.command, one.kind)) for one in decision.tested]
+        evidence = tuple(again) or evidence_on(carrier, index, decision.tree)
     evidence += decision.evidence  # what ran for real, on the branch
     done = with_step(
         run,
@@ -70,6 +77,8 @@ def _committed(carrier: Carrier, index: int, decision: Decision) -> None:
         commit=decision.commit,
         grant=decision.grant,
         tree=decision.tree or state.tree,
+        lines=lines,
+        files=files,
         plan_version=decision.version or state.plan_version,
         evidence=evidence,
         ended_at=carrier.services.clock.now(),
@@ -81,6 +90,18 @@ def _committed(carrier: Carrier, index: int, decision: Decision) -> None:
         )
     if stop := carrier.bench.publish(carrier.run):
         carrier.halt(stop)
+
+
+def _change_failed(carrier: Carrier, index: int, decision: Decision) -> None:
+    """Nobody works on it again: only the person can mend what they changed, or send it back."""
+    run, step, state = carrier.at(index)
+    failed = decision.tested[0]
+    code, message = failure(carrier, index, failed)
+    why = Text("after your change {what}; nothing was committed", what=message)
+    stop = stop_of(code, why, f"ringi review {decision.plan}", step)
+    noted = with_step(run, index, evidence=(*state.evidence, failed))
+    detail = carrier.services.mask(decision.words)
+    carrier.halt(replace(stop, detail=detail), noted, phase=RunPhase.NEEDS_INPUT)
 
 
 def _waits(carrier: Carrier, index: int, decision: Decision) -> None:

@@ -32,18 +32,21 @@ def test(carrier: Carrier, index: int) -> None:
     found = evidence_on(carrier, index, state.tree)
     tested = with_step(run, index, evidence=found)
     failed = found[-1] if found and not found[-1].passed else None
-    required = carrier.plan.gates.require_unit_pass or (failed and failed.kind == _CHECK)
-    if failed is None or not required:
+    if failed is None or not _is_required(carrier, failed.kind):
         carrier.save(with_step(tested, index, status=_S.REVIEWING), f"{step.step_id}: reviewing")
         return
     gate_failed(carrier, index, tested, failed)
+
+
+def _is_required(carrier: Carrier, kind: str) -> bool:
+    return carrier.plan.gates.require_unit_pass or kind == _CHECK
 
 
 def evidence_on(carrier: Carrier, index: int, tree: str) -> tuple[Evidence, ...]:
     """What the commands of the step say about this tree, up to the first that fails."""
     carrier.bench.stand_at(carrier.run, tree)
     found: list[Evidence] = []
-    for number, (kind, command) in enumerate(_gates(carrier, index), 1):
+    for number, (kind, command) in enumerate(gates_of(carrier, index), 1):
         found.append(_one_test(carrier, index, kind, command, number))
         if not found[-1].passed:
             break
@@ -52,7 +55,8 @@ def evidence_on(carrier: Carrier, index: int, tree: str) -> tuple[Evidence, ...]
     return tuple(found)
 
 
-def _gates(carrier: Carrier, index: int) -> list[tuple[str, str]]:
+def gates_of(carrier: Carrier, index: int) -> list[tuple[str, str]]:
+    """The commands of the step, each with its kind."""
     run, step, _ = carrier.at(index)
     found = [("unit", command) for command in unit_commands(run, carrier.plan, step)]
     found += [("e2e", command) for command in e2e_commands(carrier.plan, step)]
@@ -101,15 +105,19 @@ def _stopped(carrier: Carrier, failed: Evidence) -> tuple[Text, Text]:
     )  # fmt: skip
 
 
+def failure(carrier: Carrier, index: int, failed: Evidence) -> tuple[StopCode, Text]:
+    """The reason code for a test that failed, and the words."""
+    if failed.timed_out:
+        return StopCode.TEST_TIMEOUT, _stopped(carrier, failed)[0]
+    ends = {command for kind, command in gates_of(carrier, index) if kind == "e2e"}
+    code = StopCode.E2E_FAILED if failed.command in ends else StopCode.UNIT_TEST_FAILED
+    return code, Text("{command} ended with exit code {code}", command=failed.command, code=failed.exit_code)
+
+
 def gate_failed(carrier: Carrier, index: int, run: Run, failed: Evidence, output: str = "") -> None:
     step = carrier.plan.steps[index]
-    then: Text | str = f"ringi retry {run.run_id}"
-    if failed.timed_out:
-        code = StopCode.TEST_TIMEOUT
-        message, then = _stopped(carrier, failed)
-    else:
-        code = StopCode.E2E_FAILED if failed.kind == "e2e" else StopCode.UNIT_TEST_FAILED
-        message = Text("{command} ended with exit code {code}", command=failed.command, code=failed.exit_code)
+    code, message = failure(carrier, index, failed)
+    then: Text | str = _stopped(carrier, failed)[1] if failed.timed_out else f"ringi retry {run.run_id}"
     detail = carrier.services.mask(output or carrier.services.files.tail(failed.log, _SHOWN_OUTPUT))
     if carrier.again(index, run, code, f"{message}\n\n{detail}"):
         return
@@ -146,9 +154,16 @@ def _diff(carrier: Carrier, run: Run, state: StepState) -> str:
 
 def _propose(carrier: Carrier, index: int, run: Run) -> None:
     step, state = carrier.plan.steps[index], run.steps[index]
-    after = [] if carrier.bench.sandboxed() else [command for _, command in _gates(carrier, index)]
+    gates, sandboxed = gates_of(carrier, index), carrier.bench.sandboxed()
+    needed = [command for kind, command in gates if _is_required(carrier, kind)]
     try:
-        version = carrier.bench.propose(run, step, state, after)
+        version = carrier.bench.propose(
+            run,
+            step,
+            state,
+            tests=needed if sandboxed else (),
+            checks_after=() if sandboxed else [command for _, command in gates],
+        )
     except UnfitSpecs as error:
         why = Text("{why}", why=error.details["why"])
         carrier.halt(stop_of(StopCode.UNFIT_CHANGES, why, f"ringi retry {run.run_id}", step), run)

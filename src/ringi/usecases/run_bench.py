@@ -1,8 +1,7 @@
 """The copy and the branch of a run: where roles work, where tests run, where a step becomes a commit."""
 
 import hashlib
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -33,11 +32,10 @@ from ringi.errors import (
 )
 from ringi.fs import OsFileSystem
 from ringi.plans.approve import subject_now
-from ringi.plans.check import files_after
+from ringi.plans.check import failing_test, files_after
 from ringi.plans.merge import changed_files, merged_specs, open_conflicts
 from ringi.plans.propose import set_specs
 from ringi.process.capture import last
-from ringi.process.git import Git, index_entries
 from ringi.runner.bench import Begun, Decided, Decision, Merged
 from ringi.runner.carrier import refusal
 from ringi.runner.scope import Changes
@@ -51,9 +49,8 @@ from ringi.views.message import message_anew, message_of
 from ringi.workspace.commands import Invocation
 from ringi.workspace.copy import Supervisor, WorkCopy
 from ringi.workspace.copy_run import RUN, CopyRun, lay_over
-from ringi.workspace.copy_steps import file_ids, line_counts, patch_between, since, stand_at
+from ringi.workspace.copy_steps import files_to, line_counts, patch_between, since, stand_at
 from ringi.workspace.leads_back import results_doubt
-from ringi.workspace.private_git import OWN
 from ringi.workspace.run_branch import (
     BranchOf,
     RunBranch,
@@ -172,7 +169,9 @@ class RunBench:
 
     # ------------------------------------------------------------------ the plan of a step
 
-    def propose(self, run: Run, step: RunStep, state: StepState, checks_after: Sequence[str]) -> int:
+    def propose(
+        self, run: Run, step: RunStep, state: StepState, *, tests: Sequence[str], checks_after: Sequence[str]
+    ) -> int:
         self.stand_at(run, state.tree)
         copy, most = _open_copy(self._workspace, run), self._workspace.services.rules.max_specs
         difference = since(copy, state.base_tree).difference(most)
@@ -192,6 +191,7 @@ class RunBench:
                 if one.tree == state.tree
             ),
             checks_after=tuple(checks_after),
+            tests=tuple(tests),
             findings=state.findings,
             proposer=who[-1] if who else "",
         )
@@ -215,6 +215,13 @@ class RunBench:
                 break
         document = there.plan.get(state.plan_id)
         status = document.state.status
+        if status in _APPROVED and why and (failed := failing_test(document)):
+            return Decision(
+                Decided.CHANGE_FAILED,
+                words=failed.output,
+                tested=(_evidence(failed, sandboxed=True),),
+                plan=there.plan.ref(state.plan_id).name,
+            )
         if status in _APPROVED:
             return Decision(Decided.NOT_CARRIED_OUT, words=why)
         if status is PlanStatus.DISCARDED:
@@ -288,17 +295,32 @@ def _ended(
     after = [one for one in document.state.checks if one.phase is CheckPhase.AFTER]
     evidence = tuple(_evidence(one) for one in after)
     if end.commit:
-        tree, version = "", document.plan.version
+        tree, version, dry = "", document.plan.version, ()
         if version != state.plan_version:
             tree = _bring_to(_open_copy(workspace, run), workspace.branch(run.run_id))
+            dry = tuple(_evidence(one, sandboxed=True) for one in _tested(document, tree))
         used = [one.proof for one in there.services.store.approvals(state.plan_id) if one.spent_by]
         grant = used[-1].grant or "" if used else ""
-        return Decision(Decided.COMMITTED, end.commit, "", version, tree, evidence, grant)
+        return Decision(
+            Decided.COMMITTED,
+            end.commit,
+            version=version,
+            tree=tree,
+            evidence=evidence,
+            grant=grant,
+            tested=dry,
+        )
     if any(not one.passed for one in after):
         words = next(one.output for one in after if not one.passed)
         return Decision(Decided.TESTS_FAILED, words=words, evidence=evidence)
     what = Decided.REWRITTEN if end.rewritten else Decided.NOT_COMMITTED
     return Decision(what, words=str(end.failed or ""))
+
+
+def _tested(document: PlanDocument, tree: str) -> Iterator[CheckResult]:
+    """The newest result of each test on exactly this tree."""
+    dry = [one for one in document.state.checks if one.phase is CheckPhase.DRY and one.tree == tree]
+    yield from {one.command: one for one in dry}.values()
 
 
 def _sent_back(there: OpenWorkspace, state: StepState, *, anew: bool = False) -> str:
@@ -384,20 +406,8 @@ def _copy_of(copies: Path, run_id: str) -> WorkCopy | None:
 
 def _bring_to(copy: WorkCopy, branch: RunBranch) -> str:
     """The copy gets the files of the branch, as they are in its folder; returns its tree."""
-    captured = copy.shadow.capture()
-    there = file_ids(copy, captured.tree)
-    wanted = _index(branch.root)
-    files: dict[str, tuple[bytes, int] | None] = {}
-    for path in there.keys() - wanted.keys():
-        files[os.fsdecode(path)] = None
-    for path, oid in wanted.items():
-        if there.get(path) != oid:
-            place = branch.root / os.fsdecode(path)
-            if place.is_file() and not place.is_symlink():
-                files[os.fsdecode(path)] = (place.read_bytes(), place.stat().st_mode & 0o777)
-    if not files:
-        return captured.tree
-    lay_over(Tree(OsFileSystem(), copy.tree), files)
+    if files := files_to(copy, branch.root):
+        lay_over(Tree(OsFileSystem(), copy.tree), files)
     return copy.shadow.capture().tree
 
 
@@ -412,17 +422,6 @@ def _check(one: Evidence, output: str) -> CheckResult:
     )
 
 
-def _index(root: Path) -> dict[bytes, str]:
-    """The files of the branch, by the id of what is committed. Our own folder is in no tree of a copy."""
-    entries = index_entries(Git(root / ".git", root).run("ls-files", "-s", "-z"))
-    ours = f"{OWN}/".encode()
-    return {
-        entry.path: entry.oid.decode()
-        for entry in entries
-        if not (entry.is_link or entry.path.startswith(ours))
-    }
-
-
 def _unclean(root: Path, paths: Sequence[str]) -> list[str]:
     """Requests are ours to write. Git names a new folder, not the files in it."""
 
@@ -433,7 +432,7 @@ def _unclean(root: Path, paths: Sequence[str]) -> list[str]:
     return [path for path in paths if not is_request(path)]
 
 
-def _evidence(one: CheckResult) -> Evidence:
+def _evidence(one: CheckResult, *, sandboxed: bool = False) -> Evidence:
     return Evidence(
         command=one.command,
         kind="unit",
@@ -442,5 +441,6 @@ def _evidence(one: CheckResult) -> Evidence:
         tree=one.tree,
         output_sha256=hashlib.sha256(one.output.encode()).hexdigest(),
         timed_out=one.timeout_sec is not UNSET,
-        sandboxed=False,
+        sandboxed=sandboxed,
+        doubt=one.doubt or "",
     )

@@ -29,6 +29,8 @@ class StepPlan(NamedTuple):
     """What was run on exactly these bytes."""
     checks_after: tuple[str, ...] = ()
     """Commands that run once it is carried out; if one fails, it is taken back."""
+    tests: tuple[str, ...] = ()
+    """Commands that have to pass on whatever is carried out, also if a person changes it first."""
     findings: tuple[Finding, ...] = ()
     proposer: str = ""
 
@@ -56,10 +58,11 @@ def propose_step(workspace: OpenWorkspace, difference: Difference, order: StepPl
     services = there.services
     specs, basis = specs_of(difference, services.tree, services.rules, step=True)
     known = there.plan.get(order.plan_id)
-    if tuple(specs) != tuple(spec.base for spec in known.state.action_specs) or _decided_otherwise(known):
+    same = tuple(specs) == tuple(spec.base for spec in known.state.action_specs)
+    if not same or _decided_otherwise(known) or _tests_of(known) != order.tests:
         rules = services.rules
         after = tuple(dict.fromkeys([*rules.checks.after, *order.checks_after]))
-        checks = PlannedChecks(rules.checks.before, after, rules.checks.on_failure)
+        checks = PlannedChecks(rules.checks.before, after, rules.checks.on_failure, order.tests)
         validated = set_specs(
             services._replace(rules=rules._replace(checks=checks)),
             order.plan_id,
@@ -80,6 +83,11 @@ def propose_step(workspace: OpenWorkspace, difference: Difference, order: StepPl
 def _decided_otherwise(document: PlanDocument) -> bool:
     """The person sent it back or changed it: the same bytes again are another proposal."""
     return document.state.status is PlanStatus.PROPOSED or bool(document.state.amended_from)
+
+
+def _tests_of(document: PlanDocument) -> tuple[str, ...]:
+    planned = document.state.planned_checks
+    return planned.tests or () if planned else ()
 
 
 def _finding(finding: Finding) -> str:

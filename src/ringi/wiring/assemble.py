@@ -28,7 +28,7 @@ from ringi.store.projection import Later, Projection
 from ringi.store.upkeep import LedgerUpkeep
 from ringi.text import Text, in_language
 from ringi.wiring.cache import Caching
-from ringi.wiring.commands import PlanChecks, PlanCommands
+from ringi.wiring.commands import BranchChecks, PlanChecks, PlanCommands
 from ringi.wiring.config import Loaded, load
 from ringi.wiring.config_keys import Config
 from ringi.wiring.forge import KnownForges, reviews_of
@@ -217,14 +217,14 @@ def _services(
     def on_branch(run_id: str) -> Services:
         if not run_id:
             return services
-        return _on_branch(services, places, ledger, config, environment, on_progress, run_id)
+        return _on_branch(services, places, ledger, loaded, environment, on_progress, run_id)
 
     services = own._replace(on_branch=on_branch)
     return services
 
 
 def _on_branch(
-    own: Services, places: Places, ledger: Ledger, config: Config, environment: Mapping[str, str],
+    own: Services, places: Places, ledger: Ledger, loaded: Loaded, environment: Mapping[str, str],
     on_progress: Progress, run_id: str,
 ) -> Services:  # fmt: skip
     """As the workspace's, but with the files and the commits of the run's branch."""
@@ -232,7 +232,7 @@ def _on_branch(
     from ringi.workspace.run_branch import BranchOf, RunBranch
 
     branch = RunBranch(places, BranchOf.run(ledger.run(run_id)))
-    there = branch.places
+    there, config = branch.places, loaded.config
     tree = Tree(OsFileSystem(), there.root)
 
     def mend(*, quick: bool = False) -> None:
@@ -247,12 +247,16 @@ def _on_branch(
         mend()
         return branch.publish()
 
+    def timeout_sec() -> float:
+        plan = ledger.run_plan(run_id)
+        return plan.limits.timeout_sec if plan else config.checks.timeout_sec
+
     return own._replace(
         tree=tree,
         snapshot_id=lambda: snapshots(there).take().id,
         snapshots=lambda: snapshots(there),
         commands=PlanCommands(there, config, environment),
-        check=PlanChecks(there, config, environment, on_progress),
+        check=BranchChecks(places, there, loaded, environment, on_progress, timeout_sec),
         analyse=lambda path: _analyse(there, tree, path, config),
         commits=lambda: commits_of(there, environment, on_progress),
         repository=lambda: repository_of(there, places, environment),

@@ -1,6 +1,6 @@
 """A plan's commands and checks. The code that runs them is imported on first use: most calls run none."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,8 @@ from ringi.workspace.places import Places, own_folders
 if TYPE_CHECKING:
     from ringi.domain.plan import CheckPhase, CheckResult
     from ringi.ports import Ran
+    from ringi.usecases.step_checks import StepChecks
+    from ringi.wiring.config import Loaded
     from ringi.workspace.commands import WorkspaceCommands
     from ringi.workspace.copy_run import CopyChecks, Files, Progress
 
@@ -68,6 +70,49 @@ class PlanChecks:
             carry=self._config.beside.carry,
             on_progress=self._on_progress,
             commands_in=PlanCommands(self._places, self._config, self._environment).in_folder,
+        )
+
+
+class BranchChecks:
+    """Of the steps of a run: in a dry run they are tested as the run itself tests them."""
+
+    def __init__(
+        self,
+        places: Places,
+        branch: Places,
+        loaded: "Loaded",
+        environment: Mapping[str, str],
+        on_progress: "Progress",
+        timeout_sec: Callable[[], float],
+    ) -> None:
+        self._places = places
+        self._branch = branch
+        self._loaded = loaded
+        self._environment = environment
+        self._on_progress = on_progress
+        self._timeout_sec = timeout_sec
+
+    def sandboxed(self) -> bool:
+        return self._made().sandboxed()
+
+    def __call__(
+        self, commands: Sequence[str], files: "Files", phase: "CheckPhase", reviewer: int = 0
+    ) -> "tuple[CheckResult, ...]":
+        return self._made()(commands, files, phase, reviewer)
+
+    def _made(self) -> "StepChecks":
+        from ringi.usecases.project_reader import Project  # noqa: PLC0415  # see the top
+        from ringi.usecases.step_checks import StepChecks  # noqa: PLC0415  # see the top
+        from ringi.wiring.settings import settings_of  # noqa: PLC0415  # see the top
+
+        for_real = PlanChecks(self._branch, self._loaded.config, self._environment, self._on_progress)
+        return StepChecks(
+            Project(self._places, settings_of(self._loaded)),
+            self._branch.root,
+            self._environment,
+            self._timeout_sec(),
+            for_real,
+            self._on_progress,
         )
 
 

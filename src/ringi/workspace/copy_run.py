@@ -206,15 +206,18 @@ class ScratchCopies:
         *,
         carry: Sequence[str] = (),
         files: Files | None = None,
+        first: Callable[[WorkCopy], Files] = lambda _: {},
         enclosing: Callable[[WorkCopy], Enclosing] = lambda _: _as_it_is,
         doubt: Doubt = no_doubt,
         keep_for: Supervisor | None = None,
         on_progress: Progress = lambda _: None,
     ) -> None:
+        """`first`: what is laid over the copy before the files, such as those of another branch."""
         self._places = places
         self._environment = environment
         self._carry = carry
         self._files = files or {}
+        self._first = first
         self._enclosing = enclosing
         self._doubt = doubt
         self._keep_for = keep_for
@@ -252,9 +255,10 @@ class ScratchCopies:
         copy.note(taken=True, kept_for=self._keep_for)
         # Before the files are laid over it: the next block has others.
         self._imprint = imprint_of(copy) if self._keep_for else None
-        if self._files:
-            lay_over(Tree(OsFileSystem(), copy.tree), self._files)
-        difference = copy.difference() if self._files else None
+        files = {**self._first(copy), **self._files}
+        if files:
+            lay_over(Tree(OsFileSystem(), copy.tree), files)
+        difference = copy.difference() if files else None
         return CopyRun(copy, self._environment, difference, self._enclosing(copy), self._doubt)
 
     def _kept(self) -> WorkCopy | None:

@@ -7,9 +7,10 @@ from typing import Final
 
 import msgspec
 
-from ringi.process.git import ABSENT, Git
+from ringi.process.git import ABSENT, Git, index_entries
 from ringi.workspace.copy import WorkCopy
 from ringi.workspace.difference import Difference
+from ringi.workspace.private_git import OWN
 
 _BYTES_A_LINE: Final = 100
 
@@ -79,3 +80,31 @@ def file_ids(copy: WorkCopy, tree: str) -> dict[bytes, str]:
             if mode != ABSENT.encode():
                 found[path] = rest.split(b" ")[1].decode()
     return found
+
+
+def files_to(copy: WorkCopy, folder: Path) -> dict[str, tuple[bytes, int] | None]:
+    """What to lay over the copy so that it has the files that are committed in this folder, as they are there.
+
+    Bytes and permission bits by path; None for a file to delete.
+    """
+    there, wanted = file_ids(copy, copy.shadow.capture().tree), _committed(folder)
+    files: dict[str, tuple[bytes, int] | None] = {}
+    for path in there.keys() - wanted.keys():
+        files[os.fsdecode(path)] = None
+    for path, oid in wanted.items():
+        if there.get(path) != oid:
+            place = folder / os.fsdecode(path)
+            if place.is_file() and not place.is_symlink():
+                files[os.fsdecode(path)] = (place.read_bytes(), place.stat().st_mode & 0o777)
+    return files
+
+
+def _committed(folder: Path) -> dict[bytes, str]:
+    """Its files, by the id of what is committed. Our own folder is in no tree of a copy."""
+    entries = index_entries(Git(folder / ".git", folder).run("ls-files", "-s", "-z"))
+    ours = f"{OWN}/".encode()
+    return {
+        entry.path: entry.oid.decode()
+        for entry in entries
+        if not (entry.is_link or entry.path.startswith(ours))
+    }

@@ -173,7 +173,7 @@ FIELDS: dict[type[Document], str] = {
     verdict.Proven: "schema_version plan_id name proven carried_out executions unused files"
     " unrecorded log_ok problems forged commit sessions",
     verdict.ProvenSession: "schema_version session_id run_id proven approval log_ok problems forged",
-    plan.PlannedChecks: "before after on_failure",
+    plan.PlannedChecks: "before after on_failure tests",
     conflict.Conflict: "spec_id path line kind",
     plan.Overlap: "plan_id name title paths",
     approval.SignedAnswer: "statement signature",

@@ -65,7 +65,8 @@ def amend(
     require_text(*given)
     if sum(name.endswith(f"={STDIN}") for name in writes) + sum(text == STDIN for _at, text in comments) > 1:
         raise click.UsageError(_("Standard input can be read only once"))
-    looked = ReviewedPlan(app.workspace, app.find_plan(plan))
+    plan_id = app.find_plan(plan)  # first: the workspace is then where the plan is carried out
+    looked = ReviewedPlan(app.workspace, plan_id)
     risk, side = risk_of(looked.document), Side.OLD if old else Side.NEW
     paths = {path for spec in looked.specs for path in (path_after(spec), *spec.changed_paths)}
     wanted = Wanted(

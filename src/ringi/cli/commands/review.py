@@ -242,7 +242,8 @@ def _review(
 
 def starter(app: App, wake: Callable[[], None] = lambda: None) -> Callable[[str], Recheck]:
     """Runs the checks of a plan again, beside the review."""
-    root, environment = app.workspace.places.root, app.environment
+    # Not where a step of a run is carried out: there is no ledger there.
+    root, environment = app.root, app.environment
     return lambda plan_id: Recheck(root, plan_id, environment, wake)
 
 
