@@ -122,6 +122,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NotAsked              an answer to another question
 │   ├── SessionOver           a planning session that has ended
 │   ├── RunOver               a run that has ended, or that another one replaced
+│   ├── NotAmended            a path or a test that would change nothing about a run as it is
 │   ├── CannotReplan          a run that planning again would not help
 │   ├── InvalidSpecs          a plan's specs cannot be carried out
 │   ├── UnfitSpecs            specs that did not become a plan
@@ -979,6 +980,12 @@ class RunOver(Refused):
     code = "run_over"
     message = "Run {run} cannot go on: {why}"
     hint = "Go on with: {command}"
+
+
+class NotAmended(Refused):
+    code = "not_amended"
+    message = "--allow and --test change nothing about run {run} now: {why}"
+    hint = "Do this instead: {command}"
 
 
 class CannotReplan(Refused):

@@ -145,11 +145,15 @@ class RunDesk:
     def start(self, plan: Mapping[str, Any], *, approved: bool = True) -> str:
         with self.open() as workspace:
             run = start_from_file(workspace, json.dumps(plan).encode(), "planning.json")
-            if approved:
-                reviewed = ReviewedRun(workspace, run.run_id)
-                reviewed.approve(TypedAnswer(reviewed.digest, "yes"))
         self.run_id = run.run_id
+        if approved:
+            self.approve_plan()
         return run.run_id
+
+    def approve_plan(self) -> None:
+        with self.open() as workspace:
+            reviewed = ReviewedRun(workspace, self.run_id)
+            reviewed.approve(TypedAnswer(reviewed.digest, "yes"))
 
     def key(self, name: str = "key") -> RealKey:
         """A new one whose signatures count."""

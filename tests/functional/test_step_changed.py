@@ -1,7 +1,6 @@
 """A review drops or edits a part of a step: its tests run again on exactly what would be committed."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 

@@ -18,7 +18,8 @@ from ringi.domain.process import Process, RevisionRecord
 from ringi.domain.run import OVER, Run, RunPhase, errors_of, stage_of
 from ringi.domain.run_plan import RunPlan
 from ringi.errors import NoRun
-from ringi.runner.report import CriterionResult, criteria, status_of
+from ringi.runner.criteria import CriterionResult, criteria
+from ringi.runner.report import status_of
 from ringi.store.ledger import LedgerReader
 from ringi.store.lock import PassingLock
 from ringi.store.run_documents import plan_names
@@ -162,8 +163,8 @@ def _revision(process: Process, record: RevisionRecord) -> dict[str, Any]:
 def _criterion(one: CriterionResult) -> dict[str, Any]:
     return {
         "id": one.criterion.id,
-        "met": one.met,
-        "why_not": str(one.why_not) if one.why_not else None,
+        "verdict": one.verdict,
+        "lacks": str(one.lacks) if one.lacks else None,
         "steps": [step.step.step_id for step in one.steps],
         "commits": [step.state.commit for step in one.steps if step.state.commit],
         "evidence": one.evidence,

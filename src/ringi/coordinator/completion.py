@@ -15,9 +15,14 @@ from ringi.text import Text, in_language
 _LATEST: Final = 3
 
 
+_NOT_CHECKED: Final = Text("Every task is done. Nothing has checked whether the goal is achieved.")
+
+
 def complete(book: Book, now: str) -> None:
+    """Its tasks are done; whether the goal is achieved, nobody has checked, so that is not claimed."""
     book.say(Component.EXECUTION, "Task completed")
-    _finish(book, CompletionDocument(summary=_summary(book, achieved=True), done=True), None, now)
+    reason = in_language(language_of(book.process.task))(_NOT_CHECKED)
+    _finish(book, CompletionDocument(summary=_summary(book, reason=reason), done=True), None, now)
 
 
 def needs_person(
@@ -29,7 +34,7 @@ def needs_person(
     book.say(Component.EXECUTION, "A person is needed", words, Level.WARN)
     given = dict.fromkeys(say(one) if isinstance(one, Text) else one for one in recommendations)
     told = tuple(mask(one) for one in given if one)
-    summary = _summary(book, achieved=False, reason=words, recommendations=told, current_state=_state(book))
+    summary = _summary(book, reason=words, recommendations=told, current_state=_state(book))
     _finish(book, CompletionDocument(status=NEEDS_PERSON, summary=summary, comment=words), Wait.PERSON, now)
 
 
@@ -57,12 +62,12 @@ def _finish(book: Book, completion: CompletionDocument, waits: Wait | None, now:
     book.set(completion=completion, waits=waits, waiting_since=now if waits else "", ending=False)
 
 
-def _summary(book: Book, *, achieved: bool, **more: Any) -> CompletionSummary:
+def _summary(book: Book, **more: Any) -> CompletionSummary:
     process = book.process
     failed = {record.task_id for record in book.records if record.state is ActionState.FAILURE}
     lessons = (one.reflection.root_cause_analysis for one in process.revisions)
     return CompletionSummary(
-        goal_achieved=achieved,
+        goal_achieved=False,  # the specification knows true and false: what is not checked is not true
         tasks_completed=len(process.done),
         tasks_failed=len(failed - {*process.done}),
         key_outcomes=process.notes[-_LATEST:],

@@ -236,6 +236,6 @@ class _Execution:
         book = self.book
         ids = [task.id for task in current(book.process)]
         if book.process.finishing:
-            book.say(Component.EXECUTION, "Success criteria met early")
+            book.say(Component.EXECUTION, "Ended early: the model says that nothing more is needed")
             ids = [task.id for task in book.process.plan.subtasks if task.id not in book.process.done]
         book.set(done=(*book.process.done, *ids), ending=False, finishing=False)

@@ -71,7 +71,8 @@ STEP_TRANSITIONS: Final[Mapping[StepStatus, frozenset[StepStatus]]] = {
     # Again with what was wrong; a step that changes nothing, such as a review, is done.
     _S.WORKING: frozenset([_S.TESTING, _S.WORKING, _S.WAITING, _S.DONE]),
     _S.TESTING: frozenset([_S.REVIEWING, _S.WORKING, _S.WAITING]),
-    _S.REVIEWING: frozenset([_S.PROPOSED, _S.WORKING, _S.WAITING]),
+    # A person gives another command to test it with: testing.
+    _S.REVIEWING: frozenset([_S.PROPOSED, _S.WORKING, _S.TESTING, _S.WAITING]),
     # Declined: working. Merged with what changed before it: testing. An earlier step is made anew: waiting.
     _S.PROPOSED: frozenset([_S.DONE, _S.WORKING, _S.TESTING, _S.WAITING]),
     _S.DONE: frozenset(),
@@ -365,7 +366,7 @@ class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
     allowed: tuple[str, ...] = ()
     """Paths that the person added to what the steps may change."""
     tests: tuple[str, ...] = ()
-    """Commands that the person gave for steps that have none."""
+    """Commands that the person gave: they test each step from then on, instead of what the plan names."""
     implementer: str = ""
     """The command that the person chose for it; empty: as configured."""
     base_tree: str = ""

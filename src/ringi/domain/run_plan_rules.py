@@ -45,7 +45,7 @@ def _rules(raw: Mapping[str, Any]) -> Iterator[Problem]:
     linked = {link for step in objects for link in _list(step, "links_to_ac") if isinstance(link, str)}
     for at, id_ in criteria:
         if id_ not in linked:
-            message = Text("no step is linked to {id}, so it will not be met", id=id_[:_SHOWN])
+            message = Text("no step is linked to {id}, so nothing is done for it", id=id_[:_SHOWN])
             yield problem(_C.AC_UNLINKED, f"$.context.acceptance_criteria[{at}]", message)
 
 

@@ -85,7 +85,7 @@ def require_tested(services: Services, stored: StoredPlan) -> tuple[CheckResult,
 
 
 def failing_test(document: PlanDocument) -> CheckResult | None:
-    """What keeps a step from being carried out: the newest result of a test that has to pass, if it failed."""
+    """What keeps a step from being carried out: a test that has to pass, if its newest result is red."""
     planned = document.state.planned_checks
     wanted = planned.tests or () if planned else ()
     newest = {one.command: one for one in document.state.checks}

@@ -53,6 +53,10 @@ class BriefFacts(NamedTuple):
     """It prints its verdict."""
     by_model: bool = False
     """What its prompt says already is left out."""
+    allowed: tuple[str, ...] = ()
+    """Paths that a person added to those of the step."""
+    tests: tuple[str, ...] | None = None
+    """What tests the step; None: what the step itself names."""
 
 
 def brief_of(facts: BriefFacts, tokens: int = MOST_TOKENS) -> str:
@@ -72,7 +76,7 @@ def _sections(facts: BriefFacts, say: Say) -> Iterator[Section]:
     criteria = [*_criteria(plan, step, say)]
     if criteria:
         yield _section(_head(say, Text("Done when")), criteria, 0.15)
-    commands = [*_commands(step)]
+    commands = [*_commands(facts)]
     if commands:
         yield _section(_head(say, Text("Tests that run afterwards")), commands, 0.05)
     if facts.decisions:
@@ -136,7 +140,8 @@ def _scope(facts: BriefFacts, say: Say) -> list[str]:
     forbidden = _known(scope.forbidden_paths)
     lines = []
     if scope.target_paths:
-        lines += [say(Text("Change only:")), "", *_bullets(f"`{path}`" for path in scope.target_paths), ""]
+        paths = dict.fromkeys([*scope.target_paths, *facts.allowed])
+        lines += [say(Text("Change only:")), "", *_bullets(f"`{path}`" for path in paths), ""]
     if forbidden:
         lines += [say(Text("Never change:")), "", *_bullets(f"`{path}`" for path in forbidden), ""]
     return [*lines, *limits]
@@ -153,8 +158,9 @@ def _criteria(plan: RunPlan, step: RunStep, say: Say) -> Iterator[str]:
     )
 
 
-def _commands(step: RunStep) -> Iterator[str]:
-    for command in (*_known(step.commands.unit), *_known(step.commands.e2e)):
+def _commands(facts: BriefFacts) -> Iterator[str]:
+    own = facts.step.commands
+    for command in (*_known(own.unit), *_known(own.e2e)) if facts.tests is None else facts.tests:
         yield f"- `{_line(command)}`"
 
 

@@ -91,7 +91,7 @@ class Carrier:
         self._stored = StoredRun(run, self._stored.revision + 1)
 
     def halt(self, stop: Stop, run: Run | None = None, *, phase: RunPhase | None = None) -> None:
-        """Stops; `run` has what else is to be saved. The phase follows from the reason, unless it is given."""
+        """Stops; `run` has what else is to be saved. The phase follows from the reason, if none is given."""
         phase = phase or (RunPhase.FAILED if stop.reason_code in _FAILING else RunPhase.NEEDS_INPUT)
         halted = machine.stopped(run or self.run, stop, phase)
         self.save(halted, f"{stop.step_id}: {stop.reason_code}".removeprefix(": "), _E.RUN_STOPPED)

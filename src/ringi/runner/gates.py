@@ -34,12 +34,13 @@ def _closed(step: RunStep) -> str:
 
 
 def planned_commands(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
-    """All that run after the step, unless it has none and somebody gives some later."""
+    """All that run after the step, unless somebody gives others later."""
     return tuple(dict.fromkeys([*_planned_units(plan, step), *e2e_commands(plan, step)]))
 
 
 def unit_commands(run: Run, plan: RunPlan, step: RunStep) -> tuple[str, ...]:
-    return _planned_units(plan, step) or run.tests
+    """Those that a person gave come before those of the plan."""
+    return run.tests or _planned_units(plan, step)
 
 
 def _planned_units(plan: RunPlan, step: RunStep) -> tuple[str, ...]:

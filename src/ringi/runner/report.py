@@ -1,7 +1,7 @@
-"""report.md (RN-12): what was asked, what was done, and which acceptance criteria the evidence proves."""
+"""report.md (RN-12): what was asked, what was done, and what is known about each acceptance criterion."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 from ringi.domain.approval import ProofKind, Strength
 from ringi.domain.budget import SpentOn, by_phase, limit_of
@@ -20,8 +20,9 @@ from ringi.domain.run import (
     StepStatus,
     StopCode,
 )
-from ringi.domain.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunRole, RunStep
+from ringi.domain.run_plan import RunPlan, RunStep
 from ringi.runner import machine
+from ringi.runner.criteria import StepResult, criteria, results_of, steps, summary
 from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text, stored, visible
 from ringi.workspace.run_files import log_path
 
@@ -37,7 +38,6 @@ _SHORT: Final = 10
 """Seconds shown with a fraction."""
 _LONGEST: Final = 300
 _SECOND: Final = len("2026-01-01T00:00:00")
-_E2E: Final = "e2e"
 
 PHASE: Final = {
     RunPhase.PLANNING: Text("waits to be started"),
@@ -48,6 +48,10 @@ PHASE: Final = {
     RunPhase.CANCELLED: Text("cancelled"),
     RunPhase.FAILED: Text("failed"),
 }
+_NOT_CHECKED: Final = Text(
+    "The commands below ran after the steps that are linked to a criterion. How they ended does not say "
+    "whether the criterion holds: look at the commits."
+)
 _UNDER_WAY: Final = frozenset([StepStatus.WORKING, StepStatus.TESTING, StepStatus.REVIEWING])
 STEP: Final = {
     StepStatus.WAITING: Text("not begun"),
@@ -74,88 +78,6 @@ _STRENGTH: Final = {
 
 def phase_of(run: Run) -> Text:
     return Text("undone") if run.undone else PHASE[run.phase]
-
-
-class StepResult(NamedTuple):
-    """A step as planned and as it is; both have the same id."""
-
-    step: RunStep
-    state: StepState
-    why_not: Text | None
-    """Why it proves nothing yet; None if it is committed and its commands passed."""
-
-
-class CriterionResult(NamedTuple):
-    criterion: AcceptanceCriterion
-    steps: tuple[StepResult, ...]
-    why_not: Text | None
-
-    @property
-    def met(self) -> bool:
-        return self.why_not is None
-
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        return tuple(one for step in self.steps for one in proofs(step.state))
-
-
-def proofs(state: StepState) -> tuple[Evidence, ...]:
-    """The newest result of each command on exactly what the step left."""
-    found = {(one.kind, one.command): one for one in state.evidence if one.tree == state.tree}
-    return tuple(found.values())
-
-
-def steps(run: Run, plan: RunPlan) -> tuple[StepResult, ...]:
-    states = {state.step_id: state for state in run.steps}
-    found: list[StepResult] = []
-    for step in plan.steps:
-        state = states.get(step.step_id) or StepState(step_id=step.step_id)
-        earlier_done = all(one.state.status is StepStatus.DONE for one in found)
-        found.append(StepResult(step, state, _why_not(step, state, earlier_done=earlier_done)))
-    return tuple(found)
-
-
-def _why_not(step: RunStep, state: StepState, *, earlier_done: bool) -> Text | None:
-    name = step.step_id
-    if state.status is not StepStatus.DONE:
-        return Text("{step} is not done", step=name)
-    if not state.commit and (step.role is RunRole.IMPLEMENTER or state.tree != state.base_tree):
-        return Text("{step} is not committed", step=name)
-    if not state.commit and not earlier_done:
-        return Text("{step} looked at steps that are not done", step=name)
-    found = proofs(state)
-    for one in found:
-        if not one.passed or one.timed_out:
-            return Text("{command} did not pass after {step}", command=_code(one.command), step=name)
-    ran = {one.command for one in found}
-    for command in (*(step.commands.unit or ()), *(step.commands.e2e or ())):
-        if command not in ran:
-            return Text("{command} did not run after {step}", command=_code(command), step=name)
-    return None
-
-
-def criteria(run: Run, plan: RunPlan) -> tuple[CriterionResult, ...]:
-    results = steps(run, plan)
-    return tuple(_judged(one, plan, results) for one in plan.context.acceptance_criteria)
-
-
-def _judged(criterion: AcceptanceCriterion, plan: RunPlan, results: Sequence[StepResult]) -> CriterionResult:
-    linked = tuple(one for one in results if criterion.id in one.step.links_to_ac)
-    found = CriterionResult(criterion, linked, None)
-    why: Text | None = None
-    if not linked:
-        why = Text("no step is linked to it")
-    elif reasons := [one.why_not for one in linked if one.why_not]:
-        why = reasons[0]
-    elif not found.evidence:
-        why = Text("no command proves it")
-    elif (
-        plan.gates.require_e2e_for_regression_ac
-        and criterion.type is CriterionType.REGRESSION
-        and not any(one.kind == _E2E for one in found.evidence)
-    ):
-        why = Text("no end-to-end test proves it")
-    return found._replace(why_not=why)
 
 
 def report(run: Run, plan: RunPlan | None, facts: RunFacts, say: Say) -> str:
@@ -266,21 +188,23 @@ def _summary(plan: RunPlan | None) -> str:
 
 def _criteria(run: Run, plan: RunPlan, say: Say) -> Iterator[str]:
     results = criteria(run, plan)
-    met = sum(one.met for one in results)
-    yield f"## {say(Text('Acceptance criteria: {met} of {count} met', met=met, count=len(results)))}"
+    yield f"## {say(summary(results, _code))}"
+    if results:
+        yield ""
+        yield say(_NOT_CHECKED)
     for one in results:
-        verdict = say(Text("met")) if one.why_not is None else say(Text("not met: {why}", why=one.why_not))
         asked = one.criterion
         yield ""
-        yield f"### {_line(asked.id)} — {verdict}"
+        yield f"### {_line(asked.id)} — {say(Text('not checked'))}"
         yield ""
         yield say(Text("Given {given}; when {when}; then {then}",
                        given=_line(asked.given), when=_line(asked.when), then=_line(asked.then)))  # fmt: skip
-        if one.steps:
-            yield ""
+        yield ""
         for step in one.steps:
             yield f"- {_named(step.step)} — {_committed(step.state, say)}"
-            yield from (f"  - {_proof(proof, say)}" for proof in proofs(step.state))
+            yield from (f"  - {_proof(proof, say)}" for proof in results_of(step.state))
+        if one.lacks is not None:
+            yield f"- {_line(say(one.lacks))}"
 
 
 def _named(step: RunStep) -> str:
@@ -314,7 +238,7 @@ def _proof(one: Evidence, say: Say) -> str:
     ]
     words += [say(Text("time was up"))] if one.timed_out else []
     words += [] if one.sandboxed else [say(Text("not in a sandbox"))]
-    words += [say(Text("not proven: {why}", why=say(_known(one.doubt))))] if one.doubt else []
+    words += [say(Text("may be about other files: {why}", why=say(_known(one.doubt))))] if one.doubt else []
     return " · ".join(words)
 
 
@@ -358,7 +282,7 @@ def _step_lines(run: Run, one: StepResult, facts: RunFacts, say: Say) -> Iterato
         begin, end = _moment(state.started_at), _moment(state.ended_at) or "…"
         yield say(Text("{begin} to {end}", begin=begin, end=end))
     yield from (" · ".join([_attempt(attempt, say), *_log(run, attempt.log)]) for attempt in state.attempts)
-    yield from (" · ".join([_proof(proof, say), *_log(run, proof.log)]) for proof in proofs(state))
+    yield from (" · ".join([_proof(proof, say), *_log(run, proof.log)]) for proof in results_of(state))
     yield from (_finding(finding, say) for finding in state.findings)
 
 
@@ -422,11 +346,24 @@ def deviations(run: Run, plan: RunPlan) -> Iterator[Text]:
             yield _worked_again(name, again)
         if state.plan_version > 1:
             yield Text("{step} was changed after it was first proposed", step=name)
-        if any(not one.sandboxed for one in proofs(state)):
+        if any(not one.sandboxed for one in results_of(state)):
             yield Text("the tests of {step} ran after the approval, because there is no sandbox", step=name)
     for one in criteria(run, plan):
-        if one.why_not is not None:
-            yield Text("{criterion} is not met: {why}", criterion=_line(one.criterion.id), why=one.why_not)
+        if one.lacks is not None:
+            yield Text("{criterion}: {what}", criterion=_line(one.criterion.id), what=one.lacks)
+    yield from _amended(run)
+
+
+def _amended(run: Run) -> Iterator[Text]:
+    """What a person added while it was under way."""
+    if run.allowed:
+        paths = ", ".join(_code(path) for path in run.allowed)
+        yield Text("a person let the steps also change {paths}", paths=paths)
+    if run.tests:
+        commands = ", ".join(_code(command) for command in run.tests)
+        yield Text(
+            "a person had steps tested with {commands} instead of what the plan names", commands=commands
+        )
 
 
 def _worked_again(step_id: str, count: int) -> Text:

@@ -22,6 +22,7 @@ from ringi.ports import CodeContext, LanguageModel, SessionStore
 from ringi.process.capture import Ran
 from ringi.process.program import program_name, program_of
 from ringi.runner.brief import JUDGES, BriefFacts, Decision, brief_of
+from ringi.runner.gates import e2e_commands, unit_commands
 from ringi.runner.services import RoleWork, Task
 from ringi.text import Text, visible
 from ringi.usecases.agent_sandbox import agent_sandbox
@@ -250,6 +251,8 @@ class _Briefs:
             diff="" if by_model else task.diff,
             by_model=by_model,
             answers_in_json=task.role in JUDGES and self._how is RoleHow.COMMAND,
+            allowed=task.run.allowed,
+            tests=(*unit_commands(task.run, task.plan, task.step), *e2e_commands(task.plan, task.step)),
         )
         text = brief_of(facts)
         task.keep(f"briefs/{task.step.step_id}-{task.role}-{len(task.state.attempts) + 1}.md", text)

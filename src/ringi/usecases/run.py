@@ -24,6 +24,7 @@ from ringi.runner.loop import carry_on
 from ringi.text import Text
 from ringi.usecases.agent_sandbox import agent_sandbox
 from ringi.usecases.ref_damage import mend_run
+from ringi.usecases.run_amendment import RunAmendment, amend_run
 from ringi.usecases.run_bench import RunBench
 from ringi.usecases.run_start import covering, require_current, require_open
 from ringi.usecases.workspace import OpenWorkspace
@@ -37,7 +38,7 @@ class RunOptions(NamedTuple):
     allow: tuple[str, ...] = ()
     """Paths that the steps may change, too."""
     tests: tuple[str, ...] = ()
-    """Commands for steps that have none."""
+    """Commands that test the steps, instead of those of the plan."""
     retry: bool = False
     """The current step anew, also after it failed."""
     role: str = ""
@@ -64,12 +65,18 @@ def run_steps(
     require_current(stored.run)
     if plan is None:
         raise NotFound(what=Text("planning.json"), name=run_id, see=f"ringi status {run_id}")
-    ready = _ready(workspace, services.bench, stored.run, plan, options)
+    given = RunAmendment(options.allow, options.tests)
+    amended = amend_run(workspace, stored.run, plan, given, retry=options.retry)
+    ready = _ready(workspace, services.bench, amended, plan, options)
     if ready.stop is None:
         _end_replaced(workspace, ready)
     if ready != stored.run:
         reason = "retried" if options.retry else "continued"
+        if given.reason:
+            reason = workspace.services.mask(f"{reason}, {given.reason}")
         _save(workspace, stored, ready, EventKind.RUN_RESUMED, reason, _resumed(workspace, stored.run, ready))
+    for words in given.words():
+        on_event(RunEvent(ready, "", words))
     return _traced(services, ready)
 
 
@@ -130,14 +137,10 @@ def _ready(workspace: OpenWorkspace, bench: Bench, run: Run, plan: RunPlan, opti
             return _unapproved(run)
     if workspace.services.permits.always_asked(run.created_by, workspace.person.user()):
         run = replace(run, review=Review.EACH)
-    run = replace(
-        run,
-        budget=workspace.settings.runs.budget,
-        allowed=tuple(dict.fromkeys([*run.allowed, *options.allow])),
-        tests=options.tests or run.tests,
-    )
+    run = replace(run, budget=workspace.settings.runs.budget)
     current = machine.current(run)
-    if run.phase is RunPhase.NEEDS_INPUT or (run.phase is RunPhase.FAILED and options.retry):
+    tested_again = run.phase is RunPhase.FAILED and options.tests
+    if run.phase is RunPhase.NEEDS_INPUT or tested_again or (run.phase is RunPhase.FAILED and options.retry):
         run = machine.resumed(run)
     if options.retry and run.phase is RunPhase.EXECUTING:
         run = _anew(bench, run, current)

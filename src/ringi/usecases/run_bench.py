@@ -215,15 +215,8 @@ class RunBench:
                 break
         document = there.plan.get(state.plan_id)
         status = document.state.status
-        if status in _APPROVED and why and (failed := failing_test(document)):
-            return Decision(
-                Decided.CHANGE_FAILED,
-                words=failed.output,
-                tested=(_evidence(failed, sandboxed=True),),
-                plan=there.plan.ref(state.plan_id).name,
-            )
         if status in _APPROVED:
-            return Decision(Decided.NOT_CARRIED_OUT, words=why)
+            return _not_carried_out(there, document, why)
         if status is PlanStatus.DISCARDED:
             return Decision(Decided.THROWN_AWAY)
         if status is PlanStatus.COMPLETED:
@@ -295,7 +288,8 @@ def _ended(
     after = [one for one in document.state.checks if one.phase is CheckPhase.AFTER]
     evidence = tuple(_evidence(one) for one in after)
     if end.commit:
-        tree, version, dry = "", document.plan.version, ()
+        tree, version = "", document.plan.version
+        dry: tuple[Evidence, ...] = ()
         if version != state.plan_version:
             tree = _bring_to(_open_copy(workspace, run), workspace.branch(run.run_id))
             dry = tuple(_evidence(one, sandboxed=True) for one in _tested(document, tree))
@@ -315,6 +309,18 @@ def _ended(
         return Decision(Decided.TESTS_FAILED, words=words, evidence=evidence)
     what = Decided.REWRITTEN if end.rewritten else Decided.NOT_COMMITTED
     return Decision(what, words=str(end.failed or ""))
+
+
+def _not_carried_out(there: OpenWorkspace, document: PlanDocument, why: str) -> Decision:
+    failed = failing_test(document)
+    if failed is None or not why:
+        return Decision(Decided.NOT_CARRIED_OUT, words=why)
+    return Decision(
+        Decided.CHANGE_FAILED,
+        words=failed.output,
+        tested=(_evidence(failed, sandboxed=True),),
+        plan=there.plan_name(document.plan.id),
+    )
 
 
 def _tested(document: PlanDocument, tree: str) -> Iterator[CheckResult]:

@@ -1,4 +1,4 @@
-"""A run: its steps as they are, what they prove, what it took, and what is next."""
+"""A run: its steps as they are, what ran after them, what it took, and what is next."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,14 +10,12 @@ from ringi.domain.process import Process
 from ringi.domain.run import OVER, Evidence, Finding, Run, RunPhase, StepState, StepStatus
 from ringi.domain.run_plan import RunPlan
 from ringi.runner import machine
+from ringi.runner.criteria import CriterionResult, criteria, results_of, summary
 from ringi.runner.report import (
-    CriterionResult,
     cost,
-    criteria,
     duration,
     phase_of,
     phases,
-    proofs,
     status_of,
     unseen,
 )
@@ -137,7 +135,7 @@ def step_facts(state: StepState, status: Text) -> Iterator[Text]:
         yield Text("standing approval {grant}", grant=state.grant[:GRANT_SHOWN])
     if state.tree and state.tree != state.base_tree:
         yield changed(state)
-    if found := proofs(state):
+    if found := results_of(state):
         yield tests(found)
     if state.findings:
         yield opinions(state.findings)
@@ -284,11 +282,7 @@ def unseen_lines(run: Run) -> Iterator[Line]:
 
 
 def criteria_lines(results: Sequence[CriterionResult]) -> Iterator[Line]:
-    met = sum(one.met for one in results)
-    words = Text("Acceptance criteria: {met} of {count} met", met=met, count=len(results))
-    yield line(words, Style.GOOD if met == len(results) else Style.WARNING, indent=2)
+    yield prose(summary(results), Style.WARNING, indent=2)
     for one in results:
-        if one.why_not is not None:
-            yield prose(
-                Text("{criterion} is not met: {why}", criterion=one.criterion.id, why=one.why_not), indent=4
-            )
+        if one.lacks is not None:
+            yield prose(Text("{criterion}: {what}", criterion=one.criterion.id, what=one.lacks), indent=4)

@@ -83,9 +83,8 @@ def file_ids(copy: WorkCopy, tree: str) -> dict[bytes, str]:
 
 
 def files_to(copy: WorkCopy, folder: Path) -> dict[str, tuple[bytes, int] | None]:
-    """What to lay over the copy so that it has the files that are committed in this folder, as they are there.
-
-    Bytes and permission bits by path; None for a file to delete.
+    """What to lay over the copy so that it has the files that are committed in this folder, as they are
+    there: bytes and permission bits by path; None for a file to delete.
     """
     there, wanted = file_ids(copy, copy.shadow.capture().tree), _committed(folder)
     files: dict[str, tuple[bytes, int] | None] = {}

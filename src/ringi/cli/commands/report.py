@@ -1,4 +1,4 @@
-"""`ringi report`: which criteria a run meets, and what proves it."""
+"""`ringi report`: the criteria of a run, with what was done and what ran for each."""
 
 import click
 

@@ -26,8 +26,9 @@ from ringi.domain.run import Review, Run, RunPhase, StepState, StepStatus, StopC
 from ringi.errors import Interrupted, Refused, RingiError
 from ringi.process.counting import watched
 from ringi.runner.bench import RunEvent
+from ringi.runner.criteria import results_of
 from ringi.runner.deciding import RESULT_WAITS
-from ringi.runner.report import STEP, proofs
+from ringi.runner.report import STEP
 from ringi.text import Text, translated
 from ringi.usecases.forecast import forecast_run
 from ringi.usecases.forge.offer import is_due, is_offered, offer_run
@@ -99,7 +100,8 @@ class RunDriver:
         """The exit code."""
         require_approved_so(self._app.workspace, self._run_id, self._options.review)
         try:
-            if is_due(self._app.workspace.planning.run(self._run_id)):
+            amends = self._options.allow or self._options.tests
+            if is_due(self._app.workspace.planning.run(self._run_id)) and not amends:
                 return self._told(_brought(self._app, self._run_id))
             self._tell_budget()
             while True:
@@ -142,7 +144,7 @@ class RunDriver:
             run = run_steps(app.workspace, self._run_id, self._options, hear)
             if run.forge:
                 run = offer_run(app.workspace, self._run_id, watching.hear)
-        self._options = self._options._replace(retry=False)
+        self._options = self._options._replace(retry=False, allow=(), tests=())  # the run has them now
         return run
 
     def _is_asked(self, run: Run) -> bool:
@@ -243,7 +245,7 @@ class RunDriver:
             mark = f"{number}  {step.step_id}  "
             self._ui.show([ViewLine(tuple(spans), indent=2, mark=mark, folds=True)])
             self._ui.show(finding_line(one, indent=2 + width(mark)) for one in step.findings)
-            for proof in proofs(step):
+            for proof in results_of(step):
                 text = Text("{command}: exit code {code}", command=proof.command, code=proof.exit_code)
                 self._ui.show([line(text, Style.FAINT, indent=2 + width(mark))])
 

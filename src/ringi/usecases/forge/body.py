@@ -79,7 +79,7 @@ def _verifying(
     words += dict.fromkeys(
         command
         for step in steps
-        for command in (*(step.commands.unit or ()), *(step.commands.e2e or ()))
+        for command in (*(run.tests or step.commands.unit or ()), *(step.commands.e2e or ()))
         if "\n" not in command
     )
     if run.phase is RunPhase.COMPLETED:

@@ -25,7 +25,8 @@ from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
 from ringi.planning.operations import pending, state_of
 from ringi.planning.prompts import language_of
 from ringi.runner.bench import RunEvent
-from ringi.runner.report import criteria, status_of
+from ringi.runner.criteria import criteria, summary
+from ringi.runner.report import status_of
 from ringi.text import COMMIT_SHOWN, Text, in_language
 from ringi.usecases.forge.markdown import as_block, in_line, literal
 from ringi.usecases.forge.terms import reviews_count
@@ -238,9 +239,7 @@ def done(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
         words = Text("It is approved. Mark the {change} as ready and merge it there.", change=change)
         parts.insert(0, say(words))
     if plan is not None:
-        results = criteria(run, plan)
-        met = sum(one.met for one in results)
-        parts.append(say(Text("Acceptance criteria: {met} of {count} met", met=met, count=len(results))))
+        parts.append(in_line(say(summary(criteria(run, plan)))))
     return _progress(Text("Undone") if run.undone else Text("Done"), parts, say)
 
 

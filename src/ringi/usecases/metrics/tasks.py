@@ -261,17 +261,18 @@ class _Reader:
         )
 
     def _of_process(self, process: Process) -> Task:
-        done = process.completion
-        achieved = done is not None and done.summary.goal_achieved
-        waits = done is None or done.status == NEEDS_PERSON
-        outcome = Outcome.COMPLETED if achieved else Outcome.OPEN if waits else Outcome.FAILED
+        ended = process.completion
+        waits = ended is None or ended.status == NEEDS_PERSON
+        # Its tasks are done; that says nothing about its goal.
+        done = ended is not None and ended.done is True
+        outcome = Outcome.COMPLETED if done else Outcome.OPEN if waits else Outcome.FAILED
         subtasks = process.plan.subtasks
         parents = {one.parent for one in subtasks}
         leaves = [one for one in subtasks if one.id not in parents]
         serial, wall = self._clocked([process])
         errors = self._failed([process])
         step = Step(
-            achieved, 0, granted=False, committed=False, misplaced=False, errors=errors,
+            done, 0, granted=False, committed=False, misplaced=False, errors=errors,
             settled=outcome is not Outcome.OPEN, findings={},
         )  # fmt: skip
         return Task(

@@ -1,0 +1,321 @@
+"""--test and --allow in every state of a run: they act, or it is said why not and which command would."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from ringi.domain.answer import NewContent
+from ringi.domain.events import Actor, EventKind
+from ringi.domain.run import Run, RunPhase, StepStatus, StopCode
+from ringi.errors import NoChannel, NotAmended, RunOver
+from ringi.ports import NewEvent
+from ringi.runner.bench import RunEvent
+from ringi.usecases.run import RunOptions, cancel_run, run_steps
+from tests.fakes.people import AgentAtWork
+from tests.functional.beside_desk import walled
+from tests.functional.desk import Desk
+from tests.functional.run_desk import CALC, FIX, UNIT, RunDesk, a_plan, a_step, at_home, git, project
+
+# Whoever may change extra.py does so: the brief names what a step may change.
+ROLE = f'{FIX}; if grep -q "^- .extra.py" "$1"; then echo "x = 1" > extra.py; fi'
+OTHER = "python3 -B test_calc.py"
+RED = "python3 no_such_tests.py"
+FORBIDDEN = {"target_paths": ["calc.py"], "forbidden_paths": ["setup.py"]}
+
+pytestmark = walled
+
+
+@pytest.fixture
+def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with at_home(monkeypatch) as base:
+        yield project(base / "project")
+
+
+def begin(
+    root: Path, role: str = ROLE, *steps: dict[str, Any], approved: bool = True, **fields: Any
+) -> RunDesk:
+    desk = RunDesk(root, **({"implementer": role} if role else {}))
+    desk.start(a_plan(*(steps or (a_step(1, scope=FORBIDDEN),)), **fields), approved=approved)
+    return desk
+
+
+def cut_off(desk: RunDesk, at: str) -> None:
+    """As by Ctrl-C, once this is said."""
+
+    def hear(event: RunEvent) -> None:
+        if at in str(event.what):
+            raise KeyboardInterrupt
+
+    with desk.open() as workspace, pytest.raises(KeyboardInterrupt):
+        run_steps(workspace, desk.run_id, RunOptions(), hear)
+
+
+def unapproved(root: Path) -> RunDesk:
+    return begin(root, approved=False)
+
+
+def approved(root: Path) -> RunDesk:
+    return begin(root)
+
+
+def without_tests(root: Path) -> RunDesk:
+    desk = begin(root, ROLE, a_step(1, commands={}))
+    assert stopped(desk.go()) is StopCode.NO_UNIT_COMMAND
+    return desk
+
+
+def interrupted_at_work(root: Path) -> RunDesk:
+    desk = begin(root)
+    cut_off(desk, "implementer works")
+    return desk
+
+
+def interrupted_in_its_tests(root: Path) -> RunDesk:
+    desk = begin(root)
+    cut_off(desk, "running python3")
+    return desk
+
+
+def waiting(root: Path) -> RunDesk:
+    desk = begin(root)
+    assert stopped(desk.go()) is StopCode.APPROVAL_NEEDED
+    return desk
+
+
+def changed_in_a_review(root: Path) -> RunDesk:
+    desk = waiting(root)
+    with desk.open() as workspace:
+        there = workspace.of_plan(desk.plan_of("S01"))
+        [spec] = there.plan.get_state(desk.plan_of("S01")).action_specs
+        there.plan.amend(desk.plan_of("S01"), [NewContent(spec.id, CALC.replace("a - b", "b + a"))])
+    return desk
+
+
+def failed_in_its_tests(root: Path) -> RunDesk:
+    desk = begin(root, ROLE, a_step(1, commands={"unit": [RED]}), limits={"max_autofix_cycles": 0})
+    assert stopped(desk.go()) is StopCode.UNIT_TEST_FAILED
+    return desk
+
+
+def failed_end_to_end(root: Path) -> RunDesk:
+    step = a_step(1, commands={"unit": [UNIT], "e2e": [RED]})
+    desk = begin(root, ROLE, step, limits={"max_autofix_cycles": 0})
+    assert stopped(desk.go()) is StopCode.E2E_FAILED
+    return desk
+
+
+def out_of_scope(root: Path) -> RunDesk:
+    desk = begin(root, f"{FIX}; echo 'x = 1' > extra.py", limits={"max_autofix_cycles": 0})
+    assert stopped(desk.go()) is StopCode.OUT_OF_SCOPE
+    return desk
+
+
+def too_large(root: Path) -> RunDesk:
+    step = a_step(1, scope={"max_diff_lines": 1})
+    desk = begin(root, ROLE, step, gates={"max_step_too_large_retries": 0})
+    assert stopped(desk.go()) is StopCode.STEP_TOO_LARGE
+    return desk
+
+
+def thrown_away(root: Path) -> RunDesk:
+    desk = waiting(root)
+    with desk.open() as workspace:
+        workspace.of_plan(desk.plan_of("S01")).plan.discard(desk.plan_of("S01"))
+    assert stopped(desk.go()) is StopCode.DECLINED
+    return desk
+
+
+def a_persons_turn(root: Path) -> RunDesk:
+    desk = begin(root, "")
+    desk.configure("roles:\n  implementer:\n    how: person\n")
+    run = desk.go()
+    assert stopped(run) is StopCode.PERSON_NEEDED
+    calc = desk.copy_of(run) / "calc.py"
+    calc.write_text(CALC.replace("a - b", "a + b"))
+    (calc.parent / "extra.py").write_text("x = 1\n")
+    return desk
+
+
+def paused(root: Path) -> RunDesk:
+    desk = begin(root, ROLE, a_step(1), a_step(2, scope={"target_paths": ["notes.md"]}))
+    desk.scripts.joinpath("implementer").write_text(
+        f'#!/bin/sh\ncase "$(head -n 5 $1)" in *S01*) {FIX};; *) echo n > notes.md;; esac\n'
+        'if grep -q "^- .extra.py" "$1"; then echo "x = 1" > extra.py; fi\n'
+    )
+    desk.go(max_steps=1)
+    run = desk.decide("S01")
+    assert (run.phase, run.stop) == (RunPhase.EXECUTING, None)
+    return desk
+
+
+def completed(root: Path) -> RunDesk:
+    desk = waiting(root)
+    assert desk.decide("S01").phase is RunPhase.COMPLETED
+    return desk
+
+
+def all_done(root: Path) -> RunDesk:
+    """Cut off between its last step and its end."""
+    desk = completed(root)
+    with desk.open() as workspace:
+        run, revision = workspace.sessions.stored_run(desk.run_id)
+        with workspace.sessions.transaction() as transaction:
+            event = NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM, "integrating")
+            transaction.save_run(replace(run, phase=RunPhase.INTEGRATING), event, revision)
+    return desk
+
+
+def cancelled(root: Path) -> RunDesk:
+    desk = waiting(root)
+    with desk.open() as workspace:
+        cancel_run(workspace, desk.run_id)
+    return desk
+
+
+def stopped(run: Run) -> StopCode:
+    assert run.stop is not None, run.phase
+    return run.stop.reason_code
+
+
+ACTS = ""
+RETRY = r"ringi retry \S+ --{option} "
+OVER = 'ringi run "…"'
+STATES: dict[Callable[[Path], RunDesk], tuple[str, str]] = {
+    # What --test does, what --allow does: acts, or the command that is named.
+    unapproved: (ACTS, ACTS),
+    approved: (ACTS, ACTS),
+    without_tests: (ACTS, "ringi continue \\S+ --test"),
+    interrupted_at_work: (ACTS, ACTS),
+    interrupted_in_its_tests: (ACTS, ACTS),
+    waiting: (ACTS, ACTS),
+    changed_in_a_review: ("ringi review p1", ACTS),
+    failed_in_its_tests: (ACTS, RETRY),
+    failed_end_to_end: (RETRY, RETRY),
+    out_of_scope: (ACTS, ACTS),
+    too_large: (RETRY, RETRY),
+    thrown_away: (RETRY, RETRY),
+    a_persons_turn: (ACTS, ACTS),
+    paused: (ACTS, ACTS),
+    all_done: ("ringi continue ", "ringi continue "),
+    completed: (OVER, OVER),
+    cancelled: (OVER, OVER),
+}
+
+
+def give(desk: RunDesk, **options: Any) -> Run | str:
+    """The run afterwards, or what was said instead."""
+    try:
+        run = desk.go(**options)
+    except (NotAmended, RunOver) as error:
+        return error.hint.format(**error.details)
+    if run.stop and run.stop.reason_code is StopCode.APPROVAL_NEEDED and not run.steps[0].base_tree:
+        desk.approve_plan()
+        run = desk.go()
+    return run
+
+
+@pytest.mark.req("RN-6", "RN-8", "RN-10")
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+def test_another_test_command(root: Path, state: Callable[[Path], RunDesk]) -> None:
+    desk, said = state(root), STATES[state][0]
+    before = desk.run()
+    found = give(desk, tests=(OTHER,))
+    if said:
+        assert isinstance(found, str), found.stop
+        assert re.search(said.format(option="test"), found), found
+        assert desk.run() == before, "nothing is half recorded"
+        return
+    assert isinstance(found, Run), found
+    step = found.steps[-1]
+    if state in {
+        out_of_scope,
+        a_persons_turn,
+    }:  # it still has to be allowed; then it is tested with the new command
+        step = desk.go(allow=("extra.py",)).steps[-1]
+    assert [one.command for one in step.evidence] == [OTHER], found.stop
+    assert step.status is StepStatus.PROPOSED
+
+
+@pytest.mark.req("RN-6", "RN-8", "RN-10")
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+def test_another_path(root: Path, state: Callable[[Path], RunDesk]) -> None:
+    desk, said = state(root), STATES[state][1]
+    before = desk.run()
+    found = give(desk, allow=("extra.py",))
+    if said:
+        words = found if isinstance(found, str) else found.stop and found.stop.next_action
+        assert words
+        assert re.search(said.format(option="allow"), words), words
+        assert isinstance(found, Run) or desk.run() == before, "nothing is half recorded"
+        return
+    assert isinstance(found, Run), found
+    assert found.allowed == ("extra.py",)
+    if state in {waiting, changed_in_a_review, interrupted_in_its_tests}:  # from the next turn on
+        with desk.open() as workspace:
+            workspace.of_plan(desk.plan_of("S01")).plan.reject(desk.plan_of("S01"), "Add extra.py, too.")
+        found = desk.go()
+    assert found.steps[-1].status is StepStatus.PROPOSED, found.stop
+    with desk.open() as workspace:
+        specs = workspace.plan.get_state(desk.plan_of(found.steps[-1].step_id)).action_specs
+    assert "extra.py" in [one.base.path for one in specs]
+
+
+@pytest.mark.req("RN-10")
+@pytest.mark.parametrize("state", [failed_in_its_tests, failed_end_to_end, too_large, thrown_away, waiting])
+def test_retry_takes_both(root: Path, state: Callable[[Path], RunDesk]) -> None:
+    desk = state(root)
+    run = desk.go(retry=True, tests=(OTHER,), allow=("extra.py",))
+    step = run.steps[0]
+    assert (step.files, run.tests, run.allowed) == (2, (OTHER,), ("extra.py",)), run.stop
+    if state is not too_large:
+        assert step.evidence[0].command == OTHER
+
+
+@pytest.mark.req("RN-6")
+@pytest.mark.parametrize(
+    ("allow", "why"),
+    [
+        ("setup.py", "forbids step S01"),
+        ("../x", "no path inside"),
+        ("/etc/passwd", "no path inside"),
+        ("", "''"),
+    ],
+)
+def test_a_path_that_no_step_may_get(root: Path, allow: str, why: str) -> None:
+    desk = out_of_scope(root)
+    with pytest.raises(NotAmended, match=re.escape(why)):
+        desk.go(allow=(allow,))
+    assert desk.run().allowed == ()
+
+
+def test_a_path_is_meant_as_it_is_typed(root: Path) -> None:
+    desk = out_of_scope(root)
+    run = desk.go(allow=(f"{root}/./extra.py",))
+    assert (run.allowed, run.steps[0].status) == (("extra.py",), StepStatus.PROPOSED)
+
+
+def test_an_agent_adds_nothing(root: Path) -> None:
+    desk = failed_in_its_tests(root)
+    desk.person = AgentAtWork()
+    with pytest.raises(NoChannel):
+        desk.go(tests=("true",))
+    assert desk.run().tests == ()
+
+
+@pytest.mark.req("RN-12")
+def test_the_log_and_the_report_name_what_was_added(root: Path) -> None:
+    desk = failed_in_its_tests(root)
+    done = Desk(root).run("continue", "--test", OTHER)
+    assert f"the steps are tested with {OTHER} instead of what the plan names" in done.stdout
+    report = Desk(root).run("report").stdout
+    assert f"`{OTHER}`" in report
+    assert "instead of what the plan names" in report
+    assert f"--test {OTHER}" in Desk(root).run("log", desk.run_id).stdout
+    planned = next(root.glob(".agent/runs/*/*/planning.json")).read_text()
+    assert RED in planned
+    assert OTHER not in planned
+    assert git(root, "status", "--porcelain") == ""
