@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try picture test campaign test-power test-model test-agents test-servers test-forges test-editors vscode show-planning show-runs history lint bench bench-context catalog requirements venv clean
+TARGETS := help try picture test campaign test-power test-model test-agents test-servers test-forges test-install test-editors vscode show-planning show-runs history lint bench bench-context catalog requirements venv clean
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -82,6 +82,10 @@ test-forges: ## GitHub and GitLab: emulators, their own descriptions, the workfl
 	@$(DEV)
 	@$(RUN) tools/forges.py
 	@RINGI_FORGES=1 $(RUN) tools/agents.py offline .venv/bin/python -m pytest tests/forges $(ARGS)
+
+test-install: ## each way of the README's Install in a fresh home, from the network; takes minutes
+	@$(DEV)
+	@RINGI_INSTALL=1 $(RUN) -m pytest tests/install $(ARGS)
 
 vscode: ## the VS Code extension as dist/ringi-VERSION.vsix
 	@$(FOUND); "$(PYTHON)" tools/vscode.py pack

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from ringi.domain.project_state import Diagnostic, EditorState, Unsaved
 from ringi.domain.run import StopCode
 from ringi.wiring.config_keys import KEYS
 from tests.helpers import accept_signers_in
+from tests.install.test_install import ways
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -348,6 +350,24 @@ def test_transcript_is_what_the_tour_prints(tmp_path: Path):
         transcript = next(block.text for block in blocks(read(page)) if block.language == "console")
         lines = [line for line in transcript.splitlines() if line.strip() not in {"", "…"}]
         assert [line for line in lines if line not in printed] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.ja.md"])
+def test_ways_to_install_are_the_ones_that_make_test_install_tries(page: str):
+    """A home has no .local/bin at first, and every extra that is named is one."""
+    [one, two, venv] = ways()
+    shown = blocks(read(ROOT / page))
+    assert [block.text.strip("\n") for block in shown if "'.[forges" in block.text] == [
+        way.strip("\n") for way in (one, two, venv)
+    ]
+    assert all(way.startswith(start) for way, start in [(one, "pipx install "), (two, "uv tool install ")])
+    assert "--compile-bytecode" in two
+    assert venv.index("mkdir -p ~/.local/bin\n") < venv.index("ln -sf ")
+    declared = tomllib.loads(read(ROOT / "pyproject.toml"))["project"]["optional-dependencies"]
+    for way in (one, two, venv):
+        [named] = re.findall(r"'\.\[([\w,]+)\]'", way)
+        assert {"forges", "graph", "mcp", "models"} == {*named.split(",")} <= {*declared}
+        subprocess.run(["sh", "-n", "-c", way], check=True)
 
 
 @pytest.mark.req("PT-10")

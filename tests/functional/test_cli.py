@@ -52,6 +52,37 @@ def test_help_page_says_of_each_command_what_its_own_help_begins_with(desk: Desk
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize("words", [[], ["undo"], ["with"], ["grant"], ["grant", "new"]], ids=" ".join)
+def test_help_is_what_a_command_says_of_itself(desk: Desk, language: str, words: list[str]) -> None:
+    """Also where there is no workspace."""
+    shown = desk.run("--lang", language, "help", *words)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout == desk.run("--lang", language, *words, "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["udno"], "Did you mean undo?"),
+        (["grant", "nwe"], "Did you mean new?"),
+        (["undo", "new"], "ringi undo has no commands of its own."),
+        (["zzzzzz"], "No such command 'zzzzzz'."),
+    ],
+)
+def test_help_for_something_else_says_what_is_near(desk: Desk, words: list[str], told: str) -> None:
+    done = desk.run("help", *words)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+def test_help_of_everything_has_every_command(desk: Desk) -> None:
+    shown = desk.run("help", "--all").stdout
+    assert [name for name in COMMANDS if f"\nUsage: ringi {name} " not in shown] == []
+    assert "\nUsage: ringi grant new " in shown
+    assert "\nUsage: ringi undo " not in desk.run("help", "grant", "--all").stdout
+
+
 def test_wrong_words_say_what_is_near(desk: Desk) -> None:
     done = desk.run("reviw")
     assert done.returncode == 2

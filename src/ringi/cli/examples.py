@@ -25,6 +25,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "source <(ringi completion zsh)",
         "ringi completion fish | source",
     ),
+    "help": ("ringi help", "ringi help undo", "ringi help --all"),
     "with": ("ringi with claude", "ringi with --check 'make test' codex", "ringi with --resume p3"),
     "acp": ("ringi acp -- opencode acp", "ringi acp --check 'make test' -- gemini --acp"),
     "review": (

@@ -59,6 +59,7 @@ START: Final = {
     "mcp": Text("Serve the plan tool to agents over MCP."),
     "hook": Text("Answer an agent's own hooks."),
     "completion": Text("Print what makes SHELL complete commands, options and the names of plans."),
+    "help": Text("Show what ringi can do, or how COMMAND is used."),
 }
 BESIDE: Final = {
     "with": Text("Run COMMAND, usually an agent, in a copy of the project."),
@@ -119,7 +120,7 @@ CARE: Final = {
 }
 COMMANDS: Final = {**START, **BESIDE, **FROM_REQUEST, **BY_SCRIPT, **INSPECT, **PROVE, **CARE}
 # Words of Python get an underscore.
-_NAMES: Final = {"continue": "continue_", "list": "list_", "with": "with_"}
+_NAMES: Final = {"continue": "continue_", "help": "help_", "list": "list_", "with": "with_"}
 
 _ELSEWHERE: Final = {"mcp": "ringi.mcp.command", "acp": "ringi.editor.command"}
 
