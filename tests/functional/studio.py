@@ -152,3 +152,9 @@ class Studio:
 def summary_of(process: Process) -> CompletionSummary:
     assert process.completion
     return process.completion.summary
+
+
+def is_done(process: Process) -> bool:
+    """All its tasks are; whether the goal is achieved nobody has checked, and nothing says so."""
+    completion = process.completion
+    return completion is not None and completion.done is True and not completion.summary.goal_achieved

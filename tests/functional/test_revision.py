@@ -84,7 +84,7 @@ def test_shown_as_a_difference_and_approved(home: Path, monkeypatch: pytest.Monk
     process = process_of(desk)
     assert process.revisions[0].approved is True
     assert process.completion
-    assert process.completion.summary.goal_achieved
+    assert process.completion.done is True
     with desk.open() as workspace:
         assert [one.proof.kind for one in workspace.sessions.approvals(desk.run_id)] == ["typed", "typed"]
 

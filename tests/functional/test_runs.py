@@ -119,7 +119,7 @@ def test_a_run_is_shown_with_its_steps_and_the_next_command(desk: Desk):
         1,
         False,
     )
-    assert [one["met"] for one in document["criteria"]] == [False, False, False]
+    assert {one["verdict"] for one in document["criteria"]} == {"not_checked"}
     assert document["errors"]["reason_code"] == "APPROVAL_NEEDED"
     told = document["shown"]
     assert (told["phase"], told["why"]) == ("needs you, 1 of 3 steps done", "the result waits for you")
@@ -137,11 +137,11 @@ def test_the_report_is_the_file_and_its_criteria_are_data(desk: Desk):
     document = desk.json("report")
     assert document["report"] == written.read_text()
     [first, *_] = document["criteria"]
-    assert (first["id"], first["met"], first["steps"]) == ("AC-01", False, ["S01", "S02"])
+    assert (first["id"], first["verdict"], first["steps"]) == ("AC-01", "not_checked", ["S01", "S02"])
     assert first["commits"] == ["c" * 40]
     assert [one["exit_code"] for one in first["evidence"]] == [0, 0]
     japanese = desk.run("--lang", "ja", "report").stdout
-    assert "受け入れ条件: 3 件中 0 件を達成" in japanese
+    assert "受け入れ条件: 3 件、未確認" in japanese
     in_c = desk.process("report", LANG="C", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
     assert (in_c.returncode, in_c.stderr) == (0, "")
 
@@ -189,7 +189,7 @@ def test_what_is_over_is_not_offered(desk: Desk, phase: RunPhase):
     assert desk.json()["runs"] == []
     shown = desk.run("status", RUN_ID).stdout
     assert "ringi continue" not in shown
-    assert ("Acceptance criteria: 0 of 3 met" in shown) == (phase is RunPhase.COMPLETED)
+    assert ("Acceptance criteria: 3, not checked" in shown) == (phase is RunPhase.COMPLETED)
     offered = [line.strip() for line in shown.splitlines() if "→" in line]
     if phase is RunPhase.COMPLETED:
         assert offered == [f"→ ringi report {RUN_ID}", f"→ git merge {run.work_branch}"]

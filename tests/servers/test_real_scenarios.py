@@ -8,7 +8,7 @@ import pytest
 
 from ringi.domain.process import ActionState, ErrorKind
 from tests.functional.run_desk import at_home, project
-from tests.functional.studio import FILES, Studio, outline, reflected, summary_of
+from tests.functional.studio import FILES, Studio, is_done, outline, reflected
 from tests.servers import test_real_servers as real
 from tests.unit.coordinator.process_desk import plan
 
@@ -40,7 +40,7 @@ def test_a_simple_task_with_their_tools(root: Path) -> None:
 
     words = "Say in README.md that it adds"
     studio = Studio(root, turn, first=outline((words, "write")), mcp_servers=servers())
-    assert summary_of(studio.carried_out(words)).goal_achieved
+    assert is_done(studio.carried_out(words))
     assert [(one.tool, one.state) for one in studio.records] == [
         ("files_read_text_file", DONE),
         ("all_echo", DONE),
@@ -71,4 +71,4 @@ def test_a_file_that_their_tool_does_not_find(root: Path) -> None:
     ]
     assert "port: 80" in studio.records[-1].result
     assert process.revised == 1
-    assert summary_of(process).goal_achieved
+    assert is_done(process)

@@ -13,9 +13,10 @@ from typing import Final, NamedTuple
 from ringi.domain.run import Evidence, Run, StepState, StepStatus
 from ringi.domain.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunRole, RunStep
 from ringi.runner.gates import e2e_commands, unit_commands
-from ringi.text import Text
+from ringi.text import Text, visible
 
 _E2E: Final = "e2e"
+_LONGEST: Final = 300
 _SHOWN: Final = 3
 """Commands named in one line."""
 
@@ -72,14 +73,14 @@ def _lacks(run: Run, plan: RunPlan, step: RunStep, state: StepState, *, earlier_
     found = results_of(state)
     for one in found:
         if not one.passed or one.timed_out:
-            return Text("{command} did not pass after {step}", command=one.command, step=name)
+            return Text("{command} did not pass after {step}", command=as_code(one.command), step=name)
     ran = {one.command for one in found}
     # A command that a person gives counts from then on: a step that was done before ran those of the plan.
     planned = (*(step.commands.unit or ()), *(step.commands.e2e or ()))
     given = (*unit_commands(run, plan, step), *e2e_commands(plan, step))
     for command in planned if ran.issuperset(planned) else given:
         if command not in ran:
-            return Text("{command} did not run after {step}", command=command, step=name)
+            return Text("{command} did not run after {step}", command=as_code(command), step=name)
     return None if found else Text("no command ran after {step}", step=name)
 
 
@@ -115,3 +116,18 @@ def summary(results: Sequence[CriterionResult], quote: Callable[[str], str] = st
     return Text(
         "Acceptance criteria: {count}, not checked (ran: {commands})", count=len(results), commands=words
     )
+
+
+def one_line(text: str) -> str:
+    """Text from outside on one line, cut."""
+    shown = visible(" ".join(text.split()), keep="")
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+
+
+def as_code(text: str) -> str:
+    """As Markdown code, whatever it contains."""
+    shown, ticks = one_line(text), "`"
+    while ticks in shown:
+        ticks += "`"
+    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{ticks}{pad}{shown}{pad}{ticks}"

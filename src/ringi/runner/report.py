@@ -22,7 +22,7 @@ from ringi.domain.run import (
 )
 from ringi.domain.run_plan import RunPlan, RunStep
 from ringi.runner import machine
-from ringi.runner.criteria import StepResult, criteria, results_of, steps, summary
+from ringi.runner.criteria import StepResult, as_code, criteria, one_line, results_of, steps, summary
 from ringi.text import COMMIT_SHOWN, GRANT_SHOWN, Text, stored, visible
 from ringi.workspace.run_files import log_path
 
@@ -36,7 +36,6 @@ _DIGEST_SHOWN: Final = 16
 _MINUTE: Final = 60
 _SHORT: Final = 10
 """Seconds shown with a fraction."""
-_LONGEST: Final = 300
 _SECOND: Final = len("2026-01-01T00:00:00")
 
 PHASE: Final = {
@@ -84,7 +83,7 @@ def report(run: Run, plan: RunPlan | None, facts: RunFacts, say: Say) -> str:
     """The whole document; `say` translates."""
     title = plan.context.summary if plan else run.instruction
     parts = [
-        [f"# {say(Text('Report: {title}', title=_line(title.strip().split(chr(10))[0])))}"],
+        [f"# {say(Text('Report: {title}', title=one_line(title.strip().split(chr(10))[0])))}"],
         _head(run, say),
         _asked(run, plan, say),
         *(
@@ -101,12 +100,12 @@ def _head(run: Run, say: Say) -> Iterator[str]:
     yield f"**{say(phase_of(run))}**" + (f" · `{run.stop.reason_code}`" if run.stop else "")
     yield ""
     lines = [
-        (Text("Request"), _code(run.request_id) if run.request_id else ""),
+        (Text("Request"), as_code(run.request_id) if run.request_id else ""),
         (Text("Asked for in"), _page(run)),
-        (Text("Run"), _code(run.run_id)),
-        (Text("Planning session"), _code(run.planning_session_id) if run.planning_session_id else ""),
-        (Text("Plans anew"), _code(run.replaces) if run.replaces else ""),
-        (Text("Planned anew as"), _code(run.replaced_by) if run.replaced_by else ""),
+        (Text("Run"), as_code(run.run_id)),
+        (Text("Planning session"), as_code(run.planning_session_id) if run.planning_session_id else ""),
+        (Text("Plans anew"), as_code(run.replaces) if run.replaces else ""),
+        (Text("Planned anew as"), as_code(run.replaced_by) if run.replaced_by else ""),
         (Text("Branch"), _branch(run, say)),
         (Text("Began"), _moment(run.created_at)),
         (Text("Last change"), _moment(run.updated_at)),
@@ -127,8 +126,8 @@ def _branch(run: Run, say: Say) -> str:
     if not run.work_branch:
         return ""
     base = run.base_commit[:COMMIT_SHOWN] or "?"
-    return say(Text("{branch}, from {base} ({commit})", branch=_code(run.work_branch),
-                    base=_code(run.base_branch), commit=_code(base)))  # fmt: skip
+    return say(Text("{branch}, from {base} ({commit})", branch=as_code(run.work_branch),
+                    base=as_code(run.base_branch), commit=as_code(base)))  # fmt: skip
 
 
 def _cost(run: Run, say: Say) -> str:
@@ -188,32 +187,32 @@ def _summary(plan: RunPlan | None) -> str:
 
 def _criteria(run: Run, plan: RunPlan, say: Say) -> Iterator[str]:
     results = criteria(run, plan)
-    yield f"## {say(summary(results, _code))}"
+    yield f"## {say(summary(results, as_code))}"
     if results:
         yield ""
         yield say(_NOT_CHECKED)
     for one in results:
         asked = one.criterion
         yield ""
-        yield f"### {_line(asked.id)} — {say(Text('not checked'))}"
+        yield f"### {one_line(asked.id)} — {say(Text('not checked'))}"
         yield ""
-        yield say(Text("Given {given}; when {when}; then {then}",
-                       given=_line(asked.given), when=_line(asked.when), then=_line(asked.then)))  # fmt: skip
+        given, when, then = (one_line(words) for words in (asked.given, asked.when, asked.then))
+        yield say(Text("Given {given}; when {when}; then {then}", given=given, when=when, then=then))
         yield ""
         for step in one.steps:
             yield f"- {_named(step.step)} — {_committed(step.state, say)}"
             yield from (f"  - {_proof(proof, say)}" for proof in results_of(step.state))
         if one.lacks is not None:
-            yield f"- {_line(say(one.lacks))}"
+            yield f"- {say(one.lacks)}"
 
 
 def _named(step: RunStep) -> str:
-    return f"{step.step_id} {_line(step.title)}"
+    return f"{step.step_id} {one_line(step.title)}"
 
 
 def _committed(state: StepState, say: Say) -> str:
     if state.commit:
-        return say(Text("commit {commit}", commit=_code(state.commit[:COMMIT_SHOWN])))
+        return say(Text("commit {commit}", commit=as_code(state.commit[:COMMIT_SHOWN])))
     return say(STEP[state.status])
 
 
@@ -232,9 +231,9 @@ def status_of(run: Run, state: StepState) -> Text:
 
 def _proof(one: Evidence, say: Say) -> str:
     words = [
-        say(Text("{command}: exit code {code}", command=_code(one.command), code=one.exit_code)),
+        say(Text("{command}: exit code {code}", command=as_code(one.command), code=one.exit_code)),
         say(duration(one.duration_sec)),
-        say(Text("output {digest}", digest=_code(f"sha256:{one.output_sha256[:_DIGEST_SHOWN]}"))),
+        say(Text("output {digest}", digest=as_code(f"sha256:{one.output_sha256[:_DIGEST_SHOWN]}"))),
     ]
     words += [say(Text("time was up"))] if one.timed_out else []
     words += [] if one.sandboxed else [say(Text("not in a sandbox"))]
@@ -260,7 +259,7 @@ def _steps(run: Run, plan: RunPlan, facts: RunFacts, say: Say) -> Iterator[str]:
 def _step_lines(run: Run, one: StepResult, facts: RunFacts, say: Say) -> Iterator[str]:
     state = one.state
     if one.step.intent != one.step.title:
-        yield _line(one.step.intent)
+        yield one_line(one.step.intent)
     if state.tree:
         expected = one.step.expected_diff
         changed = Text(
@@ -272,9 +271,9 @@ def _step_lines(run: Run, one: StepResult, facts: RunFacts, say: Say) -> Iterato
         )
         yield say(changed)
     if state.commit:
-        yield say(Text("commit {commit}", commit=_code(state.commit)))
+        yield say(Text("commit {commit}", commit=as_code(state.commit)))
     if name := facts.plans.get(one.step.step_id):
-        yield say(Text("plan {plan}", plan=_code(name)))
+        yield say(Text("plan {plan}", plan=as_code(name)))
     yield from (
         say(_approved(approval)) for approval in facts.approvals if approval.step_id == one.step.step_id
     )
@@ -294,15 +293,15 @@ def unseen(run: Run) -> tuple[StepState, ...]:
 def _approved(approval: RunApproval) -> Text:
     if approval.grant:
         return Text("covered by the standing approval {grant} of {who}, {when}; nobody looked at it",
-                    grant=_code(approval.grant[:GRANT_SHOWN]), who=_line(approval.approver),
+                    grant=as_code(approval.grant[:GRANT_SHOWN]), who=one_line(approval.approver),
                     when=_moment(approval.at))  # fmt: skip
-    return Text("approved by {who}, {when} ({proof}, {strength})", who=_line(approval.approver),
+    return Text("approved by {who}, {when} ({proof}, {strength})", who=one_line(approval.approver),
                 when=_moment(approval.at), proof=_PROOF[approval.proof],
                 strength=_STRENGTH[approval.strength])  # fmt: skip
 
 
 def _attempt(one: Attempt, say: Say) -> str:
-    words = [say(Text("{role}: {who}", role=one.role, who=_line(one.who)))]
+    words = [say(Text("{role}: {who}", role=one.role, who=one_line(one.who)))]
     if one.exit_code is not None:
         words.append(say(Text("exit code {code}", code=one.exit_code)))
     if one.spent.seconds:
@@ -317,14 +316,14 @@ def _attempt(one: Attempt, say: Say) -> str:
 
 
 def _log(run: Run, path: str) -> list[str]:
-    return [_code(log_path(run.request_id, run.run_id, path))] if path else []
+    return [as_code(log_path(run.request_id, run.run_id, path))] if path else []
 
 
 def _finding(one: Finding, say: Say) -> str:
     where = f"{one.path}:{one.line}" if one.path and one.line else one.path
-    about = " · ".join(_line(part) for part in (one.criterion, where) if part)
+    about = " · ".join(one_line(part) for part in (one.criterion, where) if part)
     words = say(Text("a machine's opinion ({role}, {severity}): {message}",
-                     role=one.role, severity=one.severity, message=_line(one.message)))  # fmt: skip
+                     role=one.role, severity=one.severity, message=one_line(one.message)))  # fmt: skip
     return f"{words} ({about})" if about else words
 
 
@@ -350,17 +349,17 @@ def deviations(run: Run, plan: RunPlan) -> Iterator[Text]:
             yield Text("the tests of {step} ran after the approval, because there is no sandbox", step=name)
     for one in criteria(run, plan):
         if one.lacks is not None:
-            yield Text("{criterion}: {what}", criterion=_line(one.criterion.id), what=one.lacks)
+            yield Text("{criterion}: {what}", criterion=one_line(one.criterion.id), what=one.lacks)
     yield from _amended(run)
 
 
 def _amended(run: Run) -> Iterator[Text]:
     """What a person added while it was under way."""
     if run.allowed:
-        paths = ", ".join(_code(path) for path in run.allowed)
+        paths = ", ".join(as_code(path) for path in run.allowed)
         yield Text("a person let the steps also change {paths}", paths=paths)
     if run.tests:
-        commands = ", ".join(_code(command) for command in run.tests)
+        commands = ", ".join(as_code(command) for command in run.tests)
         yield Text(
             "a person had steps tested with {commands} instead of what the plan names", commands=commands
         )
@@ -382,7 +381,7 @@ def _deviations(run: Run, plan: RunPlan, say: Say) -> Iterator[str]:
             yield ""
             yield f"## {say(title)}"
             yield ""
-            yield from (f"- {_line(line)}" for line in lines)
+            yield from (f"- {one_line(line)}" for line in lines)
 
 
 def _next(run: Run, say: Say) -> Iterator[str]:
@@ -390,9 +389,9 @@ def _next(run: Run, say: Say) -> Iterator[str]:
         return
     yield f"## {say(Text('What to do next'))}"
     yield ""
-    yield _line(say(run.stop.why))
+    yield one_line(say(run.stop.why))
     yield ""
-    yield f"→ {_line(say(run.stop.todo))}"
+    yield f"→ {one_line(say(run.stop.todo))}"
     if run.stop.detail:
         yield ""
         yield from _fenced(run.stop.detail)
@@ -414,24 +413,9 @@ def duration(seconds: float) -> Text:
 
 def _moment(at: str) -> str:
     """To the second, in UTC, as everything in the ledger is."""
-    return f"{_line(at)[:_SECOND].replace('T', ' ')} UTC" if at else ""
+    return f"{one_line(at)[:_SECOND].replace('T', ' ')} UTC" if at else ""
 
 
 def _known(words: str) -> Text:
     """Translated if it is a sentence of ours; on one line."""
-    return stored(_line(words))
-
-
-def _line(text: str) -> str:
-    """Text from outside on one line, cut."""
-    shown = visible(" ".join(text.split()), keep="")
-    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
-
-
-def _code(text: str) -> str:
-    """As Markdown code, whatever it contains."""
-    shown, ticks = _line(text), "`"
-    while ticks in shown:
-        ticks += "`"
-    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
-    return f"{ticks}{pad}{shown}{pad}{ticks}"
+    return stored(one_line(words))

@@ -109,7 +109,9 @@ def test_a_failure_is_shown_to_the_next_turn_and_skips_what_follows(tmp_path: Pa
     made.tools.answers["patch"] = [ToolResult("", ErrorKind.MISMATCH, "hunk 1 does not fit")]
     process = made.go()
     assert process.completion
-    assert process.completion.summary.goal_achieved
+    assert process.completion.done is True
+    assert not process.completion.summary.goal_achieved, "nobody has checked it"
+    assert "Nothing has checked" in str(process.completion.summary.reason)
     states = [(record.tool, record.state) for record in made.records()]
     assert states == [
         ("patch", ActionState.FAILURE),

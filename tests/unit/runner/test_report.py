@@ -26,8 +26,9 @@ from ringi.domain.run import (
     errors_of,
 )
 from ringi.domain.run_plan import RunPlan, RunRole
-from ringi.runner.report import criteria, deviations, report
-from ringi.text import in_language
+from ringi.runner.criteria import Verdict, criteria
+from ringi.runner.report import deviations, report
+from ringi.text import Text, in_language
 from tests.unit.runner.run_samples import BEFORE, TREE, done, passed, plan_of, run_of, step_of, stopped
 
 ENGLISH = in_language("en")
@@ -43,17 +44,19 @@ def two_steps() -> RunPlan:
 
 
 @pytest.mark.req("RN-12")
-def test_a_criterion_is_met_if_all_its_steps_are_committed_and_their_commands_passed():
+def test_a_criterion_is_not_checked_whatever_ran_for_it():
     plan = two_steps()
     run = run_of(plan, done(1, passed()), done(2, passed()), phase=RunPhase.COMPLETED)
-    assert [(one.criterion.id, one.met) for one in criteria(run, plan)] == [
-        ("AC-01", True),
-        ("AC-02", True),
-        ("AC-03", False),
+    assert [(one.criterion.id, one.verdict, one.lacks) for one in criteria(run, plan)] == [
+        ("AC-01", Verdict.NOT_CHECKED, None),
+        ("AC-02", Verdict.NOT_CHECKED, None),
+        ("AC-03", Verdict.NOT_CHECKED, Text("no step is linked to it")),
     ]
     text = text_of(run, plan)
-    assert "## Acceptance criteria: 2 of 3 met" in text
-    assert "### AC-03 — not met: no step is linked to it" in text
+    assert "## Acceptance criteria: 3, not checked (ran: `make test`, exit code 0)" in text
+    assert "### AC-01 — not checked\n" in text
+    assert "### AC-03 — not checked\n" in text
+    assert "- no step is linked to it\n" in text
     assert "- S01 Step 1 — commit `cccccccccccc`" in text
     assert "  - `make test`: exit code 0 · 1.2 s · output `sha256:abababababababab`\n" in text
     assert f"· `.agent/runs/{run.request_id}/{run.run_id}/logs/" in text
@@ -76,14 +79,14 @@ def test_what_is_missing_is_named(state: StepState, why: str):
     plan = plan_of(step_of(1, ["AC-01"]))
     run = run_of(plan, state)
     [first, *_] = criteria(run, plan)
-    assert str(first.why_not) == why
-    assert f"### AC-01 — not met: {why}\n" in text_of(run, plan)
+    assert str(first.lacks) == why
+    assert f"- {why}\n" in text_of(run, plan)
 
 
 @pytest.mark.req("RN-12", "RN-8")
-def test_a_step_without_commands_and_a_regression_without_end_to_end_test_prove_nothing():
+def test_a_step_without_commands_and_a_regression_without_end_to_end_test_are_named():
     plan = plan_of(step_of(1, ["AC-01"], commands={}))
-    assert str(criteria(run_of(plan, done(1)), plan)[0].why_not) == "no command proves it"
+    assert str(criteria(run_of(plan, done(1)), plan)[0].lacks) == "no command ran after S01"
     ac = [{"id": f"AC-0{n}", "given": "g", "when": "w", "then": "t", "type": "regression"} for n in (1, 2, 3)]
     context = {"summary": "s", "constraints": [], "acceptance_criteria": ac, "test_instructions": {}}
     gates = {
@@ -91,20 +94,19 @@ def test_a_step_without_commands_and_a_regression_without_end_to_end_test_prove_
         "require_e2e_for_regression_ac": True, "forbid_gh": True, "max_step_too_large_retries": 1,
     }  # fmt: skip
     plan = plan_of(step_of(1, ["AC-01"]), context=context, gates=gates)
-    assert str(criteria(run_of(plan, done(1, passed())), plan)[0].why_not) == "no end-to-end test proves it"
-    proven = run_of(plan, done(1, passed(), passed("make e2e", kind="e2e")))
-    assert criteria(proven, plan)[0].met
+    assert str(criteria(run_of(plan, done(1, passed())), plan)[0].lacks) == "no end-to-end test ran"
+    tested = run_of(plan, done(1, passed(), passed("make e2e", kind="e2e")))
+    assert criteria(tested, plan)[0].lacks is None
 
 
 @pytest.mark.req("RN-12")
 def test_a_review_that_changes_nothing_needs_no_commit_but_everything_before_it():
     plan = plan_of(step_of(1, ["AC-01"]), step_of(2, ["AC-02"], role="qa"))
     looked = done(2, passed(tree=BEFORE), commit="", tree=BEFORE)
-    assert criteria(run_of(plan, done(1, passed()), looked), plan)[1].met
+    assert criteria(run_of(plan, done(1, passed()), looked), plan)[1].lacks is None
     waiting = done(1, passed(), status=StepStatus.PROPOSED, commit="")
     assert (
-        str(criteria(run_of(plan, waiting, looked), plan)[1].why_not)
-        == "S02 looked at steps that are not done"
+        str(criteria(run_of(plan, waiting, looked), plan)[1].lacks) == "S02 looked at steps that are not done"
     )
 
 
@@ -156,30 +158,18 @@ def runs(draw: st.DrawFn) -> tuple[Run, RunPlan]:
 
 
 @pytest.mark.req("RN-12")
-@given(runs(), st.sampled_from([("en", "met"), ("ja", "達成")]))
+@given(runs(), st.sampled_from(["en", "ja"]))
 @settings(max_examples=300, deadline=None)
-def test_no_report_claims_a_criterion_without_evidence(made: tuple[Run, RunPlan], spoken: tuple[str, str]):
+def test_no_report_claims_a_criterion(made: tuple[Run, RunPlan], language: str):
     run, plan = made
-    language, met = spoken
     text = text_of(run, plan, language=language)
-    claimed = set(re.findall(rf"^### (AC-\d\d) — {met}$", text, re.MULTILINE))
-    assert claimed == {one.criterion.id for one in criteria(run, plan) if one.met}
-    by_id = {state.step_id: state for state in run.steps}
-    for criterion in claimed:
-        linked = [step for step in plan.steps if criterion in step.links_to_ac]
-        assert linked
-        ends: dict[tuple[str, str, str], Evidence] = {}
-        for step in linked:
-            state = by_id[step.step_id]
-            assert state.status is StepStatus.DONE
-            assert state.commit or (step.role in JUDGES and state.tree == state.base_tree)
-            ends |= {
-                (step.step_id, one.kind, one.command): one for one in state.evidence if one.tree == state.tree
-            }
-            ran = {command for name, _, command in ends if name == step.step_id}
-            assert ran.issuperset([*(step.commands.unit or ()), *(step.commands.e2e or ())])
-        assert ends
-        assert all(one.exit_code == 0 and not one.doubt and not one.timed_out for one in ends.values())
+    said = re.findall(r"^### (AC-\d\d) — (.*)$", text, re.MULTILINE)
+    words = in_language(language)(Text("not checked"))
+    assert said == [(one.id, words) for one in plan.context.acceptance_criteria]
+    for one in criteria(run, plan):
+        states = [step.state for step in one.steps]
+        whole = states and all(state.status is StepStatus.DONE for state in states)
+        assert one.lacks is not None or whole, "what is missing is named"
 
 
 @pytest.mark.req("RN-12")
@@ -221,9 +211,9 @@ def test_the_report_names_approvals_roles_costs_and_marks_opinions_as_a_machines
         "S01 was worked on once more than planned",
         "S01 was changed after it was first proposed",
         "S02 is not done: not begun",
-        "AC-01 is not met: S02 is not done",
-        "AC-02 is not met: S02 is not done",
-        "AC-03 is not met: no step is linked to it",
+        "AC-01: S02 is not done",
+        "AC-02: S02 is not done",
+        "AC-03: no step is linked to it",
     ]
 
 
@@ -275,7 +265,7 @@ def test_of_a_session_the_report_says_what_was_asked_answered_and_decided():
 def test_the_report_is_japanese_if_it_is_asked_for():
     plan = two_steps()
     text = text_of(run_of(plan, done(1, passed()), done(2, passed())), plan, language="ja")
-    assert "### AC-01 — 達成" in text
+    assert "### AC-01 — 未確認" in text
     assert "Acceptance criteria" not in text
 
 

@@ -286,7 +286,7 @@ def test_a_task_of_its_own(tmp_path: Path):
         planning=Spent(input_tokens=900, output_tokens=100, seconds=3.0, calls=1),
         execution=Spent(input_tokens=500, output_tokens=100, seconds=2.0, calls=2),
         reflection=Spent(input_tokens=700, output_tokens=100, seconds=1.0, calls=2),
-        completion=CompletionDocument(summary=CompletionSummary(goal_achieved=True)),
+        completion=CompletionDocument(summary=CompletionSummary(goal_achieved=False), done=True),
     )
     records = [
         ActionRecord(number=number, action_id=f"a{number}", task_id="task_1", tool="read", group=1,

@@ -196,7 +196,7 @@ def test_an_offered_run_names_its_change_and_commit():
 def test_the_end_of_a_run():
     finished = at(done(1, passed()), done(2, passed()), phase=RunPhase.COMPLETED)
     assert finished.body.startswith("### Done\n")
-    assert "Acceptance criteria: 2 of 3 met" in finished.body
+    assert "Acceptance criteria: 3, not checked" in finished.body
     cancelled = at(phase=RunPhase.CANCELLED, replaced_by="r2")
     assert cancelled.body.startswith("### Cancelled\n\nIt is planned anew as `r2`.")
     assert not finished.person_needed
