@@ -54,7 +54,7 @@ test: ## every test; ARGS= goes to pytest
 campaign: ## kill -9 at every system call of every plan, links swapped in by a racing process, 1,000 examples of every property; takes minutes
 	@$(DEV)
 	@RINGI_CAMPAIGN=full HYPOTHESIS_PROFILE=campaign $(RUN) -m pytest -n auto tests/crash tests/unit/patching \
-		tests/functional/test_cache.py tests/functional/test_forge_offer.py tests/functional/test_forge_told.py \
+		tests/functional/test_cache.py tests/functional/test_forge_offer.py tests/functional/test_forge_offer_faults.py tests/functional/test_forge_told.py \
 		tests/functional/test_watch_review.py tests/functional/test_traps.py $(ARGS)
 	@HYPOTHESIS_PROFILE=campaign $(RUN) -m pytest -n auto -m hypothesis tests/conventions tests/unit \
 		--ignore tests/unit/patching $(ARGS)

@@ -45,6 +45,8 @@ catalog.compile_all()
 if "PYTEST_XDIST_WORKER" not in os.environ:  # workers get the one of the process that started them
     os.environ["PATH"] = search_path(os.environ.get("PATH", os.defpath))
 
+os.umask(0o022)  # what most have; tests of others set them
+
 # In memory if there is room: the ledger syncs at every step, and no test's disk has to outlive it.
 MEMORY = Path("/dev/shm")  # pytest makes folders of its own there
 if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 << 30:

@@ -18,7 +18,8 @@ _OURS: Final = ("ringi",)
 
 def search_path(usual: str) -> str:
     """A PATH for tests, made of the person's."""
-    folders = [folder for folder in usual.split(os.pathsep) if folder]
+    # One that cannot be entered is left out: a name that is found nowhere would be forbidden, not missing.
+    folders = [folder for folder in usual.split(os.pathsep) if folder and os.access(folder, os.X_OK)]
     names = _names_of_agents()
     return os.pathsep.join([str(_plain_python()), *(_without(names, Path(folder)) for folder in folders)])
 

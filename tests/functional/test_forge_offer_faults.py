@@ -9,7 +9,7 @@ import pytest
 
 from ringi.domain.forge import ForgeKind
 from ringi.domain.run import RunPhase, StopCode
-from tests.functional.forge_desk import BRANCH, KINDS, ForgeDesk, forge_desk
+from tests.functional.forge_desk import ALIKE, BRANCH, KINDS, ForgeDesk, forge_desk
 from tests.functional.run_desk import git
 
 pytestmark = pytest.mark.req("PP-25")
@@ -20,6 +20,9 @@ WRITES = r"/(pulls|merge_requests)$"
 def desk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[ForgeDesk]:
     with forge_desk(monkeypatch, request.param) as desk:
         yield desk
+
+
+alike = pytest.mark.parametrize("desk", ALIKE, indirect=True)
 
 
 @pytest.fixture
@@ -37,6 +40,7 @@ def stopped(desk: ForgeDesk, code: StopCode, words: str) -> str:
     return stop.next_action
 
 
+@alike
 def test_without_a_network_it_waits_here_and_goes_on_later(desk: ForgeDesk):
     desk.begin()
     with desk.forge.away():
@@ -112,6 +116,7 @@ def test_a_branch_of_that_name_that_was_there_before(github: ForgeDesk):
     assert github.repo.changes == {}
 
 
+@alike
 @pytest.mark.parametrize("how", ["closed", "merged"])
 def test_a_change_that_is_over_is_not_opened_again(desk: ForgeDesk, how: str):
     desk.begin()
@@ -128,6 +133,7 @@ def test_a_change_that_is_over_is_not_opened_again(desk: ForgeDesk, how: str):
     assert len(desk.repo.changes) == 1
 
 
+@alike
 @pytest.mark.parametrize("how", ["author", "base"])
 def test_a_change_of_somebody_else_from_the_branch_is_left_alone(desk: ForgeDesk, how: str):
     """Opened between the push and ours: what it shows is not what was approved."""
@@ -154,6 +160,7 @@ def test_a_change_of_somebody_else_from_the_branch_is_left_alone(desk: ForgeDesk
     assert (theirs.title, theirs.comments) == ("Theirs", [])
 
 
+@alike
 def test_a_change_of_somebody_else_is_not_closed_with_the_run(desk: ForgeDesk):
     desk.begin()
     desk.forge.fault("POST", WRITES, status=401, times=0)
@@ -165,6 +172,7 @@ def test_a_change_of_somebody_else_is_not_closed_with_the_run(desk: ForgeDesk):
     assert (theirs.open, theirs.comments) == (True, [])
 
 
+@alike
 def test_an_own_change_that_is_no_draft_stays_so(desk: ForgeDesk):
     desk.begin()
     desk.forge.fault("POST", WRITES, status=401, times=0)
@@ -176,6 +184,7 @@ def test_an_own_change_that_is_no_draft_stays_so(desk: ForgeDesk):
     assert not own.title.startswith("Draft: ")
 
 
+@alike
 def test_the_base_branch_is_gone(desk: ForgeDesk):
     desk.begin()
     desk.repo.git("update-ref", "refs/heads/other", "refs/heads/main")
@@ -199,6 +208,7 @@ def test_a_token_that_is_revoked_in_the_middle(desk: ForgeDesk):
     assert len(desk.repo.changes) == 1
 
 
+@alike
 def test_an_answer_that_is_lost_makes_no_second_one(desk: ForgeDesk):
     desk.begin()
     desk.forge.fault("POST", WRITES, cut="after")
