@@ -238,6 +238,17 @@ def test_one_plan_is_looked_at_without_the_others(original: Path, place: Path, s
 
 
 @pytest.mark.req("PT-11")
+def test_an_event_that_was_rewritten_with_its_hash_is_named_by_the_next(original: Path, place: Path):
+    def rewrite(database: sqlite3.Connection) -> None:
+        ((text,),) = database.execute("SELECT document FROM events WHERE seq = 3").fetchall()
+        new = text.replace('"user"', '"system"')
+        values = (new, codec.digest(new.encode()))
+        database.execute("UPDATE events SET document = ?, hash = ? WHERE seq = 3", values)
+
+    assert "event 4: it does not follow the event before it" in breaks(original, place, rewrite)
+
+
+@pytest.mark.req("PT-11")
 def test_swapped_events_are_named(original: Path, place: Path):
     swap = sql(
         "UPDATE events SET seq = -1 WHERE seq = 5",

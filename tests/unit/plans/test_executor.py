@@ -1,0 +1,15 @@
+"""The last look at bytes before they are staged."""
+
+import pytest
+
+from ringi.domain.codec import digest
+from ringi.errors import StorageFailed
+from ringi.plans.executor import verified
+
+
+@pytest.mark.req("PT-9")
+@pytest.mark.parametrize("found", [None, b"", b"approved\r\n"], ids=["lost", "empty", "line end"])
+def test_only_the_bytes_with_the_approved_hash_are_taken(found: bytes | None):
+    assert verified(digest(b"approved\n"), b"approved\n") == b"approved\n"
+    with pytest.raises(StorageFailed):
+        verified(digest(b"approved\n"), found)
