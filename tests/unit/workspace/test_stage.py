@@ -169,3 +169,26 @@ def test_recovery_reports_it_too(tmp_path: Path):
     assert conflicts(result) == ["folder/sub/old.txt"]
     assert state(away) == {"sub": b"/", "sub/old.txt": BEFORE, "sub/gone.txt": BEFORE}
     assert (desk.root / "top.txt").read_bytes() == BEFORE
+
+
+@pytest.mark.req("PT-7", "PT-12")
+def test_recovery_takes_what_somebody_wrote_after_the_crash_for_nothing_of_ours(tmp_path: Path):
+    desk = Desk(tmp_path, SCENARIO)
+    seen = []
+
+    def dies(_: int, name: str) -> None:
+        if name == "exchange":
+            seen.append(name)
+            if len(seen) == 2:
+                raise Death
+
+    with pytest.raises(Death):
+        desk.execute(dies)
+    assert (desk.root / "top.txt").read_bytes() == AFTER
+    (desk.root / "folder/sub/old.txt").write_bytes(b"theirs\n")
+    with desk.world(lambda *_: None) as world:
+        (result,) = world.tool.recover()
+    assert not result.overall_success
+    assert conflicts(result) == ["folder/sub/old.txt"]
+    assert (desk.root / "folder/sub/old.txt").read_bytes() == b"theirs\n"
+    assert (desk.root / "top.txt").read_bytes() == BEFORE
