@@ -9,7 +9,7 @@ import pytest
 from ringi.api import Workspace
 from ringi.domain.events import Actor, EventKind
 from ringi.domain.run import RunPhase, StepState
-from ringi.errors import BranchMerged, BranchMoved, NoChannel
+from ringi.errors import BranchMerged, BranchMoved, NoChannel, NothingToUndo
 from ringi.ports import NewEvent
 from ringi.text import Text
 from ringi.usecases.undo_run import Undone, undo_run
@@ -80,6 +80,13 @@ def test_a_branch_with_foreign_commits_stays(ws: Workspace, repo: Path) -> None:
     git(repo, "switch", "-q", "main")
     with pytest.raises(BranchMoved, match="did not make"):
         undo_run(ws, RUN)
+    assert f"refs/heads/{WORK}" in refs(repo)
+
+
+def test_no_step_is_taken_out_of_a_run(ws: Workspace, repo: Path) -> None:
+    plan_id = ws.sessions.run(RUN).steps[0].plan_id
+    with pytest.raises(NothingToUndo, match=f"ringi undo {RUN}"):
+        undo(ws.of_plan(plan_id), plan_id)
     assert f"refs/heads/{WORK}" in refs(repo)
 
 

@@ -101,6 +101,15 @@ def test_nobody_takes_an_approval_back_without_a_signature() -> None:
     assert level(history) is Level.SIGNED
 
 
+def test_an_approval_covers_its_own_path_and_no_other_with_the_same_bytes() -> None:
+    history = MemoryHistory(
+        {"f": stored(b"one\n"), "g": stored(b"one\n")}, {"f": stored(b"two\n"), "g": stored(b"two\n")}
+    )
+    history.approve(statement(ONE_TWO))
+    assert (level(history), level(history, "g")) == (Level.SIGNED, Level.NONE)
+    assert why(history, path="g") == "nobody approved it"
+
+
 def test_nothing_differs() -> None:
     history = one_file(b"same\n", b"same\n")
     assert examined(history, Mode.STRICT).document.covered
