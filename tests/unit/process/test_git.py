@@ -38,6 +38,22 @@ def test_nothing_that_steers_git_is_inherited(tmp_path, monkeypatch):
     assert not (tmp_path / "trace").exists()
 
 
+def test_no_hook_runs_whatever_we_do(tmp_path):
+    root = repository(tmp_path / "r", {"a": "1"})
+    (root / ".git/hooks").mkdir(exist_ok=True)
+    for name in ("reference-transaction", "post-index-change"):
+        hook = root / ".git/hooks" / name
+        hook.write_text(f"#!/bin/sh\necho {name} >> {tmp_path / 'ran'}\n")
+        hook.chmod(0o755)
+    git(root, "update-ref", "refs/ours/one", "HEAD")
+    assert (tmp_path / "ran").exists(), "it would"
+    (tmp_path / "ran").unlink()
+    ours = Git(root / ".git", root)
+    ours.run("update-ref", "refs/ours/two", "HEAD")
+    ours.run("read-tree", "HEAD")
+    assert not (tmp_path / "ran").exists()
+
+
 def test_the_persons_configuration_is_read_only_when_asked(tmp_path):
     root = repository(tmp_path / "r")
     git(root, "config", "user.name", "Local")
