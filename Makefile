@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try picture test campaign test-power test-model test-agents test-servers test-forges test-install test-editors vscode show-planning show-runs history lint bench bench-context catalog requirements venv clean
+TARGETS := help try picture test campaign test-power test-model test-agents test-servers test-forges test-install test-editors vscode show-planning show-runs history lint bench bench-context catalog requirements venv clean seeded
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -58,6 +58,10 @@ campaign: ## kill -9 at every system call of every plan, links swapped in by a r
 		tests/functional/test_watch_review.py tests/functional/test_traps.py $(ARGS)
 	@HYPOTHESIS_PROFILE=campaign $(RUN) -m pytest -n auto -m hypothesis tests/conventions tests/unit \
 		--ignore tests/unit/patching $(ARGS)
+
+seeded: ## small faults put into a copy of the program one by one, and the tests that have to catch each; takes minutes. ARGS=--list names them
+	@$(DEV)
+	@$(RUN) tools/seeded.py $(ARGS)
 
 test-power: ## power loss for real on loop-mounted ext4 and xfs, cut before every operation; needs root, takes minutes
 	@$(DEV)
