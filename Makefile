@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try picture test campaign test-power test-model test-agents test-servers test-forges test-install test-editors vscode show-planning show-runs history lint bench bench-context catalog requirements venv clean seeded
+TARGETS := help try picture test campaign test-power test-model test-agents test-servers test-forges test-install test-editors vscode show-planning show-runs history lint bench bench-context catalog requirements venv clean seeded walk
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -112,6 +112,12 @@ show-runs: ## real issues with their real fixes as runs, one killed at every tra
 	@$(FOUND); "$(PYTHON)" tools/packages.py
 	@$(RUN) -m tools.tasks "$(MIRROR)"
 	@RINGI_MIRROR="$(MIRROR)" $(RUN) -m pytest tests/real $(ARGS)
+
+walk: ## whole journeys through the installed program, in projects of others; ARGS=--all walks every one, MIRROR= also those of larger projects
+	@$(CORE) --installed
+	@$(FOUND); "$(PYTHON)" tools/walk.py
+	@RINGI_WALK="$(if $(filter --all,$(ARGS))$(filter-out mirror,$(MIRROR)),all,core)" RINGI_WALK_MIRROR="$(filter-out mirror,$(MIRROR))" \
+		$(RUN) -m pytest -n 3 --dist worksteal tests/walk $(filter-out --all,$(ARGS))
 
 REPO ?= .
 history: ## every patch in the history of REPO= (this one) applied, forward and back, and compared with git

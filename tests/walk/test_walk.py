@@ -1,0 +1,68 @@
+"""Whole journeys through the installed program: `make walk`. How one is written: README.md."""
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.walk.journeys import JOURNEYS, TWINS, Fault, Journey
+from tests.walk.person import RINGI
+from tests.walk.projects import CLONES, PROJECTS, clone_of
+
+if not os.environ.get("RINGI_WALK"):
+    pytest.skip("it needs the installed program and projects of others: make walk", allow_module_level=True)
+
+KEEP = os.environ.get("RINGI_WALK_KEEP", "")
+"""A folder for what stood on the screens of each journey."""
+LIST = Path(__file__).with_name("known_failures.txt")
+KNOWN = dict(
+    line.split(": ", 1)
+    for line in LIST.read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
+)
+WALKED = [one for one in JOURNEYS if one.core or os.environ.get("RINGI_WALK") == "all"]
+
+
+@pytest.mark.parametrize("journey", WALKED, ids=lambda one: one.id)
+def test_journey(journey: Journey, record_property: Callable[[str, object], None]):
+    """Green if it ends well and is not on the list, or fails as the list says."""
+    if journey.project in CLONES and not clone_of(CLONES[journey.project]):
+        pytest.skip("there is no clone of it: make walk MIRROR=…")
+    known = KNOWN.get(journey.id, "")
+    fault, seen = "", ""
+    try:
+        seen = journey.walk()
+    except Fault as found:
+        fault, seen = found.args
+    record_property("walk", [journey.id, fault or "ends well"])
+    if KEEP:
+        Path(KEEP, journey.id.replace("/", "-")).write_text(f"{seen}\n## {fault}\n", encoding="utf-8")
+    if known:
+        assert fault, f"{journey.id} ends well now. Take its line off {LIST.name}."
+        missing = [words for words in re.findall(r'"([^"]+)"', known) if words not in fault + seen]
+        assert not missing, f"{journey.id} fails in another way than {LIST.name} says: {fault}\n{seen}"
+    else:
+        assert not fault, f"{journey.id}: {fault}\n{seen}"
+
+
+def test_list_names_journeys_that_there_are_and_quotes_what_is_seen():
+    assert set(KNOWN) <= {one.id for one in JOURNEYS}
+    assert [name for name, sentence in KNOWN.items() if '"' not in sentence] == []
+
+
+def test_every_project_journey_and_twin_is_walked_in_ci():
+    core = [one for one in JOURNEYS if one.core]
+    assert {one.project for one in core} == set(PROJECTS)
+    assert {one.twin for one in core} == {"", *TWINS}
+    assert {one.kind for one in core} == {one.kind for one in JOURNEYS}
+    honest = {(one.kind, one.project) for one in JOURNEYS if not one.twin and one.kind != "brief"}
+    assert {(one.kind, one.project) for one in JOURNEYS if one.twin} == honest
+    for twin in TWINS:
+        assert len([one for one in JOURNEYS if one.twin == twin]) >= 2, twin
+
+
+def test_program_is_the_installed_one():
+    assert RINGI.is_file(), "make walk installs it"
+    assert "site-packages" in str(next(RINGI.parents[1].glob("lib/python3*/site-packages/ringi/cli")))
