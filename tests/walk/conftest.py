@@ -14,4 +14,5 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if walked:
         terminalreporter.section("journeys")
     for identity, outcome in sorted(walked):
-        terminalreporter.line(f"{identity}: {' '.join(outcome.split())[:200]}")
+        said, _, took = " ".join(outcome.split()).rpartition(" (")
+        terminalreporter.line(f"{identity}: {said[:200]} ({took}")

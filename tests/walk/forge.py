@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ringi.domain.forge import ForgeKind
-from tests.support.forge_server import ForgeServer, Repo, Thing
+from tests.support.forge_server import ForgeServer, Thing
 from tests.walk.projects import Place
 
 
 @contextmanager
-def forge_with(place: Place) -> Iterator[tuple[Repo, Thing]]:
+def forge_with(place: Place) -> Iterator[Thing]:
     """The person's clone comes from there, and they have a token; alice wrote the issue."""
     with ForgeServer(ForgeKind.GITHUB, place.base / "forge") as forge:
         forge.user("alice")
@@ -21,7 +21,4 @@ def forge_with(place: Place) -> Iterator[tuple[Repo, Thing]]:
         git("update-ref", "refs/remotes/origin/main", "main")
         place.person.extra = forge.environment("ringi")
         title, _, _ = place.project.request.partition("; ")
-        yield (
-            repo,
-            repo.issue("alice", title, f"{place.project.request}.\n\nFor example: {place.project.example}"),
-        )
+        yield repo.issue("alice", title, f"{place.project.request}.\n\n{place.project.example}.")

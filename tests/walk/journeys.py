@@ -194,7 +194,8 @@ def start_beside(place: Place, what: str) -> Ended:
     command = place.agent_command("play.py", what).split()
     ended = place.person.type("with", "--check", place.project.test, "--", *command)
     if what == "fix":
-        need(ended.code == 0, f"`ringi with` does not end well: {last_lines(ended)}")
+        # 6: a check failed, as it does where tests were red before; the person sees that and decides.
+        need(ended.code in {0, 6}, f"`ringi with` does not end well: {last_lines(ended)}")
     return ended
 
 
@@ -220,11 +221,12 @@ def carry_to_clone(place: Place, twin: str) -> Path:
     git("init", "-q", "--bare", "-b", "main", str(place.base / "origin.git"))
     git("remote", "add", "origin", str(place.base / "origin.git"))
     git("push", "-q", "-u", "origin", "main")
-    branch = need_commits(place, carry_out(place, place.project.request))
+    branch = need_commits(place, carry_out_signed(place))
     git("merge", "-q", "--squash", branch)
     if twin == "undoes-an-earlier-step":
         git("checkout", "-q", "HEAD", "--", place.project.tests)
-        (place.root / place.project.tests).open("a").write(f"{place.project.comment} Not needed.\n")
+        tests = place.root / place.project.tests
+        tests.write_text(tests.read_text() + f"{place.project.comment} Not needed.\n")
     elif twin:
         done = person.run("sh", "-c", place.agent_command("play.py", twin))
         assert done.returncode == 0, done.stderr
@@ -235,6 +237,21 @@ def carry_to_clone(place: Place, twin: str) -> Path:
     git("clone", "-q", str(place.base / "origin.git"), str(clone))
     need(person.type("sync", "--no-push", cwd=clone).code == 0, "`ringi sync` does not fetch the proofs")
     return clone
+
+
+def carry_out_signed(place: Place) -> Ended:
+    """As `carry_out`; the person signs the step with a key, since typed words prove nothing to others."""
+    person, key = place.person, place.base / "home" / "id"
+    done = person.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key))
+    assert done.returncode == 0, done.stderr
+    need(person.type("init", "--key", f"{key}.pub").code == 0, "`ringi init --key` does not take a key")
+    person.leaves_reviews = True
+    person.type("run", place.project.request, "--with", place.agent_command("play.py", "fix"))
+    ended = person.type("approve", "p1", "--sign", str(key))
+    need(ended.code == 0, f"the step cannot be signed: {last_lines(ended)}")
+    ended = person.type("execute", "p1")
+    need(ended.code == 0, f"what was signed is not carried out: {last_lines(ended)}")
+    return person.type("continue")
 
 
 # From an issue
@@ -281,23 +298,23 @@ JOURNEYS: tuple[Journey, ...] = (
     Journey("squash", "shell-quote"),
     # Twins
     Journey("run", "pluggy", _NOTHING),
-    Journey("run", "markupsafe", _COMMENT),
-    Journey("run", "humanize", _GREP),
+    Journey("run", "markupsafe", _COMMENT, core=False),
+    Journey("run", "humanize", _GREP, core=False),
     Journey("run", "inflection", _COMMENT),
-    Journey("run", "inflection", _EMPTY),
+    Journey("run", "inflection", _EMPTY, core=False),
     Journey("run", "toolz", _COMMENT),
     Journey("run", "shell-quote", _EMPTY),
     Journey("run", "shell-quote", _GREP),
     Journey("steps", "humanize", _UNDO),
-    Journey("with", "pluggy", _NOTHING),
+    Journey("with", "pluggy", _NOTHING, core=False),
     Journey("with", "markupsafe", _EMPTY),
-    Journey("with", "humanize", _GREP),
+    Journey("with", "humanize", _GREP, core=False),
     Journey("with", "inflection", _EMPTY),
-    Journey("with", "toolz", _COMMENT),
+    Journey("with", "toolz", _COMMENT, core=False),
     Journey("with", "shell-quote", _EMPTY),
     Journey("issue", "inflection", _NOTHING),
     Journey("issue", "pluggy", _COMMENT),
     Journey("squash", "pluggy", _COMMENT),
-    Journey("squash", "pluggy", _UNDO),
+    Journey("squash", "pluggy", _UNDO, core=False),
     Journey("squash", "shell-quote", _EMPTY),
 )

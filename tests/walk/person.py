@@ -43,6 +43,8 @@ class Person:
         self.seen = ""
         """Everything on every screen."""
         self.extra: dict[str, str] = {}
+        self.leaves_reviews = False
+        """They quit the review of a change, to sign it by another command."""
         self._base = base
         self._venv = root / ".venv" if activated else None
         (base / "home").mkdir()
@@ -98,7 +100,8 @@ class Person:
 
     def _answer(self, terminal: Terminal, moment: Asks) -> None:
         if moment is Asks.KEY:
-            terminal.answer("a", enter=not terminal.whole_screen)
+            leaves = self.leaves_reviews and "[a]pply" in terminal.page
+            terminal.answer("q" if leaves else "a", enter=not terminal.whole_screen)
         elif moment is Asks.YES:
             terminal.answer("y", enter=not terminal.whole_screen)
         else:

@@ -4,6 +4,7 @@ The sources are those of others (`tools/walk.py` has their versions and hashes).
 our own words for what later releases of them do.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -205,7 +206,7 @@ def clone_project(project: Project, root: Path) -> None:
     subprocess.run([*git, "remote", "remove", "origin"], cwd=root, check=True)
     (root / ".git" / "info" / "exclude").write_text(".venv/\n")
     kept = sources.prepared("inflection")
-    shutil.copytree(kept / "project" / ".venv", root / ".venv", symlinks=True)
+    shutil.copytree(kept / "project" / ".venv", root / ".venv", symlinks=True, copy_function=_link_packages)
     [packages] = (root / ".venv").glob("lib/python3*/site-packages")
     for path in packages.glob("*inflection*"):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -217,7 +218,7 @@ def copy_project(name: str, root: Path) -> None:
     """With its environment, which is then the one that an install in the new place would have made."""
     kept = sources.prepared(name)
     assert kept.is_dir(), f"{name} is not prepared: make walk"
-    shutil.copytree(kept / "project", root, symlinks=True)
+    shutil.copytree(kept / "project", root, symlinks=True, copy_function=_link_packages)
     move_environment(kept, root)
 
 
@@ -229,4 +230,16 @@ def move_environment(kept: Path, root: Path) -> None:
         if path.is_file() and not path.is_symlink():
             content = path.read_bytes()
             if made_in in content and b"\0" not in content:
+                mode = path.stat().st_mode
+                path.unlink()  # it may be one file with the one that is kept
                 path.write_bytes(content.replace(made_in, str(root).encode()))
+                path.chmod(mode)
+
+
+def _link_packages(source: str, target: str) -> None:
+    """Installed packages are thousands of files that nobody writes to."""
+    if "/site-packages/" in source:
+        with contextlib.suppress(OSError):  # of another file system
+            os.link(source, target)
+            return
+    shutil.copy2(source, target)

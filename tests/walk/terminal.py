@@ -105,7 +105,8 @@ class Terminal:
         last = next((line for line in reversed(lines) if line), "")
         here = lines[self._screen.cursor.y]
         for kind, pattern in _PROMPTS:
-            if pattern.search(here) or pattern.search(last):
+            # A menu is at the foot of the whole screen; words are typed where the cursor is.
+            if pattern.search(here) or (self.whole_screen and kind is Asks.KEY and pattern.search(last)):
                 return kind
         return None
 
@@ -115,7 +116,7 @@ class Terminal:
             place = Path("/proc", str(self._child.pid), "wchan").read_text()
         except OSError:
             return True
-        return place in {"", "0"} or bool(re.search("poll|select|tty_read|woken|wait", place))
+        return place in {"", "0"} or bool(re.search("poll|select|tty_read|woken", place))
 
     def _take(self, wait: float) -> bool:
         if not select.select([self._child.child_fd], [], [], wait)[0]:

@@ -31,12 +31,13 @@ def test_journey(journey: Journey, record_property: Callable[[str, object], None
     if journey.project in CLONES and not clone_of(CLONES[journey.project]):
         pytest.skip("there is no clone of it: make walk MIRROR=…")
     known = KNOWN.get(journey.id, "")
-    fault, seen = "", ""
+    fault, seen, began = "", "", os.times()
     try:
         seen = journey.walk()
     except Fault as found:
         fault, seen = found.args
-    record_property("walk", [journey.id, fault or "ends well"])
+    took = sum(os.times()[:4]) - sum(began[:4])
+    record_property("walk", [journey.id, f"{fault or 'ends well'} ({took:.1f} s of processor)"])
     if KEEP:
         Path(KEEP, journey.id.replace("/", "-")).write_text(f"{seen}\n## {fault}\n", encoding="utf-8")
     if known:

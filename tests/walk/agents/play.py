@@ -13,7 +13,13 @@ REMARK = f"{FACTS['comment']} Done as asked for.\n"
 
 
 def fix(patch: str = "fix.patch") -> None:
-    subprocess.run(["git", "apply", "--whitespace=nowarn", str(MINE / patch)], check=True)
+    if not apply(patch, "-R", "--check"):  # it is there already if this is another try
+        assert apply(patch), patch
+
+
+def apply(patch: str, *options: str) -> bool:
+    words = ["git", "apply", "--whitespace=nowarn", *options, str(MINE / patch)]
+    return subprocess.run(words, check=False, capture_output=True).returncode == 0
 
 
 def only_a_comment() -> None:
@@ -51,8 +57,7 @@ def fix_in_two() -> None:
 def undoes_an_earlier_step() -> None:
     """The second step takes back what the first did, with its test."""
     if is_second():
-        words = ["git", "apply", "-R", "--whitespace=nowarn", str(MINE / "fix.patch")]
-        subprocess.run(words, check=True)
+        apply("fix.patch", "-R")
         fix("second.patch")
     else:
         fix()
@@ -63,7 +68,8 @@ def is_second() -> bool:
 
 
 def append(path: Path, text: str) -> None:
-    path.write_text(path.read_text() + text)
+    if not (there := path.read_text()).endswith(text):
+        path.write_text(there + text)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 brief = Path(os.environ["RINGI_BRIEF"]).read_text()
-print(brief)  # what it was given can be read in its log
+sys.stdout.write(brief)  # what it was given can be read in its log
 renamed = re.search(r"[Rr]ename (?:the \w+ )?`?(\w+)`? to `?(\w+)`?", brief)
 reworded = re.search(r'[Ss]ay "([^"\n]+)" instead of "([^"\n]+)"', brief)
 if renamed:
