@@ -302,7 +302,7 @@ JOURNEYS: tuple[Journey, ...] = (
     Journey("run", "humanize", _GREP, core=False),
     Journey("run", "inflection", _COMMENT),
     Journey("run", "inflection", _EMPTY, core=False),
-    Journey("run", "toolz", _COMMENT),
+    Journey("run", "toolz", _COMMENT, core=False),
     Journey("run", "shell-quote", _EMPTY),
     Journey("run", "shell-quote", _GREP),
     Journey("steps", "humanize", _UNDO),

@@ -83,12 +83,14 @@ class Person:
             terminal.close()
 
     def follow(self, ended: Ended) -> Ended:
-        """Does what the screen says until the program is done, or patience is."""
+        """Does what the screen says until the program is done, or patience is: nobody tries the same twice."""
+        tried: list[Sequence[str]] = []
         for _ in range(MOST_HINTS):
             hints = _HINT.findall(ended.seen)
-            if ended.code == 0 or not hints:
+            if ended.code == 0 or not hints or (words := self._sensible(hints[-1], ended.seen)) in tried:
                 break
-            ended = self.type(*self._sensible(hints[-1], ended.seen))
+            tried.append(words)
+            ended = self.type(*words)
         return ended
 
     def _sensible(self, hint: str, seen: str) -> Sequence[str]:

@@ -2,10 +2,12 @@
 
 import os
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tools import walk as sources
 
 from tests.walk.journeys import JOURNEYS, TWINS, Fault, Journey
 from tests.walk.person import RINGI
@@ -67,3 +69,15 @@ def test_every_project_journey_and_twin_is_walked_in_ci():
 def test_program_is_the_installed_one():
     assert RINGI.is_file(), "make walk installs it"
     assert "site-packages" in str(next(RINGI.parents[1].glob("lib/python3*/site-packages/ringi/cli")))
+
+
+def test_projects_are_what_they_are_chosen_for():
+    """A source layout with setuptools-scm, a C extension, tests under tox, tests that are red, one of npm."""
+    at = {name: sources.prepared(name) / "project" for name in PROJECTS}
+    assert "setuptools-scm" in (at["pluggy"] / "pyproject.toml").read_text()
+    assert (at["pluggy"] / "src").is_dir()
+    assert list(at["markupsafe"].glob("src/markupsafe/_speedups*.so"))
+    assert (at["humanize"] / "tox.ini").exists()
+    assert shutil.which("tox", path="/usr/bin:/bin") is None, "the walk needs a machine without tox"
+    assert "test_tlz.py::test_tlz" not in (at["toolz"].parent / "passing.json").read_text()
+    assert (at["shell-quote"] / "node_modules" / "tape").is_dir()
