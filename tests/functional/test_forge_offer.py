@@ -63,7 +63,7 @@ def test_finished_steps_are_offered_for_review(desk: ForgeDesk):
     assert "python3 test_calc.py" in body
     assert f"git switch --detach {run.offer.head}" in body
     assert "# Report: Make it add." in body
-    assert "## Acceptance criteria: 3, not checked (ran: " in body
+    assert "## Acceptance criteria: 3, not checked (ran: `python3 test_calc.py`, exit code 0)" in body
     assert f"- commit `{run.offer.steps[0].commit}`" in body
     assert desk.statuses(run.offer.head) == [("pending", "waits for an approving review")]
     (comment,) = desk.issue.comments

@@ -1,5 +1,6 @@
 """The checks of a plan under review: they run again after each change, and a decision waits for them."""
 
+from ringi.errors import NoSandbox
 from ringi.plans.check import commands_of
 from ringi.text import Text
 from ringi.usecases.plan_prompter import PlanPrompter, RunningChecks, StartChecks
@@ -35,7 +36,10 @@ class PlanChecks:
 
     def _sandboxed(self) -> bool:
         """Looking at a plan is no permission to run its code, except in a sandbox."""
-        return self._plan.services.check.sandboxed()
+        try:
+            return self._plan.services.check.sandboxed()
+        except NoSandbox:
+            return False
 
     def _ended(self) -> None:
         checks, self._running = self._running, None

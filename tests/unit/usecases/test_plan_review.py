@@ -75,6 +75,21 @@ def plan_id(workspace: Workspace) -> str:
     return proposed(workspace, write("many.txt", CHANGED), create("notes.txt", "new\n"))
 
 
+class SandboxedChecks:
+    """The review starts them by itself."""
+
+    def __init__(self, sandboxed: bool | None) -> None:
+        self._sandboxed = Sandboxed(sandboxed).sandboxed
+
+    def sandboxed(self) -> bool:
+        return self._sandboxed()
+
+    def __call__(
+        self, commands: object, files: object, phase: object, reviewer: int = 0
+    ) -> tuple[CheckResult, ...]:
+        raise AssertionError((commands, files, phase, reviewer))
+
+
 class Sitting:
     """One review, from its first look to its end."""
 
@@ -88,7 +103,9 @@ class Sitting:
         sandboxed: bool | None = True,
     ) -> None:
         self.plan = ReviewedPlan(workspace, plan_id)
-        self.plan.services = workspace.services._replace(commands=Sandboxed(sandboxed))
+        self.plan.services = workspace.services._replace(
+            commands=Sandboxed(sandboxed), check=SandboxedChecks(sandboxed)
+        )
         self.prompter = ScriptedPrompter(steps, answers)
         self.review = PlanReview(self.plan, self.prompter, lambda _: checks or Checks())
 
