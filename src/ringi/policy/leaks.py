@@ -74,9 +74,10 @@ _STRIPE: Final = Text("a Stripe key")
 _OPENAI: Final = Text("an OpenAI key")
 _SLACK: Final = Text("a Slack token")
 _PRIVATE_KEY: Final = Text("a private key")
+# Atomic groups here and below: before 3.11.5 Python loses matches of `(?:a|b)++`.
 _KEY_BLOCK: Final = re.compile(
     rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    rb"((?:[^-]|-(?!----)){1,%d}+)(?=-----END )" % _LONGEST_BODY
+    rb"((?>(?:[^-]|-(?!----)){1,%d}))(?=-----END )" % _LONGEST_BODY
 )
 _NO_BASE64: Final = re.compile(rb"[^A-Za-z0-9+/]|\\[nr]")
 _SHORTEST_KEY: Final = 16
@@ -167,8 +168,8 @@ _SURE: Final = (
     rb"(?:[rbuf@]{0,2}([\"'`])([^\s\"'`\\]{8,256}+)\1(?![ \t]{0,4}[+%.])"
     rb"|([a-z0-9+/=_~-]{20,256}+)(?=[ \t\r]{0,8}(?:\n|\Z)))"
 )
-_QUOTED: Final = rb"(\\{0,4}[\"'`])((?:(?!\1)(?:\\[^\n]|[^\n])){1,512}+)\1"
-_BARE: Final = rb"((?:[^\s\"'`\\,;()\[\]{}<>:]|:(?!//)){3,}+)"
+_QUOTED: Final = rb"(\\{0,4}[\"'`])((?>(?:(?!\1)(?:\\[^\n]|[^\n])){1,512}))\1"
+_BARE: Final = rb"((?>(?:[^\s\"'`\\,;()\[\]{}<>:]|:(?!//)){3,}))"
 _WHOSE: Final = rb"(?:[ \t]{1,4}(?:for|of|to|on|at)[ \t]{1,4}[\w.@-]{1,40}+)?"
 _SIGN: Final = "(?::=|=>|[:=]|\uff1a|\uff1d)".encode()
 _MAYBE: Final = (
@@ -251,17 +252,17 @@ _AROUND: Final = (
             b"x-auth",
         )
     ),
-    _around(_A_HEADER, b"cookie", _SEPARATOR + rb"(" + _PAIR + rb"(?:;[ \t]?" + _PAIR + rb")*+)"),
+    _around(_A_HEADER, b"cookie", _SEPARATOR + rb"(" + _PAIR + rb"(?>(?:;[ \t]?" + _PAIR + rb")*))"),
     *(
         _around(A_SECRET, name.encode(), _JAPANESE_SEPARATOR + rb"([!#-&(-_a-~]{4,}+)")
         for name in ("パスワード", "トークン", "シークレット", "キー", "秘密鍵", "暗証番号")
     ),
     *(
-        _around(_AN_ADDRESS, name + b"=", rb"(?<=[?&;]" + name + rb"=)(" + _IN_ADDRESS + rb"{6,}+)")
+        _around(_AN_ADDRESS, name + b"=", rb"(?<=[?&;]" + name + rb"=)((?>" + _IN_ADDRESS + rb"{6,}))")
         for name in (b"key", b"sig", b"signature", b"code", b"auth", b"credential")
     ),
     *(
-        _around(_AN_ADDRESS, name + b"=", rb"(?<![ \t]" + name + rb"=)(" + _IN_ADDRESS + rb"{8,}+)")
+        _around(_AN_ADDRESS, name + b"=", rb"(?<![ \t]" + name + rb"=)((?>" + _IN_ADDRESS + rb"{8,}))")
         for name in (
             b"api_key",
             b"apikey",
@@ -271,7 +272,7 @@ _AROUND: Final = (
             b"x-amz-signature",
         )
     ),
-    *(_around(_AN_ADDRESS, sign + b"token=", rb"(" + _IN_ADDRESS + rb"{6,}+)") for sign in (b"?", b"&")),
+    *(_around(_AN_ADDRESS, sign + b"token=", rb"((?>" + _IN_ADDRESS + rb"{6,}))") for sign in (b"?", b"&")),
     _around(
         _AN_ADDRESS,
         b"://",
