@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.functional import warm
 from tests.functional.beside_desk import HomeDesk
 from tests.functional.desk import RINGI
 from tests.helpers import PATIENCE_SEC
@@ -26,7 +27,7 @@ class Editor:
         command = agent or (sys.executable, str(desk.programs / "scripted-agent"))
         self.log = desk.home / "stderr.txt"
         with self.log.open("ab") as errors:
-            self.process = subprocess.Popen(
+            self.process = warm.Popen(
                 [*RINGI, "acp", *options, "--", *command],
                 cwd=desk.root,
                 env={**os.environ, **variables},

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,9 @@ from ringi.domain.session import Purpose, TokenUsage
 from ringi.errors import BudgetUsed
 from ringi.usecases.role_model import Caller, Limit, Limits
 from tests.fakes.model_server import ModelServer, Request
+from tests.functional import warm
 from tests.functional.run_desk import FILES, RunDesk, a_plan, a_step, at_home, project
+from tests.helpers import PATIENCE_SEC
 
 PATCH = """\
 --- a/calc.py
@@ -72,8 +73,7 @@ def configure(desk: RunDesk, server: ModelServer, **runs: object) -> None:
 
 
 def ringi(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "ringi", *words]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120, check=False)
+    return warm.run([*warm.RINGI, *words], cwd=root, timeout=PATIENCE_SEC)
 
 
 @pytest.mark.req("PP-13")

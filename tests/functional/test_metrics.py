@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,9 +13,10 @@ import pytest
 from ringi.domain import codec
 from ringi.domain.metrics import FigureName, Metrics
 from tests.fakes.model_server import ModelServer, Say
+from tests.functional import warm
 from tests.functional.beside_desk import walled
 from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, git, project
-from tests.helpers import create
+from tests.helpers import PATIENCE_SEC, create
 
 F = FigureName
 HOSTILE = '<script src="http://evil.example/x.js">alert(1)</script>"\'\x1b[31m\u202e password=hunter2xyzzy12'
@@ -31,15 +31,8 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def ringi(root: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "ringi", *words],
-        cwd=root,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    environment = {**os.environ, **variables}
+    return warm.run([*warm.RINGI, *words], cwd=root, env=environment, timeout=PATIENCE_SEC)
 
 
 def of(found: Metrics, name: FigureName) -> tuple[float | None, int]:

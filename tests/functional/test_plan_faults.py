@@ -29,6 +29,8 @@ from tests.fakes.model_server import (
 )
 from tests.fakes.models import DECISIONS, QUESTIONS, SUMMARY
 from tests.fakes.people import SeatedPerson
+from tests.functional import warm
+from tests.helpers import PATIENCE_SEC
 
 ANSWERS: dict[str, Any] = {
     "files": {"paths": []},
@@ -164,15 +166,12 @@ def test_on_the_command_line_it_says_what_to_do_next(repo: Path):
         environment = {**os.environ, **server.environment(), "RINGI_MODEL": "openai:m"}
 
         def ringi(*words: str, **more: str) -> "subprocess.CompletedProcess[str]":
-            return subprocess.run(
-                [sys.executable, "-m", "ringi", *words],
+            return warm.run(
+                [*warm.RINGI, *words],
                 cwd=repo,
                 env={**environment, **more},
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
+                timeout=PATIENCE_SEC,
             )
 
         failed = ringi("plan", "Add a login")

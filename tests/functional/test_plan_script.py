@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,9 +13,10 @@ import pytest
 from ringi.api import open_workspace
 from ringi.cli.main import main
 from tests.fakes.signing import RealKey
+from tests.functional import warm
 from tests.functional.desk import RINGI
 from tests.functional.planning_desk import PlanningDesk, ScriptedModel, imported, question
-from tests.helpers import accept_signers_in
+from tests.helpers import PATIENCE_SEC, accept_signers_in
 
 ANSWERS = """\
 answers:
@@ -166,15 +168,7 @@ def test_a_file_that_speaks_of_something_else(room: Room) -> None:
 
 def test_instruction_and_answers_from_standard_input(room: Room) -> None:
     def piped(text: str, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*RINGI, *words],
-            cwd=room.desk.root,
-            input=text,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return warm.run([*RINGI, *words], cwd=room.desk.root, given=text, timeout=PATIENCE_SEC)
 
     begun = piped("Add JSON\nto all\n", "plan", "-")
     assert begun.returncode == 3
@@ -188,7 +182,7 @@ def test_instruction_and_answers_from_standard_input(room: Room) -> None:
 
 
 def test_standard_input_that_is_closed(room: Room) -> None:
-    command = " ".join([*RINGI, "plan", "-", "<&-"])
+    command = f"{shlex.join(RINGI)} plan - <&-"
     done = subprocess.run(
         command, shell=True, cwd=room.desk.root, capture_output=True, text=True, check=False
     )
@@ -198,7 +192,7 @@ def test_standard_input_that_is_closed(room: Room) -> None:
 
 def test_standard_error_that_is_closed(room: Room) -> None:
     for words, code, key in (("'Add JSON'", 3, "pending"), ("--resume nothing", 2, "error")):
-        command = " ".join([*RINGI, "--json", "plan", words, "2>&-"])
+        command = f"{shlex.join(RINGI)} --json plan {words} 2>&-"
         done = subprocess.run(command, shell=True, cwd=room.desk.root, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, text=True, check=False)  # fmt: skip
         assert done.returncode == code

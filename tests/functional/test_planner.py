@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,12 @@ from ringi.domain.session import ApprovalPending
 from ringi.errors import BadBrought, BudgetUsed
 from ringi.usecases.replan import replan
 from tests.fakes.model_server import ModelServer, Say
+from tests.functional import warm
 from tests.functional.beside_desk import walled
 from tests.functional.role_desk import RoleDesk, role_desk
 from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, project
 from tests.functional.screens import Screen
+from tests.helpers import PATIENCE_SEC
 
 pytestmark = pytest.mark.req("RN-9")
 DESIGN: dict[str, Any] = {
@@ -50,8 +51,7 @@ def says(first: object, then: object | None = None) -> str:
 
 
 def ringi(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "ringi", *words]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120, check=False)
+    return warm.run([*warm.RINGI, *words], cwd=root, timeout=PATIENCE_SEC)
 
 
 @pytest.mark.req("RN-3", "RN-16")

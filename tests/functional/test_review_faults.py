@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -186,7 +187,7 @@ def test_an_editor_that_is_stopped_gives_the_shell_back(shop: Desk, tmp_path: Pa
     shell = {"PS1": "shell> ", "VISUAL": str(editor)}
     with Screen(["bash", "--norc", "--noprofile", "-i"], cwd=shop.root, variables=shell) as screen:
         screen.wait("shell>")
-        screen.type(" ".join([*RINGI, "review", name]), enter=True)
+        screen.type(shlex.join([*RINGI, "review", name]), enter=True)
         screen.wait(r"\[a\]pply")
         screen.press("E")
         screen.wait(r"Stopped[\s\S]*shell>$")

@@ -1,7 +1,6 @@
 """A person at a terminal decides about a revision of the plan while a model works on a step."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,10 +8,11 @@ import pytest
 
 from ringi.domain.process import Process, Wait
 from tests.fakes.model_server import ModelServer, Say
+from tests.functional import warm
 from tests.functional.desk import RINGI
 from tests.functional.run_desk import RunDesk, a_plan, a_step, at_home, project
 from tests.functional.screens import Screen
-from tests.helpers import SetClock
+from tests.helpers import PATIENCE_SEC, SetClock
 
 LOST = Say({"read": ["sum.py"], "done": False})
 FIXED = Say({"files": [{"path": "calc.py", "content": "def add(a, b):\n    return a + b\n"}], "done": True})
@@ -50,8 +50,7 @@ def waiting(
 
 
 def said(desk: RunDesk, *words: str) -> str:
-    done = subprocess.run([*RINGI, *words], cwd=desk.root, capture_output=True, text=True, check=False)
-    return done.stdout
+    return warm.run([*RINGI, *words], cwd=desk.root, timeout=PATIENCE_SEC).stdout
 
 
 def process_of(desk: RunDesk) -> Process:

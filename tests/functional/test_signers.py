@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -549,7 +550,7 @@ SHELL = ["sh", "-c", 'while read -r line; do eval "$line"; done']
 
 
 def approved_at(screen: Screen, plan: str) -> None:
-    command = " ".join([*RINGI, "approve", plan])
+    command = shlex.join([*RINGI, "approve", plan])
     screen.child.send(f"{command}\n".encode())
     screen.wait(r"Approve\? \[y/n\]")
     screen.child.send(b"y\n")

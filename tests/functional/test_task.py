@@ -15,10 +15,12 @@ from ringi.domain.events import Actor
 from ringi.domain.session import ApprovalPending, SessionView
 from ringi.usecases.task import begin_task
 from tests.fakes.model_server import ModelServer, Request, Say, tokens
+from tests.functional import warm
 from tests.functional.beside_desk import walled
 from tests.functional.mcp_desk import RawClient, talks
 from tests.functional.run_desk import RunDesk, at_home, git, project
 from tests.functional.screens import Screen
+from tests.helpers import PATIENCE_SEC
 
 talk = talks
 
@@ -83,10 +85,7 @@ def configure(desk: RunDesk, server: ModelServer, **more: object) -> None:
 
 
 def ringi(root: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "ringi", *words]
-    return subprocess.run(
-        command, cwd=root, input=stdin, capture_output=True, text=True, timeout=120, check=False
-    )
+    return warm.run([*warm.RINGI, *words], cwd=root, given=stdin, timeout=PATIENCE_SEC)
 
 
 MATERIAL = re.compile(r"<data \S+ (?:project|code|files|instruction|results)>\n.*?\n</data \S+>", re.DOTALL)

@@ -64,11 +64,15 @@ class Popen(subprocess.Popen):
         self._close_pipe_fds(*(named[name] for name in _PIPES))
 
 
-def run(argv: list[str], *, timeout: float, **options: Any) -> subprocess.CompletedProcess[str]:
+def run(
+    argv: list[str], *, timeout: float, given: str | None = None, **options: Any
+) -> subprocess.CompletedProcess[str]:
     """As subprocess.run, with what it printed."""
+    if given is not None:
+        options["stdin"] = subprocess.PIPE
     with Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options) as process:
         try:
-            out, errors = process.communicate(timeout=timeout)
+            out, errors = process.communicate(given, timeout=timeout)
         except BaseException:
             process.kill()
             raise
