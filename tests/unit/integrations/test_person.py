@@ -193,11 +193,13 @@ class TestSupervisors:
         ask_file.write_text(ASK)
         supervisor = script(
             tmp_path / "supervisor",
-            sys.executable,
+            PYTHON,
             "import os, subprocess, sys\n"
+            f"sys.path[:0] = {sys.path!r}\n"
             "from ringi.process.ancestors import process_start\n"
             "own = f'{os.getpid()}={process_start(os.getpid())}'\n"
-            f"subprocess.run(['sh', '-c', '\"$0\" \"$@\"; exit 0', sys.executable, {str(ask_file)!r}, own])\n"
+            f"words = [{sys.executable!r}, {str(ask_file)!r}, own]\n"
+            "subprocess.run(['sh', '-c', '\"$0\" \"$@\"; exit 0', *words])\n"
             "print('pid', os.getpid())",
         )
         said = ask(orphaned, supervisor)

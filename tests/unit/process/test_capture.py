@@ -274,10 +274,13 @@ class TestAtTerminal:
             person.expect("driver done")
 
     def test_it_has_the_persons_window_and_keys(self, bench: Bench) -> None:
-        program, *arguments = bench.argv("stty", "-a")
-        line = f"stty erase '#'; exec {program} \"$@\""
+        line = "stty erase '#'; exec \"$@\""
         child = pexpect.spawn(
-            "sh", ["-c", line, "sh", *arguments], cwd=str(bench.folder), env=ENV, dimensions=(41, 101)
+            "sh",
+            ["-c", line, "sh", *bench.argv("stty", "-a")],
+            cwd=str(bench.folder),
+            env=ENV,
+            dimensions=(41, 101),
         )
         child.expect(rb"rows 41; columns 101", timeout=PATIENCE)
         child.expect(rb"erase = #", timeout=PATIENCE)
