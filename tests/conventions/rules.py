@@ -47,6 +47,24 @@ WRITES_NOTHING: Final = tuple(
     f"src/ringi/{layer}/" for layer in ("planning", "plans", "policy", "domain", "patching")
 )
 
+# Whoever starts git: its own commands sync, or it only reads, or works in folders of our own.
+STARTS_GIT: Final = (
+    "src/ringi/process/git.py",
+    "src/ringi/integrations/personal_git.py",
+    "src/ringi/integrations/exchange.py",
+    "src/ringi/integrations/remotes.py",  # asks credential helpers
+)
+# In these git works in folders of our own, and what a loss of power takes is made again.
+GIT_OF_OURS: Final = tuple(
+    f"src/ringi/workspace/{name}.py"
+    for name in ("copy", "copy_layout", "copy_rebase", "copy_steps", "private_git", "shadow", "snapshot")
+)
+_GIT_WRITING: Final = re.compile(
+    "branch|checkout|cherry-pick|commit|commit-tree|fast-import|fetch|gc|index-pack|merge|mktree|notes|pack-refs|pull"
+    "|push|rebase|reset|revert|stash|switch|tag|unpack-objects|update-index|update-ref|write-tree"
+)
+_GIT_LOOKING: Final = frozenset(["run", "attempt", "started", "look", "line"])
+
 _WRITING: Final = re.compile(
     r"os\.(?:f?chmod|chown|copy_file_range|f?truncate|link|makedirs|mkdir|open|p?write|remove|removedirs"
     r"|renames?|replace|rmdir|symlink|unlink|utime)"
@@ -95,6 +113,22 @@ def talking(source: str, name: str) -> Iterator[str]:
                 yield f"{name}:{node.lineno}: click"
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id="sys"), attr=stream), attr="write"):
                 yield f"{name}:{node.lineno}: sys.{stream}.write"
+
+
+def fleeting(source: str, name: str) -> Iterator[str]:
+    """What git writes into a person's repository outlasts a loss of power: through `DurableGit.write` or
+    `PersonalGit.work`, and nothing else.
+    """
+    for node in _nodes(source):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=method), args=args) if method in _GIT_LOOKING:
+                words = [arg.value for arg in args if isinstance(arg, ast.Constant)]
+                command = next((word for word in words if isinstance(word, str) and word[:1] != "-"), "")
+                if _GIT_WRITING.fullmatch(command) and name not in GIT_OF_OURS:
+                    yield f"{name}:{node.lineno}: git {command} without a sync"
+            case ast.Call(func=ast.Attribute(attr="program") | ast.Name(id="program"), args=[]):
+                if name not in STARTS_GIT:
+                    yield f"{name}:{node.lineno}: starts git by itself"
 
 
 def reaching(source: str, name: str) -> Iterator[str]:

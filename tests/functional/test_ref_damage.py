@@ -251,14 +251,22 @@ class TestBranch:
         empty_ref(run.root, f"refs/heads/{BRANCH}")
         assert "it is back at" in said(Desk(run.root), "recover")
         assert git(run.root, "rev-parse", BRANCH) == tip
+        run.go()
         assert run.decide("S02").phase is RunPhase.COMPLETED
 
     def test_a_damaged_folder_is_made_anew(self, run: RunDesk) -> None:
         own = folder_of(run) / "tree"
+        overwrite(own / ".git" / "refs" / "ringi" / "published", b"")
         overwrite(own / ".git" / "refs" / "heads" / BRANCH, b"")
         assert "made anew" in said(Desk(run.root), "recover")
+        run.go()
         assert run.decide("S02").phase is RunPhase.COMPLETED
         assert len(run.commits()) == 2
+
+    def test_what_it_noted_for_itself_is_found_out_again(self, run: RunDesk) -> None:
+        overwrite(folder_of(run) / "tree" / ".git" / "refs" / "ringi" / "published", b"")
+        run.go()
+        assert run.decide("S02").phase is RunPhase.COMPLETED
 
     @pytest.mark.parametrize(
         "damage", [empty_commit, empty_tree, empty_everything], ids=lambda one: one.__name__

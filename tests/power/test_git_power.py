@@ -261,7 +261,8 @@ class Sync(Scene):
         return ("sync", "--no-push")
 
     def then(self) -> Sequence[Sequence[str]]:
-        return ("execute", "p2"), ("sync",)
+        # The hub is elsewhere, and must be the same the next time.
+        return ("execute", "p2"), ("sync", "--no-push")
 
 
 SCENES: Final = (FirstPlan, LaterPlan, CommittedPlan, Undo, Step, InPlace, Sync)

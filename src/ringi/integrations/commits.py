@@ -138,37 +138,32 @@ class GitCommits:
             raise NoCommit(why=Text("git ignores {path}", path=ignored))
 
     def make(self, order: CommitOrder) -> CommitOutcome:
-        since = time.time_ns()
-        outcome = self._make(order)
-        self._git.keep("HEAD", since_ns=since)
-        return outcome
-
-    def _make(self, order: CommitOrder) -> CommitOutcome:
-        with tempfile.TemporaryDirectory(prefix="ringi-commit-") as folder:
-            try:
-                tree = self._stage(Path(folder, "index"), order)
-            except GitFailed as error:
-                return CommitOutcome("", str(error))
-            if order.offered:
-                if why := _unlike_order(self._git, order, tree) or _not_taken(self._git, order):
-                    return CommitOutcome("", str(why))
-                left = self._follow(order.offered, order.files)
-                return CommitOutcome(order.offered, "; ".join(map(str, left)))
-            self._on_progress(Text("committing …"))
-            said = self._git.commit(Path(folder), order.message)
-        found = self._made(order.parent, order.marks)
-        if found is None and said is None:
-            found = _newest(self._git, order.parent)
-        if found is None:
-            return CommitOutcome("", said or str(Text("git made no commit")))
-        if found.parents != _parents(order.parent):
-            # Somebody committed between our check and git's: our commit would revert theirs.
-            why = Text("somebody else committed at the same moment")
-            return _withdrawn(self._git, found, str(why))
-        if order.exact and (taken_back := self._unlike(found, tree, order)):
-            return taken_back
-        notes = [*self._differences(found, tree, order), *self._follow(found.commit, order.files)]
-        return CommitOutcome(found.commit, "; ".join(map(str, notes)))
+        with self._git.keeping("HEAD"):
+            with tempfile.TemporaryDirectory(prefix="ringi-commit-") as folder:
+                try:
+                    tree = self._stage(Path(folder, "index"), order)
+                except GitFailed as error:
+                    return CommitOutcome("", str(error))
+                if order.offered:
+                    if why := _unlike_order(self._git, order, tree) or _not_taken(self._git, order):
+                        return CommitOutcome("", str(why))
+                    left = self._follow(order.offered, order.files)
+                    return CommitOutcome(order.offered, "; ".join(map(str, left)))
+                self._on_progress(Text("committing …"))
+                said = self._git.commit(Path(folder), order.message)
+            found = self._made(order.parent, order.marks)
+            if found is None and said is None:
+                found = _newest(self._git, order.parent)
+            if found is None:
+                return CommitOutcome("", said or str(Text("git made no commit")))
+            if found.parents != _parents(order.parent):
+                # Somebody committed between our check and git's: our commit would revert theirs.
+                why = Text("somebody else committed at the same moment")
+                return _withdrawn(self._git, found, str(why))
+            if order.exact and (taken_back := self._unlike(found, tree, order)):
+                return taken_back
+            notes = [*self._differences(found, tree, order), *self._follow(found.commit, order.files)]
+            return CommitOutcome(found.commit, "; ".join(map(str, notes)))
 
     def _unlike(self, found: "_Made", tree: str, order: CommitOrder) -> CommitOutcome | None:
         """Takes the commit back if a hook did more than to add trailers."""
@@ -245,11 +240,10 @@ class GitCommits:
             yield Text("a hook changed the message")
 
     def settle(self, commit: str) -> None:
-        with contextlib.suppress(GitFailed):
+        # Whoever made it may have been killed before it was kept.
+        with self._git.keeping("HEAD", since_ns=0), contextlib.suppress(GitFailed):
             if self._head() == commit:
                 _bring_index(self._git, commit, ())
-        # Whoever made it may have been killed before that.
-        self._git.keep("HEAD", since_ns=0)
 
     def _follow(self, commit: str, paths: Collection[str]) -> Iterator[Text]:
         try:

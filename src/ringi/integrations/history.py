@@ -30,6 +30,7 @@ from ringi.process.git import (
     tree_files,
     unquoted,
 )
+from ringi.process.refs import glance
 from ringi.text import Text
 
 MOST_NOTE: Final = 64 * 1024 * 1024
@@ -170,6 +171,8 @@ class GitHistory:
 
     @cached_property
     def _noted(self) -> dict[str, list[str]]:
+        if glance(Repository(self.git_dir, self.common), self._notes_at):  # git would wait for a pipe
+            return {}
         tip = _parsed(self._refs, "--verify", "-q", f"{self._notes_at}^{{commit}}")
         try:
             found = noted(self._git, tip)

@@ -4,34 +4,27 @@ import errno
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ringi.domain.provenance import NOTES
 from ringi.errors import CopyFailed, NoCommit, NotesDamaged, NotesFailed, StorageFailed
 from ringi.integrations.history import MOST_NOTE, OBJECT_ID, noted
+from ringi.integrations.notes_remains import ADDED, REBUILT, NotesRemains
 from ringi.integrations.personal_git import GitFailed, PersonalGit
 from ringi.ports.provenance import Rebuilt
 from ringi.process.durable import sync_refs
-from ringi.process.git import NO_FETCH, Git, Repository, names_in, read_available
+from ringi.process.git import NO_FETCH, Git, Repository, read_available
 from ringi.process.refs import (
     Damage,
-    commit_at,
-    earlier_values,
     examine,
     glance,
     is_partial,
-    is_whole,
     packed_value,
     put_aside,
-    read_ref,
 )
 from ringi.text import Text
 
-_MESSAGE: Final = b"Add the proof of an approval\n"
-_REBUILT: Final = b"Rebuild the notes\n"
-# Those of a merge are git's own.
-_OURS: Final = (_MESSAGE, _REBUILT, b"notes: Merged")
 NOBODY: Final = (
     "-c",
     "user.name=ringi",
@@ -44,9 +37,6 @@ TRIES: Final = 10
 _PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 1.0
 _FEW: Final = 100
-_MOST_COMMITS: Final = 200
-_MOST_COMMIT: Final = 1 << 20
-_DEPTH: Final = 20
 _FULL: Final = ("No space left", "Out of diskspace")
 _FATAL: Final = re.compile(rb"^fatal: (.*)$", re.MULTILINE)
 # It writes one into the git directory, in which nothing of ours may stay.
@@ -81,9 +71,9 @@ class Notes:
             raise NotesFailed(why=str(error)) from None
 
     def lacks(self, lines: Lines) -> bool:
-        """Whether one of them is not there."""
+        """Whether one of them is not there. Raises NotesDamaged."""
         try:
-            return bool(_with_lines(self._git, notes_tip(self._git), lines))
+            return bool(_with_lines(self._git, self._tip(), lines))
         except CopyFailed:
             return True
 
@@ -108,19 +98,26 @@ class Notes:
                 found = self.damage()
                 if found is None:
                     return None
-                values = self._own_values()
+                remains = NotesRemains(self._git, self._repository)
+                values = remains.own_values()
                 aside.take_objects(values)
                 aside.take_ref(NOTES)
                 if packed := packed_value(self._repository, NOTES):
                     aside.note(NOTES, packed)
                     self._write_ref("-d", NOTES)
-                base, lines = self._readable([*values, *self._fetched_values()])
+                base, lines = remains.readable(values)
                 self._restore(base, lines)
         except (CopyFailed, NoCommit) as error:
             raise NotesFailed(why=error.details["why"]) from None
         except GitFailed as error:
             raise NotesFailed(why=str(error)) from None
         return Rebuilt(found.why, str(aside.folder))
+
+    def _tip(self) -> str:
+        # Before git looks, which waits for ever for a pipe.
+        if found := glance(self._repository, NOTES):
+            raise NotesDamaged(why=found.why)
+        return notes_tip(self._git)
 
     def _refuse_damaged(self) -> None:
         if found := self.damage():
@@ -129,10 +126,8 @@ class Notes:
     def _add(self, lines: Lines) -> None:
         committer = self._committer()
         for attempt in range(TRIES):
-            # Before git looks, which waits for ever for a pipe.
-            found = glance(self._repository, NOTES)
-            tip = "" if found else notes_tip(self._git)
-            if found := found or (None if tip else examine(self._repository, NOTES)):
+            tip = self._tip()
+            if not tip and (found := examine(self._repository, NOTES)):
                 raise NotesDamaged(why=found.why)
             wanted = _with_lines(self._git, tip, lines)
             if not wanted:
@@ -169,111 +164,9 @@ class Notes:
         self._person.work("-c", f"core.hooksPath={os.devnull}", "update-ref", *words, LC_ALL="C")
         sync_refs(self._repository, (NOTES,), since)
 
-    # ------------------------------------------------------------------ what is left of damaged ones
-
-    def _own_values(self) -> list[str]:
-        """Commits that the notes were at, the newest first."""
-        own = [read_ref(self._repository, NOTES).value, *earlier_values(self._repository, NOTES)]
-        return list(dict.fromkeys(filter(None, [*own, packed_value(self._repository, NOTES)])))
-
-    def _fetched_values(self) -> list[str]:
-        """Commits of notes that somebody fetched from elsewhere."""
-        words = (
-            "for-each-ref",
-            "--format=%(refname) %(objectname)",
-            "refs/notes",
-            "refs/remotes",
-            "refs/ringi",
-        )
-        pairs = (line.split(" ") for line in os.fsdecode(self._git.attempt(*words).out).splitlines())
-        name = NOTES.rpartition("/")[2]
-        return [
-            value for ref, value in pairs if ref.endswith(f"/{name}") and "notes" in ref and ref != NOTES
-        ]
-
-    def _readable(self, values: Sequence[str]) -> tuple[str, dict[str, list[bytes]]]:
-        """The newest commit that is whole, and the lines of others that it may lack."""
-        whole, torn = self._sorted_out(values)
-        if not whole:
-            whole, torn = self._sorted_out([*values, *self._unnamed()])
-        base = whole[0] if whole else ""
-        lines: dict[str, list[bytes]] = {}
-        for commit in [*torn, *whole[1:]]:
-            for blob, found in self._lines_of(commit):
-                known = lines.setdefault(blob, [])
-                known += (line for line in found if line not in known)
-        return base, lines
-
-    def _sorted_out(self, values: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Whole ones, without those that are in the history of another; and damaged ones."""
-        whole, torn, waiting, seen = list[str](), list[str](), [*values], set[str]()
-        while waiting and len(seen) < _MOST_COMMITS:
-            value = waiting.pop(0)
-            if value in seen:
-                continue
-            seen.add(value)
-            if not commit_at(self._git, value):
-                continue
-            if is_whole(self._git, value):
-                if not any(self._is_before(value, other) for other in whole):
-                    whole.append(value)
-                continue
-            torn.append(value)
-            waiting += self._parents(value)
-        return whole, torn
-
-    def _is_before(self, old: str, new: str) -> bool:
-        return not self._git.attempt("merge-base", "--is-ancestor", old, new).code
-
-    def _parents(self, commit: str) -> list[str]:
-        [found] = read_available(self._git, [commit], _MOST_COMMIT)
-        head = found[1].partition(b"\n\n")[0] if found else b""
-        return [
-            line[7:].decode("ascii", "replace") for line in head.split(b"\n") if line.startswith(b"parent ")
-        ]
-
-    def _unnamed(self) -> list[str]:
-        """Commits of notes that no ref and no log names, the newest first."""
-        words = (
-            "cat-file",
-            "--batch-all-objects",
-            "--unordered",
-            "--batch-check=%(objectname) %(objecttype)",
-        )
-        said = self._git.attempt(*words).out.decode("ascii", "replace").splitlines()
-        ids = [line.partition(" ")[0] for line in said if line.endswith(" commit")]
-        found = list[tuple[int, str]]()
-        for oid, one in zip(ids, read_available(self._git, ids, _MOST_COMMIT), strict=True):
-            head, _, message = one[1].partition(b"\n\n") if one else (b"", b"", b"")
-            if message.startswith(_OURS):
-                when = re.search(rb"^committer .* (\d+) [+-]\d+$", head, re.MULTILINE)
-                found.append((int(when[1]) if when else 0, oid))
-        return [oid for _, oid in sorted(found, reverse=True)]
-
-    def _lines_of(self, commit: str) -> Iterator[tuple[str, list[bytes]]]:
-        """As far as they can be read."""
-        on: dict[str, list[str]] = {}
-        for name, oid in self._entries(commit, ""):
-            if OBJECT_ID.fullmatch(name):
-                on.setdefault(oid, []).append(name)
-        for oid, one in zip(on, read_available(self._git, [*on], MOST_NOTE), strict=True):
-            if one is not None and one[0] == b"blob":
-                lines = [line for line in one[1].split(b"\n") if line]
-                yield from ((blob, lines) for blob in on[oid])
-
-    def _entries(self, tree: str, above: str, depth: int = 0) -> Iterator[tuple[str, str]]:
-        finished = self._git.attempt("ls-tree", "-z", "--full-tree", tree)
-        for line in names_in(finished.out) if depth < _DEPTH else ():
-            facts, _, path = line.decode("ascii", "replace").partition("\t")
-            _, kind, oid = facts.split(" ")
-            if kind == "tree":
-                yield from self._entries(oid, above + path, depth + 1)
-            else:
-                yield above + path, oid
-
     def _restore(self, base: str, lines: Lines) -> None:
         if wanted := _with_lines(self._git, base, lines):
-            self._write(_commit_of(wanted, base, self._committer(), _REBUILT))
+            self._write(_commit_of(wanted, base, self._committer(), REBUILT))
         elif base:
             self._write_ref("-m", "ringi: rebuilt", NOTES, base, "0" * len(base))
 
@@ -328,7 +221,7 @@ def _with_lines(git: Git, tip: str, wanted: Lines) -> list[_Note]:
     return changed
 
 
-def _commit_of(notes: Sequence[_Note], tip: str, committer: bytes, message: bytes = _MESSAGE) -> bytes:
+def _commit_of(notes: Sequence[_Note], tip: str, committer: bytes, message: bytes = ADDED) -> bytes:
     """For `git fast-import`, whose own command for notes takes only those of commits."""
     marks = {data: number for number, data in enumerate({note.data: None for note in notes}, 1)}
     parts = [b"blob\nmark :%d\ndata %d\n%b\n" % (mark, len(data), data) for data, mark in marks.items()]

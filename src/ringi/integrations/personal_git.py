@@ -5,7 +5,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -71,20 +73,23 @@ class PersonalGit:
 
     def work(self, *words: str, stdin: bytes = b"", **variables: str) -> bytes:
         """Uses the person's own settings and runs the filters they name. What it writes is on the disk then;
-        its name is after `keep`.
+        its name is after `keeping`.
         """
         lasting = durable(own_index="GIT_INDEX_FILE" in variables)
         return self._run((*lasting, *words), variables, stdin, (0,))
 
-    def keep(self, *refs: str, since_ns: int) -> None:
-        """After it, these refs and what else git wrote since then outlast a loss of power.
+    @contextmanager
+    def keeping(self, *refs: str, since_ns: int | None = None) -> Iterator[None]:
+        """After the block these refs, and what else git wrote in it, outlast a loss of power.
 
-        Raises StorageFailed.
+        Or all since the given time. Raises StorageFailed.
         """
+        since = time.time_ns() if since_ns is None else since_ns
+        yield
         # A folder without a repository was refused long before.
         if repository := Repository.at(self.root):
             branch = [self.line("symbolic-ref", "-q", "HEAD")] if "HEAD" in refs else []
-            sync_refs(repository, [*refs, *filter(None, branch)], since_ns)
+            sync_refs(repository, [*refs, *filter(None, branch)], since)
 
     def _run(
         self, words: Sequence[str], variables: Mapping[str, str], stdin: bytes, fine: Sequence[int]

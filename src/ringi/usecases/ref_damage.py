@@ -1,6 +1,7 @@
 """What a loss of power did to the notes and to the branches of runs, in the person's repository."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from ringi.domain.provenance import NOTES
 from ringi.domain.run import Run, RunPhase
@@ -27,6 +28,18 @@ def notes_damage(workspace: OpenWorkspace) -> Text | None:
         return repository.damage() if repository else None
     except (NotesFailed, CopyFailed) as error:
         return Text(error.message, **error.details)
+
+
+def mend_notes(workspace: OpenWorkspace) -> Text | None:
+    """None if they are sound. Raises NotesFailed."""
+    return attest.mend(workspace.services)
+
+
+def lost_proofs(workspace: OpenWorkspace, plan_ids: Iterable[str]) -> list[str]:
+    """The names of those plans whose signed approvals are not in the notes, though they were used."""
+    with suppress(NotesFailed):  # damaged ones are said to be so elsewhere
+        return [workspace.plan_name(one) for one in plan_ids if attest.is_lost(workspace.services, one)]
+    return []
 
 
 def mend_refs(workspace: OpenWorkspace) -> Iterator[Text]:

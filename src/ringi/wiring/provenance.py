@@ -89,7 +89,7 @@ def default_branch(folder: Path) -> str:
     return "main"
 
 
-def mend_notes(
+def mend_clone(
     folder: Path, environment: Mapping[str, str], ledger: Callable[[], Text | None]
 ) -> Text | None:
     """Rebuilds damaged notes before they are exchanged; None if they are sound.

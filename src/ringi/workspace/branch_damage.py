@@ -17,7 +17,7 @@ from ringi.process.refs import (
     read_ref,
 )
 from ringi.text import COMMIT_SHOWN, Text
-from ringi.workspace.run_branch import BranchOf, RunBranch
+from ringi.workspace.run_branch import PUBLISHED, BranchOf, RunBranch, bring_objects
 
 _SAID: Final = "ringi: put back"
 
@@ -69,6 +69,9 @@ def mend_folder(branch: RunBranch) -> Text | None:
     """
     if branch.of.in_place or not branch.is_made:
         return None
+    own = Repository.at(branch.root)
+    if own and glance(own, PUBLISHED):  # it is found out again
+        (own.common / PUBLISHED).unlink(missing_ok=True)
     git = Git(branch.root / ".git")
     if (tip := branch.tip()) and is_whole(git, tip, branch.of.base_commit):
         return None
@@ -84,7 +87,7 @@ def _is_had(branch: RunBranch, repository: Repository, commit: str) -> bool:
     own = branch.root / ".git"
     if branch.of.in_place or not os.path.lexists(own) or not is_whole(Git(own), commit, base):
         return False
-    branch.bring_objects(commit)
+    bring_objects(Git(own), branch.person, branch.of, commit)
     return is_whole(Git(repository.git_dir), commit, base)
 
 

@@ -27,6 +27,7 @@ from ringi.fs import OsFileSystem, opened, replace_file
 from ringi.process.durable import DurableGit
 from ringi.process.erase import erase
 from ringi.process.git import Git, Repository, keep, names_in, quoted, read_small, require_version, settings
+from ringi.process.refs import is_whole
 from ringi.text import COMMIT_SHOWN, Text, why_failed
 from ringi.workspace.copy_layout import carry_over, private_folder
 from ringi.workspace.places import Places
@@ -34,7 +35,7 @@ from ringi.workspace.private_git import OWN
 from ringi.workspace.revision import filtered
 
 _MADE: Final = "made"
-_PUBLISHED: Final = "refs/ringi/published"
+PUBLISHED: Final = "refs/ringi/published"
 """In our folder: what the person's repository got last."""
 _MOST_NAMED: Final = 20
 # Laying out files must start no program: nobody approved anything yet.
@@ -206,7 +207,8 @@ class RunBranch:
         if now != new:
             self._require_ours(now, new)
             self._bring(now, new)
-        self._git().run("update-ref", _PUBLISHED, new)
+        own = _writing(self.root)
+        own.write("update-ref", PUBLISHED, new, refs=(PUBLISHED,))
         return new
 
     def reset(self, files: Mapping[str, tuple[bytes, int] | None] = {}) -> None:
@@ -243,7 +245,8 @@ class RunBranch:
             require_free(self.person, of.work_branch)
         elif (now := _commit(theirs, self._ref)) and now != of.tip:
             raise self._moved(Text("it has commits that the run did not make"))
-        if not _commit(theirs, of.start):
+        whole = is_whole(theirs, of.tip, of.base_commit) if of.tip else bool(_commit(theirs, of.start))
+        if not whole:
             raise self._moved(Text("commit {id} is gone", id=of.start[:COMMIT_SHOWN]))
 
     def _lay_out(self) -> None:
@@ -262,9 +265,10 @@ class RunBranch:
         if shallow := read_small(repository.common / "shallow"):
             (git_dir / "shallow").write_bytes(shallow)
         git = self._git(personal=True)
-        git.run("update-ref", self._ref, self.of.start)
+        own = _writing(self.root)
+        own.write("update-ref", self._ref, self.of.start, refs=(self._ref,))
         if self.of.tip:
-            git.run("update-ref", _PUBLISHED, self.of.tip)
+            own.write("update-ref", PUBLISHED, self.of.tip, refs=(PUBLISHED,))
         with _unfiltered(self.root, self.person):
             git.read_tree_counted(Text("Copying files"), "--reset", "-u", "HEAD")
         self._take_filtered()
@@ -299,15 +303,15 @@ class RunBranch:
             raise self._moved(Text("{branch} has new commits", branch=of.base_branch))
         if not now:
             require_free(self.person, of.work_branch)
-            self._theirs.write("update-ref", self._ref, of.base_commit, "", refs=(self._ref,))
+            _writing(self.person).write("update-ref", self._ref, of.base_commit, "", refs=(self._ref,))
         said = f"checkout: moving from {of.base_branch} to {of.work_branch}"
-        self._theirs.write("symbolic-ref", "-m", said, "HEAD", self._ref, refs=("HEAD",))
+        _writing(self.person).write("symbolic-ref", "-m", said, "HEAD", self._ref, refs=("HEAD",))
 
     # ------------------------------------------------------------------ publishing it
 
     def _require_ours(self, now: str, new: str) -> None:
         git = self._git()
-        last = _commit(git, _PUBLISHED)
+        last = _commit(git, PUBLISHED)
         if not now and last:
             raise self._moved(Text("it was deleted"))
         if now and now != last:
@@ -320,21 +324,11 @@ class RunBranch:
         if place := checked_out(_looking(self.person), self._ref):
             raise self._moved(Text("it is checked out in {folder}", folder=place))
 
-    @property
-    def _theirs(self) -> DurableGit:
-        return DurableGit(_repository(self.person))
-
-    def bring_objects(self, new: str, now: str = "") -> None:
-        """Into the person's repository: those that lead to `new`, without those that `now` has."""
-        wanted = "".join(f"{line}\n" for line in (new, f"^{self.of.base_commit}", f"^{now}" if now else ""))
-        pack = self._git().run("pack-objects", "--revs", "--stdout", "-q", stdin=wanted.encode())
-        self._theirs.write("index-pack", "--stdin", stdin=pack)
-
     def _bring(self, now: str, new: str) -> None:
-        self.bring_objects(new, now)
+        bring_objects(self._git(), self.person, self.of, new, now)
         said = f"ringi: run {self.of.run_id}"
         try:
-            self._theirs.write("update-ref", "-m", said, self._ref, new, now, refs=(self._ref,))
+            _writing(self.person).write("update-ref", "-m", said, self._ref, new, now, refs=(self._ref,))
         except CopyFailed as error:
             if _commit(_looking(self.person), self._ref) != now:
                 raise self._moved(Text("somebody changed it at the same moment")) from None
@@ -396,7 +390,7 @@ def delete_branch(root: Path, of: BranchOf) -> None:
     if place := checked_out(git, ref):
         why = Text("it is checked out in {folder}", folder=place)
         raise BranchMoved(branch=of.work_branch, why=why, run=of.run_id)
-    DurableGit(_repository(root)).write("update-ref", "-d", ref, now, refs=(ref,))
+    _writing(root).write("update-ref", "-d", ref, now, refs=(ref,))
 
 
 def _shortened(ref: str) -> str:
@@ -417,6 +411,17 @@ def _repository(root: Path) -> Repository:
     if found is None:
         raise NoGit(folder=str(root))
     return found
+
+
+def bring_objects(own: Git, person: Path, of: BranchOf, new: str, now: str = "") -> None:
+    """From the run's folder into the person's repository: what leads to `new`, without what `now` has."""
+    wanted = "".join(f"{line}\n" for line in (new, f"^{of.base_commit}", f"^{now}" if now else ""))
+    pack = own.run("pack-objects", "--revs", "--stdout", "-q", stdin=wanted.encode())
+    _writing(person).write("index-pack", "--stdin", stdin=pack)
+
+
+def _writing(root: Path) -> DurableGit:
+    return DurableGit(_repository(root))
 
 
 def _looking(root: Path) -> Git:

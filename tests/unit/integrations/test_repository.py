@@ -16,6 +16,7 @@ from ringi.errors import NotesFailed
 from ringi.integrations.history import GitHistory
 from ringi.integrations.repository import GitRepository
 from tests.helpers import ROOT, fingerprint
+from tests.support.damage import loosen
 
 SHA1 = "0" * 40
 LINE = b'{"payload":"one"}'
@@ -259,6 +260,7 @@ class TestAttach:
 
     def test_a_note_that_cannot_be_read_is_not_lost(self, repository: Path) -> None:
         at(repository).attach(LINE, ids(1))
+        loosen(repository)
         oid = git(repository, "rev-parse", f"{NOTES}:{ids(1)[0][:2]}/{ids(1)[0][2:]}").strip()
         (repository / ".git" / "objects" / oid[:2] / oid[2:]).unlink()
         tip = git(repository, "rev-parse", NOTES)

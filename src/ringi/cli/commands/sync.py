@@ -8,9 +8,9 @@ from msgspec.structs import asdict
 from ringi.cli.app import App, pass_app
 from ringi.cli.verify_range import has_ledger
 from ringi.domain.provenance import Synced
-from ringi.plans import attest
 from ringi.text import Text
-from ringi.wiring.provenance import mend_notes, sync_notes
+from ringi.usecases.ref_damage import mend_notes
+from ringi.wiring.provenance import mend_clone, sync_notes
 
 
 @click.command()
@@ -23,7 +23,7 @@ def sync(app: App, remote: str | None, no_push: bool) -> None:
     Without REMOTE, the one that git would choose. Notes of both sides are merged line by line; none is
     overwritten, and nothing else of the repository changes. Needs no workspace.
     """
-    if said := mend_notes(app.start, app.environment, lambda: _mend_by_ledger(app)):
+    if said := mend_clone(app.start, app.environment, lambda: _mend_by_ledger(app)):
         app.ui.line(said, style="yellow")
     done = sync_notes(
         app.start,
@@ -40,7 +40,7 @@ def sync(app: App, remote: str | None, no_push: bool) -> None:
 
 
 def _mend_by_ledger(app: App) -> Text | None:
-    return attest.mend(app.workspace.services) if has_ledger(app) else None
+    return mend_notes(app.workspace) if has_ledger(app) else None
 
 
 def _tell(app: App, done: Synced) -> None:

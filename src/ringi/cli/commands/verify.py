@@ -1,6 +1,5 @@
 """`ringi verify`: the proof that the files are exactly what a person approved."""
 
-import contextlib
 from collections.abc import Sequence
 from gettext import gettext as _
 
@@ -22,9 +21,9 @@ from ringi.cli.verify_range import (
 from ringi.domain.provenance_verdict import Mode
 from ringi.domain.session import is_session, short
 from ringi.domain.verdict import Proven
-from ringi.errors import NoSuchCommit, NotesFailed, NotFound, NotProven
-from ringi.plans.attest import is_lost
+from ringi.errors import NoSuchCommit, NotFound, NotProven
 from ringi.text import COMMIT_SHOWN, Text
+from ringi.usecases.ref_damage import lost_proofs
 from ringi.usecases.verify import CommitStanding, Examination, SessionVerdict, Verdict
 from ringi.views.verdict import doubt_lines, proven_lines, session_lines, unexecuted_lines
 
@@ -115,15 +114,13 @@ def _verify_by_ledger(app: App, plan: str | None, *, every: bool) -> None:
 
 def _tell_lost(app: App, verdicts: Sequence[Proven]) -> None:
     """The ledger proves it here; a clone has only the notes."""
-    with contextlib.suppress(NotesFailed):  # that is a problem of the verdict already
-        lost = [
-            one.name for one in verdicts if one.carried_out and is_lost(app.workspace.services, one.plan_id)
-        ]
-        if lost:
-            text = Text("! the notes do not have the proof of {plans}: no clone can verify it",
-                        plans=", ".join(lost))  # fmt: skip
-            app.ui.line(text, style="yellow")
-            app.ui.next_step("ringi recover")
+    lost = lost_proofs(app.workspace, [one.plan_id for one in verdicts if one.carried_out])
+    if lost:
+        text = Text(
+            "! the notes do not have the proof of {plans}: no clone can verify it", plans=", ".join(lost)
+        )
+        app.ui.line(text, style="yellow")
+        app.ui.next_step("ringi recover")
 
 
 def _verdicts(
