@@ -83,7 +83,7 @@ class Person:
             terminal.close()
 
     def follow(self, ended: Ended) -> Ended:
-        """Does what the screen says until the program is done, or patience is: nobody tries the same twice."""
+        """Does what the screen says until the program is done or patience is; nobody tries the same twice."""
         tried: list[Sequence[str]] = []
         for _ in range(MOST_HINTS):
             hints = _HINT.findall(ended.seen)
