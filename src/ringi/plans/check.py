@@ -216,12 +216,21 @@ def check_after(services: Services, plan_id: str, approval: Approval) -> None:
     raise _failure(stored, failed, became)
 
 
+def describe_end(document: PlanDocument, result: CheckResult) -> Text:
+    """The time for the tests of a step comes from the plan of its run, for other checks from the configuration."""
+    if result.timeout_sec is UNSET or not document.step:
+        return result.ended
+    return Text(
+        "was stopped after {seconds} s (limits.timeout_sec of the plan)", seconds=f"{result.timeout_sec:g}"
+    )
+
+
 def _failure(stored: StoredPlan, result: CheckResult, became: Text) -> CheckFailed:
     return CheckFailed(
         plan=f"p{stored.number}",
         command=result.command,
         exit_code=result.exit_code,
-        ended=result.ended,
+        ended=describe_end(stored.document, result),
         became=became,
     )
 

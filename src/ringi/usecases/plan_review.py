@@ -7,7 +7,7 @@ from typing import Final
 from ringi.approvals.proof import require_typing
 from ringi.domain.approval import TypedAnswer
 from ringi.domain.feedback import Side
-from ringi.domain.plan import ActionSpecExt, CheckResult, PlanStatus, comments_now, risk_of
+from ringi.domain.plan import ActionSpecExt, CheckResult, PlanDocument, PlanStatus, comments_now, risk_of
 from ringi.domain.risk import Risk
 from ringi.errors import (
     BadTransition,
@@ -21,7 +21,7 @@ from ringi.errors import (
     StateIncomplete,
     Superseded,
 )
-from ringi.plans.check import failing_test
+from ringi.plans.check import describe_end, failing_test
 from ringi.text import Text
 from ringi.usecases import edits
 from ringi.usecases.plan_checks import PlanChecks
@@ -231,7 +231,7 @@ def _approved(review: PlanReview, note: str, end: ReviewEnd) -> ReviewEnd | None
     if not review.checks.settled():
         return None
     if (test := failing_test(plan.document)) is not None:
-        prompter.say(_not_committed(test), Style.WARNING)
+        prompter.say(_not_committed(plan.document, test), Style.WARNING)
         return None
     failed = any(result.exit_code for result in plan.document.state.checks)
     if failed and not agrees(prompter, Text("A check failed. Apply it all the same? [y/n]")):
@@ -257,12 +257,12 @@ def _approved(review: PlanReview, note: str, end: ReviewEnd) -> ReviewEnd | None
     return end
 
 
-def _not_committed(test: CheckResult) -> Text:
+def _not_committed(document: PlanDocument, test: CheckResult) -> Text:
     return Text(
         "{command} {ended}: a step is committed only if its tests pass. Change it, take your change back "
         "with [u], or send it back with [r].",
         command=test.command,
-        ended=test.ended,
+        ended=describe_end(document, test),
     )
 
 
