@@ -254,8 +254,17 @@ class TestBranch:
         run.go()
         assert run.decide("S02").phase is RunPhase.COMPLETED
 
-    def test_a_damaged_folder_is_made_anew(self, run: RunDesk) -> None:
+    @pytest.mark.parametrize("name", ["HEAD", "index", f"refs/heads/{BRANCH}"])
+    def test_a_damaged_folder_is_mended(self, run: RunDesk, name: str) -> None:
+        overwrite(folder_of(run) / "tree" / ".git" / name, b"")
+        assert "was damaged and is mended" in said(Desk(run.root), "recover")
+        run.go()
+        assert run.decide("S02").phase is RunPhase.COMPLETED
+        assert len(run.commits()) == 2
+
+    def test_a_folder_that_lost_its_alternates_is_made_anew(self, run: RunDesk) -> None:
         own = folder_of(run) / "tree"
+        overwrite(own / ".git" / "objects" / "info" / "alternates", b"")
         overwrite(own / ".git" / "refs" / "ringi" / "published", b"")
         overwrite(own / ".git" / "refs" / "heads" / BRANCH, b"")
         assert "made anew" in said(Desk(run.root), "recover")

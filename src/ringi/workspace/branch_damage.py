@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from ringi.fs import replace_file
 from ringi.process.durable import DurableGit
 from ringi.process.git import Git, Repository
 from ringi.process.refs import (
@@ -63,20 +64,45 @@ def mend_branch(branch: RunBranch, *, quick: bool = False) -> Text | None:
 
 
 def mend_folder(branch: RunBranch) -> Text | None:
-    """Removes the folder in which steps are carried out if its git cannot be read: it is made anew.
+    """The folder in which steps are carried out, if its git cannot be read; None if it is sound.
 
-    Nothing in it is the person's.
+    Nothing in it is the person's. What was committed there and is nowhere else is committed again by the
+    recovery. Raises CopyFailed, StorageFailed.
     """
     if branch.of.in_place or not branch.is_made:
         return None
-    own = Repository.at(branch.root)
-    if own and glance(own, PUBLISHED):  # it is found out again
-        (own.common / PUBLISHED).unlink(missing_ok=True)
-    git = Git(branch.root / ".git")
-    if (tip := branch.tip()) and is_whole(git, tip, branch.of.base_commit):
-        return None
+    of, own = branch.of, Repository.at(branch.root)
+    if own is not None:
+        if glance(own, PUBLISHED):  # it is found out again
+            (own.common / PUBLISHED).unlink(missing_ok=True)
+        if _is_sound(branch, own):
+            return None
+        replace_file(own.git_dir / "HEAD", b"ref: " + os.fsencode(of.ref) + b"\n", mode=0o644)
+        git, value = Git(own.git_dir), read_ref(own, of.ref).value
+        theirs = Repository.at(branch.person)
+        published = commit_at(Git(theirs.git_dir), of.ref) if theirs else ""
+        with put_aside(own) as aside:
+            aside.take_objects(filter(None, [value, published, *of.commits]))
+            known = (value, published, of.tip, of.base_commit)
+            target = next((one for one in known if one and is_whole(git, one, of.base_commit)), "")
+            if target:
+                aside.take_ref(of.ref)
+                DurableGit(own).write("update-ref", of.ref, target, refs=(of.ref,))
+        if target:
+            (own.git_dir / "index").unlink(missing_ok=True)
+            branch.reset()
+            return Text("The folder of run {run} was damaged and is mended.", run=of.run_id)
     branch.remove()
-    return Text("The folder of run {run} was damaged; it is made anew.", run=branch.of.run_id)
+    return Text("The folder of run {run} was damaged; it is made anew.", run=of.run_id)
+
+
+def _is_sound(branch: RunBranch, own: Repository) -> bool:
+    git, of = Git(own.git_dir, branch.root), branch.of
+    if not (own.git_dir / "index").is_file() or git.attempt("ls-files", "-s").code:
+        return False
+    head = os.fsdecode(git.attempt("symbolic-ref", "-q", "HEAD").out).strip()
+    tip = "" if glance(own, of.ref) else branch.tip()
+    return head == of.ref and bool(tip) and is_whole(git, tip, of.base_commit)
 
 
 def _is_had(branch: RunBranch, repository: Repository, commit: str) -> bool:

@@ -24,7 +24,7 @@ from ringi.errors import (
     WorkBranchExists,
 )
 from ringi.fs import OsFileSystem, opened, replace_file
-from ringi.process.durable import DurableGit
+from ringi.process.durable import DurableGit, durable
 from ringi.process.erase import erase
 from ringi.process.git import Git, Repository, keep, names_in, quoted, read_small, require_version, settings
 from ringi.process.refs import is_whole
@@ -219,9 +219,10 @@ class RunBranch:
         if self.of.in_place or not self.is_made:
             return
         git = self._git()
-        git.run("symbolic-ref", "HEAD", self._ref)
+        if _line(git, "symbolic-ref", "-q", "HEAD") != self._ref:
+            _writing(self.root).write("symbolic-ref", "HEAD", self._ref, refs=("HEAD",))
         with _unfiltered(self.root, self.person):
-            git.run("read-tree", "--reset", "-u", "HEAD")
+            git.run(*durable(), "read-tree", "--reset", "-u", "HEAD")
         git.run("clean", "-ffdxq", "-e", f"/{OWN}")
         self._take_filtered()
         for name, new in files.items():
