@@ -132,7 +132,7 @@ class TestNotes:
         git(worked.root, "remote", "add", "origin", str(hub))
         said(worked, "sync")
         git(worked.root, "push", "-q", "origin", "HEAD")
-        git(tmp_path, "clone", "-q", str(hub), "clone")
+        git(tmp_path, "clone", "-q", "--no-hardlinks", str(hub), "clone")
         clone = Desk(tmp_path / "clone")
         said(clone, "sync")
         if damage is not empty_log:  # it has none, because git keeps one only for what it moves
