@@ -17,6 +17,7 @@ import pyte
 
 ROWS, COLUMNS = 60, 120
 _QUIET_SEC = 0.12
+_AGAIN_SEC = 3
 _LONGEST_SEC = 120
 """Of silence."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|\x1b[=>]|\x08")
@@ -87,7 +88,9 @@ class Terminal:
                 while self._take(0):
                     pass
                 return Ended(self._code(), self.seen)
-            asked = self._asked() if self._fresh and time.monotonic() > quiet + _QUIET_SEC else None
+            # A key that came too early is forgotten; a person who sees nothing happen presses it again.
+            enough = _QUIET_SEC if self._fresh else _AGAIN_SEC
+            asked = self._asked() if time.monotonic() > quiet + enough else None
             if asked and self._sleeps():
                 self._pages.append(self.page)
                 return asked
@@ -105,8 +108,8 @@ class Terminal:
         last = next((line for line in reversed(lines) if line), "")
         here = lines[self._screen.cursor.y]
         for kind, pattern in _PROMPTS:
-            # A menu is at the foot of the whole screen; words are typed where the cursor is.
-            if pattern.search(here) or (self.whole_screen and kind is Asks.KEY and pattern.search(last)):
+            # The whole screen asks at its foot, wherever the cursor is hidden; lines ask where it is.
+            if pattern.search(here) or (self.whole_screen and pattern.search(last)):
                 return kind
         return None
 
