@@ -217,7 +217,7 @@ def check_after(services: Services, plan_id: str, approval: Approval) -> None:
 
 
 def describe_end(document: PlanDocument, result: CheckResult) -> Text:
-    """The time for the tests of a step comes from the plan of its run, for other checks from the configuration."""
+    """The tests of a step have the time of its run's plan, other checks that of the configuration."""
     if result.timeout_sec is UNSET or not document.step:
         return result.ended
     return Text(
