@@ -105,10 +105,17 @@ def packed_ref(root: Path, ref: str) -> None:
     lost_commit(root, ref)
 
 
+def locked_ref(root: Path, ref: str) -> None:
+    """By a git that the cut has ended."""
+    lock = root / ".git" / f"{ref}.lock"
+    lock.write_bytes(b"")
+    os.utime(lock, (0, 0))
+
+
 Damage = Callable[[Path, str], None]
 CUT: tuple[Damage, ...] = (
     empty_ref, zeroed_ref, lost_commit, empty_commit, zeroed_commit, empty_tree, empty_everything, empty_log,
-    packed_ref,
+    packed_ref, locked_ref,
 )  # fmt: skip
 HOSTILE: tuple[Damage, ...] = (linked_ref, endless_ref, piped_ref, ref_to_a_file)
 

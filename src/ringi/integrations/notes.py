@@ -16,6 +16,7 @@ from ringi.ports.provenance import Rebuilt
 from ringi.process.durable import sync_refs
 from ringi.process.git import NO_FETCH, Git, Repository, read_available
 from ringi.process.refs import (
+    LOCKED,
     Damage,
     examine,
     glance,
@@ -95,9 +96,10 @@ class Notes:
         """
         try:
             with put_aside(self._repository) as aside:
+                locked = aside.take_lock(NOTES)
                 found = self.damage()
                 if found is None:
-                    return None
+                    return Rebuilt(LOCKED, str(aside.folder)) if locked else None
                 remains = NotesRemains(self._git, self._repository)
                 values = remains.own_values()
                 aside.take_objects(values)

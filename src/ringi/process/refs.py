@@ -25,6 +25,7 @@ from ringi.text import COMMIT_SHOWN, Text, why_failed
 ASIDE: Final = "ringi-aside"
 _LARGEST_REF: Final = 4096
 _LARGEST_OBJECT: Final = 256 * 1024 * 1024
+_LONGEST_LOCK: Final = 60.0
 _MOST_OBJECTS: Final = 100_000
 _ID: Final = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _LOGGED: Final = re.compile(rb"^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ", re.MULTILINE)
@@ -33,6 +34,8 @@ _FAN: Final = re.compile(r"[0-9a-f]{2}")
 _LOOSE: Final = re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
 # What such a file claims of a commit may be wrong.
 _AS_IT_IS: Final = ("-c", "core.commitGraph=false")
+
+LOCKED: Final = Text("a git that is gone has locked it")
 
 
 class Damage(NamedTuple):
@@ -70,7 +73,9 @@ def read_ref(repository: Repository, ref: str) -> RefFile:
 
 
 def glance(repository: Repository, ref: str) -> Damage | None:
-    """Costs one read and one look; finds what a loss of power does most often."""
+    """Costs one read and two looks; finds what a loss of power does most often."""
+    if stale_lock(repository, ref):
+        return Damage(ref, LOCKED)
     found = read_ref(repository, ref)
     if found.problem:
         return Damage(ref, found.problem)
@@ -79,6 +84,22 @@ def glance(repository: Repository, ref: str) -> Damage | None:
             if _loose(repository, found.value).stat().st_size == 0:
                 return Damage(ref, _missing(found.value))
     return None
+
+
+def stale_lock(repository: Repository, ref: str) -> Path | None:
+    """The lock of a ref, or of another file of git's, if whoever made it is gone: git is done in a moment."""
+    path = Path(f"{ref}.lock")
+    try:
+        made = (repository.common / path).lstat().st_mtime
+    except OSError:
+        return None
+    return path if made < max(time.time() - _LONGEST_LOCK, _started_at()) else None
+
+
+def _started_at() -> float:
+    """When this machine was started; 0 if nobody knows."""
+    found = re.search(rb"^btime (\d+)$", read_small(Path("/proc/stat")), re.MULTILINE)
+    return float(found[1]) if found else 0.0
 
 
 def examine(repository: Repository, ref: str, without: str = "") -> Damage | None:
@@ -160,6 +181,13 @@ class Aside:
         objects = self._repository.common / "objects"
         for path in [*_empty_objects(objects), *_damaged(self._repository, roots)]:
             self._take(path.relative_to(self._repository.common))
+
+    def take_lock(self, name: str) -> bool:
+        """If it is stale."""
+        found = stale_lock(self._repository, name)
+        if found:
+            self._take(found)
+        return bool(found)
 
     def note(self, ref: str, value: str) -> None:
         """What a packed ref said."""

@@ -45,9 +45,10 @@ def mend_branch(branch: RunBranch, *, quick: bool = False) -> Text | None:
     if repository is None or branch_damage(branch.person, of, quick=quick) is None:
         return None
     with put_aside(repository) as aside:
+        locked = aside.take_lock(of.ref)
         found = branch_damage(branch.person, of, quick=quick)
-        if found is None:  # another process was faster
-            return None
+        if found is None:  # another process was faster, or it was nothing else
+            return _words_of_lock(of, str(aside.folder)) if locked else None
         packed = packed_value(repository, of.ref)
         aside.take_objects([*filter(None, [read_ref(repository, of.ref).value, packed]), *of.commits])
         aside.take_ref(of.ref)
@@ -73,6 +74,9 @@ def mend_folder(branch: RunBranch) -> Text | None:
         return None
     of, own = branch.of, Repository.at(branch.root)
     if own is not None:
+        with put_aside(own) as aside:
+            for name in ("HEAD", "index", PUBLISHED, of.ref):
+                aside.take_lock(name)
         if glance(own, PUBLISHED):  # it is found out again
             (own.common / PUBLISHED).unlink(missing_ok=True)
         if _is_sound(branch, own):
@@ -115,6 +119,14 @@ def _is_had(branch: RunBranch, repository: Repository, commit: str) -> bool:
         return False
     bring_objects(Git(own), branch.person, branch.of, commit)
     return is_whole(Git(repository.git_dir), commit, base)
+
+
+def _words_of_lock(of: BranchOf, folder: str) -> Text:
+    return Text(
+        "The branch {branch} was locked by a git that is gone. The lock is in {folder}.",
+        branch=of.work_branch,
+        folder=folder,
+    )
 
 
 def _words(of: BranchOf, found: Damage, target: str, folder: str) -> Text:

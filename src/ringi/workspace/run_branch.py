@@ -7,6 +7,7 @@ run works in place: then the folder is their checkout, switched to the work bran
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -24,7 +25,7 @@ from ringi.errors import (
     WorkBranchExists,
 )
 from ringi.fs import OsFileSystem, opened, replace_file
-from ringi.process.durable import DurableGit, durable
+from ringi.process.durable import DurableGit, durable, sync_refs
 from ringi.process.erase import erase
 from ringi.process.git import Git, Repository, keep, names_in, quoted, read_small, require_version, settings
 from ringi.process.refs import is_whole
@@ -218,11 +219,12 @@ class RunBranch:
         """
         if self.of.in_place or not self.is_made:
             return
-        git = self._git()
+        git, since = Git(self.root / ".git", self.root, more=durable()), time.time_ns()
         if _line(git, "symbolic-ref", "-q", "HEAD") != self._ref:
-            _writing(self.root).write("symbolic-ref", "HEAD", self._ref, refs=("HEAD",))
+            git.run("symbolic-ref", "HEAD", self._ref)
         with _unfiltered(self.root, self.person):
-            git.run(*durable(), "read-tree", "--reset", "-u", "HEAD")
+            git.run("read-tree", "--reset", "-u", "HEAD")
+        sync_refs(_repository(self.root), ("HEAD",), since)
         git.run("clean", "-ffdxq", "-e", f"/{OWN}")
         self._take_filtered()
         for name, new in files.items():
