@@ -255,17 +255,31 @@ def of_notes(path: str, objects: Collection[str]) -> bool:
     return name in objects or folder or "refs/notes" in path
 
 
+def packs_of(root: Path, objects: Collection[str]) -> set[str]:
+    """The files of packs that have nothing but these."""
+    found = set[str]()
+    for index in (root / ".git" / "objects" / "pack").glob("*.idx"):
+        told = subprocess.run(
+            ["git", "show-index"], cwd=root, input=index.read_bytes(), capture_output=True, check=True
+        )
+        held = {line.split()[1].decode() for line in told.stdout.splitlines()}
+        if held <= set(objects):
+            found |= {str(one.relative_to(root)) for one in (index, index.with_suffix(".pack"))}
+    return found
+
+
 def facts(desk: Desk) -> Facts:
     def git(*words: str) -> str:
         # Asking must not change what is asked about.
         return desk.git("--no-optional-locks", *words)
 
     notes = set(git("rev-list", "--objects", "--no-object-names", "--glob=refs/notes/*").split())
+    packs = packs_of(desk.root, notes)
     status = git("status", "--porcelain=v2", "--branch", "-uall", "--ignored", "--", ".", ":(exclude).agent")
     found = fingerprint(desk.root)
     inside = {path for path in found if ".git" in Path(path).parts}
     return Facts(
-        git={path: found[path] for path in inside if not of_notes(path, notes)},
+        git={path: found[path] for path in inside if path not in packs and not of_notes(path, notes)},
         stash=git("stash", "list", "-p"),
         refs=git("for-each-ref", "refs/heads", "refs/tags", "refs/stash", "refs/remotes"),
         status=frozenset(status.splitlines()),

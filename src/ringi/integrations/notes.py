@@ -95,6 +95,8 @@ class Notes:
         Raises NotesFailed, StorageFailed.
         """
         try:
+            if self.damage() is None:
+                return None
             with put_aside(self._repository) as aside:
                 locked = aside.take_lock(NOTES)
                 found = self.damage()

@@ -11,6 +11,7 @@ from ringi.domain.provenance import NOT_THERE, NOTES, FileAt, Step
 from ringi.errors import CloneUnreadable, NoSuchCommit, NoWorkspace
 from ringi.integrations.history import MOST_NOTE, GitHistory
 from ringi.integrations.repository import GitRepository
+from tests.support.damage import loosen
 
 ODD = [
     "with space.txt",
@@ -333,6 +334,7 @@ class TestNotes:
         at = GitRepository(repository, dict(os.environ))
         for number, blob in enumerate(blobs):
             at.attach(f"note {number}".encode(), [blob])
+        loosen(repository)
         for number, wrong in ((1, b""), (2, b"rubbish"), (3, None)):
             oid = id_at(repository, f"{NOTES}:{blobs[number][:2]}/{blobs[number][2:]}")
             path = repository / ".git" / "objects" / oid[:2] / oid[2:]
@@ -359,6 +361,7 @@ class TestNotes:
     def test_none_without_a_tree(self, repository: Path) -> None:
         assert GitHistory(repository).notes(["1" * 40]) == {}
         GitRepository(repository, dict(os.environ)).attach(LINE, ["1" * 40])
+        loosen(repository)
         tree = id_at(repository, f"{NOTES}^{{tree}}")
         (repository / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
         assert GitHistory(repository).notes(["1" * 40]) == {}
