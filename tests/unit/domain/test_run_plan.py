@@ -73,7 +73,7 @@ def test_the_sample_of_the_specification_passes():
     assert plan.steps[0].commands.unit == ("php artisan test",)
     [warning] = run_plan_problems(sample())
     assert (warning.code, warning.level) == (ReasonCode.AC_UNLINKED, Level.WARN)
-    assert str(warning.message) == "no step is linked to AC-01, so it will not be met"
+    assert str(warning.message) == "no step is linked to AC-01, so nothing is done for it"
 
 
 @pytest.mark.req("RN-1")
