@@ -13,7 +13,7 @@ ifeq ($(ROOT),)
 $(error The folder of this Makefile cannot be found)
 endif
 
-TARGETS := help try picture test campaign test-power test-model test-agents test-servers test-forges test-install test-editors vscode show-planning show-runs history lint bench bench-context catalog requirements venv clean seeded walk
+TARGETS := help try picture test campaign test-power test-model test-agents test-servers test-forges test-install test-editors vscode show-planning show-runs history lint bench bench-context catalog requirements venv clean seeded walk records
 .PHONY: $(TARGETS)
 .DEFAULT_GOAL := help
 
@@ -50,6 +50,10 @@ picture: ## the same in a real terminal, recorded and drawn: docs/journey.svg
 test: ## every test; ARGS= goes to pytest
 	@$(DEV)
 	@$(RUN) -m pytest -n auto --dist worksteal $(ARGS)
+
+records: ## what the installed program does, compared with what is recorded; ARGS=--write records anew, ARGS=NAME some scenes
+	@$(CORE) --installed
+	@$(RUN) -m tests.records $(ARGS)
 
 campaign: ## kill -9 at every system call of every plan, links swapped in by a racing process, 1,000 examples of every property; takes minutes
 	@$(DEV)

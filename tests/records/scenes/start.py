@@ -1,0 +1,127 @@
+"""Setting up: the workspace, its configuration, what is trusted; documents and their schemas."""
+
+import json
+
+from tests.records.scene import FIX, FORMS, Scene
+
+YES = [(r"\[y/n\]", "y")]
+CONFIG = """\
+approval:
+  expires_sec: 3600
+checks:
+  before: ["python3 test_calc.py"]
+"""
+# An agent that asks the hook before it edits a file of its copy.
+CLAUDE = """\
+#!/bin/sh
+printf '{"hook_event_name": "PreToolUse", "tool_name": "Edit", "session_id": "s", "cwd": "%s", "tool_input": \
+{"file_path": "%s/calc.py", "old_string": "a", "new_string": "b"}}' "$PWD" "$PWD" | RINGI "$@" hook claude
+echo "the hook ends with $?"
+"""
+
+
+def start(scene: Scene) -> None:
+    """A folder becomes a workspace."""
+    scene.make_project()
+    scene.record("cli/ringi/nothing")
+    scene.forms("cli/init", "init")
+    scene.refuse("cli/init", "init", "--agents", "nobody")
+    scene.record("cli/init/agents", "init", "--agents", "claude,codex,vscode,gemini,opencode")
+    scene.record("cli/init/editors", "init", "--agents", "zed,jetbrains,neovim,emacs")
+    scene.record("cli/init/ci-github", "init", "--ci", "github", "--install", "ringi==1")
+    scene.record("cli/init/ci-gitlab", "init", "--ci", "gitlab", "--install", "ringi==1")
+    key = scene.make_key()
+    scene.refuse("cli/init", "init", "--key", f"{key}.pub", form="refusal-key")
+    scene.record("cli/init/key", "init", "--key", f"{key}.pub", "--as", "person@example.invalid", answers=YES)
+    scene.forms("cli/doctor", "doctor")
+    scene.refuse("cli/doctor", "doctor", "--nonsense")
+    scene.forms("cli/signers", "signers")
+    scene.record("cli/signers/accept", "signers", "--accept")
+    scene.refuse("cli/signers", "signers", "--proof", "signed")
+    scene.record("cli/signers/proof", "signers", "--proof", "signed", "--sign", key)
+    for shell in ("bash", "zsh", "fish"):
+        scene.record(f"cli/completion/{'success' if shell == 'bash' else shell}", "completion", shell)
+    scene.record("cli/completion/json", "--json", "completion", "bash")
+    scene.record("cli/completion/japanese", "--lang", "ja", "completion", "bash")
+    scene.refuse("cli/completion", "completion", "csh")
+    scene.forms("cli/cache", "cache")
+    scene.refuse("cli/cache", "cache", "nonsense")
+    scene.forms("cli/cache-clear", "cache", "clear")
+    scene.refuse("cli/cache-clear", "cache", "clear", "more")
+    with scene.rewinding():
+        moved = scene.world / "elsewhere"
+        scene.project.rename(moved)
+        scene.make_project({"a.txt": "a\n"})
+        scene.record("cli/doctor/moved", "doctor", cwd=moved)
+
+
+def settings(scene: Scene) -> None:
+    """Configuration and trust."""
+    scene.make_project()
+    scene.do("init")
+    (scene.project / ".agent" / "config.yaml").write_text(CONFIG)
+    scene.forms("cli/config-show", "config", "show")
+    scene.refuse("cli/config-show", "config", "show", "more")
+    scene.forms("cli/config-check", "config", "check")
+    scene.record("cli/trust/show", "trust", "--show")
+    scene.refuse("cli/trust", "trust")
+    scene.forms("cli/trust", "trust", answers=[(r"(?:type |には )([0-9a-f]{6})", r"\1")])
+    scene.record("cli/trust/revoke", "trust", "--revoke")
+    (scene.project / ".agent" / "config.yaml").write_text("approval:\n  expires_sec: soon\nnonsense: 1\n")
+    scene.refuse("cli/config-check", "config", "check")
+    scene.refuse("cli/config-check", "--json", "config", "check", form="refusal-json")
+    scene.record("cli/list/wrong-configuration", "list")
+    with scene.rewinding():
+        (scene.project / ".agent" / "config.yaml").unlink()
+        scene.configure("model: openai:gpt\nlimits:\n  max_file_bytes: 10\n")
+        scene.record("cli/config-show/own", "config", "show")
+        scene.refuse("cli/propose", "propose", "--patch", scene.write("fix.patch", FIX), form="refusal-limit")
+
+
+def documents(scene: Scene) -> None:
+    """Documents of every kind, looked at."""
+    scene.make_project()
+    specs = scene.write("specs.json", json.dumps([{"kind": "write", "path": "a.md", "content": "a\n"}]))
+    scene.forms("cli/check", "check", specs)
+    scene.refuse("cli/check", "check", scene.write("bad.json", '[{"kind": "write"}]'))
+    scene.refuse(
+        "cli/check", "--json", "check", scene.write("bad.json", '[{"kind": "write"}]'), form="refusal-json"
+    )
+    request = scene.do("run", "--new-request", "Sort the list")
+    scene.record("cli/run/new-request", "run", "--new-request", "Sort it")
+    name = next(path.name for path in sorted((scene.project / "requests").iterdir()))
+    scene.record("cli/check/request", "check", f"requests/{name}")
+    scene.forms("cli/schema", "schema", "plan")
+    scene.refuse("cli/schema", "schema", "nonsense")
+    scene.forms("cli/state-capture", "state", "capture")
+    scene.refuse("cli/state-capture", "state", "capture", "more")
+    scene.forms("cli/state-show", "state", "show")
+    scene.refuse("cli/state-show", "state", "show", "more")
+    pushed = {"editor": "recorder", "unsaved": ["calc.py"]}
+    scene.forms("cli/state-push", "state", "push", scene.write("editor.json", json.dumps(pushed)))
+    scene.refuse("cli/state-push", "state", "push", scene.write("bad.json", "[]"))
+    scene.forms("cli/context", "context", "make add right in calc.py")
+    scene.refuse("cli/context", "context", "--tokens", "0", "x")
+    scene.forms("cli/outline", "outline", "Add an install section to README.md")
+    scene.refuse("cli/outline", "outline", "x")
+    scene.forms("cli/metrics", "metrics")
+    scene.refuse("cli/metrics", "metrics", "--since", "tomorrow")
+    agent = str(scene.world / "claude.sh")
+    scene.write("claude.sh", CLAUDE.replace("RINGI", str(scene.program.ringi)), 0o755)
+    for form, words in FORMS.items():
+        with scene.rewinding():
+            scene.record(f"cli/hook-claude/{form}", "with", "--", agent, *words)
+    scene.refuse("cli/hook-claude", "hook", "claude", stdin=hook(scene, "calc.py"))
+    shell = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"},
+             "tool_use_id": "t1", "session_id": "s", "cwd": str(scene.project)}  # fmt: skip
+    scene.record("cli/hook-claude-shell/success", "hook", "claude-shell", stdin=json.dumps(shell))
+    scene.record("cli/hook-claude-shell/nonsense", "hook", "claude-shell", stdin="not JSON")
+    scene.record("cli/hook-claude/nonsense", "hook", "claude", stdin="not JSON")
+    assert request
+
+
+def hook(scene: Scene, path: str) -> str:
+    return json.dumps({
+        "hook_event_name": "PreToolUse", "tool_name": "Edit", "session_id": "s", "cwd": str(scene.project),
+        "tool_input": {"file_path": str(scene.project / path), "old_string": "a", "new_string": "b"},
+    })  # fmt: skip
