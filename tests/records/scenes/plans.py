@@ -5,6 +5,9 @@ import json
 from tests.records.scene import FIX, TITLE, Scene
 
 SPECS = json.dumps([{"kind": "write", "path": "notes.md", "content": "It adds.\n"}])
+TWO = json.dumps(
+    [{"kind": "create", "path": f"{name}.md", "content": f"{name}\n"} for name in ("one", "two")]
+)
 BOTH = FIX + TITLE
 TEXT = """\
 # Fix the sum
@@ -105,8 +108,11 @@ def approve(scene: Scene) -> None:
         scene.forms("cli/apply", "apply", "p1", "--sign", key)
         scene.refuse("cli/apply", "apply", "p9", "--sign", key)
     with scene.rewinding():
-        scene.record("cli/approve/only", "approve", "p1", "--only", "s1", "--sign", key)
-        scene.record("cli/execute/part", "execute", "p1")
+        scene.refuse("cli/approve", "approve", "p1", "--only", "s1", "--sign", key, form="refusal-group")
+        text, specs = scene.write("two.md", "Two notes\n"), scene.write("two.json", TWO)
+        scene.do("propose", text, "--specs", specs)
+        scene.record("cli/approve/only", "approve", "p2", "--only", "s1", "--sign", key)
+        scene.record("cli/execute/part", "execute", "p2")
     scene.forms("cli/approve", "approve", "p1", "--sign", key, "--note", "Looks right.")
     with scene.rewinding():
         (scene.project / "calc.py").write_text("def add(a, b):\n    return b - a\n")

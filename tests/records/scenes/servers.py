@@ -50,7 +50,7 @@ def connect(scene: Scene, *words: str) -> Iterator[Line]:
         assert line.process.stdin
         line.process.stdin.close()
         try:
-            line.process.wait(20)
+            line.process.wait(60)
         except subprocess.TimeoutExpired:
             line.process.kill()
             line.process.wait()

@@ -24,6 +24,8 @@ def start(scene: Scene) -> None:
     """A folder becomes a workspace."""
     scene.make_project()
     scene.record("cli/ringi/nothing")
+    scene.forms("cli/help", "help")
+    scene.refuse("cli/help", "help", "nonsense")
     scene.forms("cli/init", "init")
     scene.refuse("cli/init", "init", "--agents", "nobody")
     scene.record("cli/init/agents", "init", "--agents", "claude,codex,vscode,gemini,opencode")
