@@ -347,8 +347,8 @@ class ModelBusy(ModelFailed):
     message = "{model} takes no calls now: {why}"
     hint = "Try again later, or give it more time: {key}"
 
-    def __init__(self, **details: object) -> None:
-        super().__init__(**{"key": "llm.timeout_sec", **details})  # unless another limit was hit
+    def __init__(self, *, key: object = "llm.timeout_sec", **details: object) -> None:
+        super().__init__(key=key, **details)
 
 
 class ModelTimeout(ModelFailed):
@@ -356,8 +356,8 @@ class ModelTimeout(ModelFailed):
     message = "{model} did not answer within {seconds} seconds ({key})."
     hint = "Give it more time: {key}"
 
-    def __init__(self, **details: object) -> None:
-        super().__init__(**{"key": "llm.timeout_sec", **details})  # unless another limit was hit
+    def __init__(self, *, key: object = "llm.timeout_sec", **details: object) -> None:
+        super().__init__(key=key, **details)
 
 
 class RoleTimeout(ModelFailed):

@@ -196,6 +196,7 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("approve", Case(approves)),
     ("execute", Case(scripted("execute PLAN --dry-run", "execute PLAN"), frozenset(["script.txt"]))),
     ("discard", Case(discards)),
+    ("help", Case(runs("help", "help run"))),
     ("completion", Case(runs("completion bash", "completion zsh", "completion fish"))),
     ("verify", Case(runs("verify", "verify --all", "verify HEAD", "verify HEAD..HEAD --mode strict"))),
     ("sync", Case(reaches_nobody)),

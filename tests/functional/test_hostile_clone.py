@@ -313,7 +313,7 @@ COMMON = (
 
 
 def test_no_command_starts_one_or_shows_what_is_not_the_projects(clone: Clone, tmp_path: Path) -> None:
-    covered = {words[0] for words in COMMON if words} | {"with", "acp", "mcp", "hook"}
+    covered = {words[0] for words in COMMON if words} | {"with", "acp", "mcp", "hook", "help"}
     assert covered == {*COMMANDS}, "a new command goes into the list"
     patch = tmp_path / "change.patch"
     patch.write_text("--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-# Sample\n+# Other\n")

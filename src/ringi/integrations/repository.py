@@ -118,24 +118,31 @@ class GitRepository:
         self._notes().add(lines)
 
     def damage(self) -> Text | None:
-        found = self._notes().damage()
+        notes = self._found_notes()
+        found = notes.damage() if notes else None
         return found.why if found else None
 
     def rebuild(self) -> Rebuilt | None:
-        return self._notes().rebuild()
+        notes = self._found_notes()
+        return notes.rebuild() if notes else None
 
     def lacking(self, lines: Mapping[str, Sequence[bytes]]) -> bool:
         return self._notes().lacks(lines)
 
     def _notes(self) -> Notes:
+        notes = self._found_notes()
+        if notes is None:
+            why = Text("there is no git repository in {folder}", folder=str(self._theirs.root))
+            raise NotesFailed(why=why)
+        return notes
+
+    def _found_notes(self) -> Notes | None:
+        """None without a repository: then there is nothing that could be damaged."""
         try:
             repository = Repository.at(self._theirs.root)
         except CopyFailed as error:
             raise NotesFailed(why=error.details["why"]) from None
-        if repository is None:
-            why = Text("there is no git repository in {folder}", folder=str(self._theirs.root))
-            raise NotesFailed(why=why)
-        return Notes(self._theirs, repository)
+        return Notes(self._theirs, repository) if repository else None
 
 
 class _Conversion(NamedTuple):

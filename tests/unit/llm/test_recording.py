@@ -126,7 +126,7 @@ def test_the_same_question_gets_its_answers_in_their_order_and_errors_too(path: 
     with pytest.raises(ModelBusy) as caught:
         ask(replay, REVIEW, NewSummary)
 
-    assert caught.value.details == {"model": "m", "why": wait}
+    assert caught.value.details == {"model": "m", "why": wait, "key": "llm.timeout_sec"}
     assert (caught.value.exchanges, caught.value.usage) == (EXCHANGES, USAGE)
     with pytest.raises(
         NotRecorded, match=r"review is asked in these words once more than it was.* 3 answers"
@@ -361,7 +361,7 @@ def test_every_error_of_a_model_can_be_repeated(path: Path) -> None:
     def kinds(top: type[ModelFailed]) -> list[type[ModelFailed]]:
         return [top, *(kind for sub in top.__subclasses__() for kind in kinds(sub))]
 
-    errors = [failed(kind, model="m", why="w", seconds=3, key="k") for kind in kinds(ModelFailed)]
+    errors = [failed(kind, model="m", why="w", who="n", seconds=3, key="k") for kind in kinds(ModelFailed)]
     model = Recording(path, Played(*errors))
     for error in errors:
         with pytest.raises(type(error)):

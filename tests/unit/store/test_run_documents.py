@@ -71,7 +71,7 @@ def test_the_documents_follow_the_ledger(ws):
     assert (errors["reason_code"], errors["next_action"]) == ("UNIT_TEST_FAILED", "ringi retry")
     saved(ledger, replace(run, steps=(done(1, passed()), run.steps[1]), current_step_index=1))
     assert names(folder) == ["planning.json", "report.md", "stage.json"]
-    assert "### AC-01 — met" in (folder / "report.md").read_text()
+    assert "### AC-01 — not checked" in (folder / "report.md").read_text()
     assert json.loads((folder / "stage.json").read_bytes())["current_step_index"] == 1
     assert ws.upkeep.problem() is None
     assert differences(ws) == []
