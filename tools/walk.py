@@ -194,7 +194,7 @@ def _with_npm(name: str, project: Path) -> None:
 
 
 def _lock(name: str) -> Path:
-    return ROOT / "tests" / "walk" / "projects" / name / LOCK
+    return ROOT / "tests" / "walk" / "projects" / name / "npm-packages.json"
 
 
 _PIP = ("-m", "pip", "--disable-pip-version-check", "--quiet")
