@@ -16,11 +16,17 @@ from typing import Final, NamedTuple
 
 from bench.dependencies import MODULES, PACKAGE, Package, module_source
 from bench.measure import Figure, size, take_turns
-from ringi.context import Corpus, rank
-from ringi.context.ranking import WEIGHTS, Weights
-from ringi.domain.context import FileKind
-from ringi.domain.project_state import StateFile
-from ringi.usecases.code_index import corpus_of
+from ringi.project.code_index import corpus_of
+from ringi.project.context import FileKind
+from ringi.project.ranking import (
+    WEIGHTS,
+    Weights,
+)
+from ringi.project.relevant_files import (
+    Corpus,
+    rank,
+)
+from ringi.project.state import StateFile
 
 TASKS: Final = "SWE-bench/swe-bench-tasks"
 REPOSITORIES: Final = ("pallets/flask", "psf/requests", "pytest-dev/pytest")

@@ -21,12 +21,16 @@ from bench.measure import Figure, command, ratio, settle, size, take_turns
 from bench.plans import alternate
 from bench.scratch import opened, scratch
 from bench.snapshots import repository
-from ringi.api import Workspace
+from ringi.app.api import Workspace
 from ringi.cli.recheck import Recheck
-from ringi.domain.plan import ActionSpec, CheckResult, SpecKind
 from ringi.plans.check import add_checks
-from ringi.workspace.copy_run import remove_kept
-from ringi.workspace.snapshot import Snapshots
+from ringi.plans.document import (
+    ActionSpec,
+    CheckResult,
+    SpecKind,
+)
+from ringi.tree.copy_run import remove_kept
+from ringi.tree.snapshot import Snapshots
 
 RINGI = str(Path(sys.executable).with_name("ringi"))
 NOTHING = [sys.executable, "-c", "pass"]

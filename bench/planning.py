@@ -13,10 +13,20 @@ import msgspec
 
 from bench.measure import Figure, command, ratio, size, take_turns
 from bench.scratch import ledger_of, opened, scratch
-from ringi.domain.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
-from ringi.domain.session import DecisionPending, QuestionPending, TokenUsage
-from ringi.planning.tool import PlanningTool
-from ringi.wiring.assemble import session_services
+from ringi.app.assemble import session_services
+from ringi.models.prompt import (
+    Budget,
+    Exchange,
+    ModelAnswer,
+    OnProgress,
+    Prompt,
+)
+from ringi.sessions.document import (
+    DecisionPending,
+    QuestionPending,
+    TokenUsage,
+)
+from ringi.sessions.tool import PlanningTool
 from tests.fakes.model_server import ModelServer, Request
 from tests.fakes.models import DECISIONS, QUESTIONS, SUMMARY, WORDS
 

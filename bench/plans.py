@@ -15,10 +15,18 @@ from bench import other
 from bench.measure import Figure, command, ratio, size, take_turns
 from bench.patching import MODE, source
 from bench.scratch import approved, fill, ledger_of, opened, scratch
-from ringi.api import Workspace
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.plan import ALL_SPECS, ActionSpec, SpecKind
-from ringi.patching.render import Changed, Side, render_patch
+from ringi.app.api import Workspace
+from ringi.approvals.document import TypedAnswer
+from ringi.patch.render import (
+    Changed,
+    Side,
+    render_patch,
+)
+from ringi.plans.document import (
+    ALL_SPECS,
+    ActionSpec,
+    SpecKind,
+)
 
 SYNCS = "fsync,fdatasync,syncfs,sync,sync_file_range,msync"
 # % time, seconds, microseconds a call, calls, errors, name

@@ -14,17 +14,34 @@ import msgspec
 from bench import other, plans
 from bench.measure import Figure, ratio, size, take_turns
 from bench.scratch import scratch
-from ringi.coordinator.services import CoordinatorServices
-from ringi.coordinator.settings import ExecutionSettings, ReflectionSettings
-from ringi.domain.process import ProcessPhase, ToolEffect
-from ringi.domain.prompt import Budget, ModelAnswer, OnProgress, Prompt
-from ringi.domain.session import TokenUsage
-from ringi.llm.cached import Answers, CachedModel
-from ringi.ports import LanguageModel
-from ringi.ports.process import ToolResult
-from ringi.store.vault import SealedFiles
-from ringi.usecases.role_model import Caller, Limits
-from ringi.wiring.system import SystemClock
+from ringi.engine.process import (
+    ProcessPhase,
+    ToolEffect,
+)
+from ringi.kernel.system import SystemClock
+from ringi.ledger.ports import LanguageModel
+from ringi.ledger.vault import SealedFiles
+from ringi.models.cached import (
+    Answers,
+    CachedModel,
+)
+from ringi.models.prompt import (
+    Budget,
+    ModelAnswer,
+    OnProgress,
+    Prompt,
+)
+from ringi.runs.process.services import CoordinatorServices
+from ringi.runs.process.settings import (
+    ExecutionSettings,
+    ReflectionSettings,
+)
+from ringi.runs.role_model import (
+    Caller,
+    Limits,
+)
+from ringi.sessions.document import TokenUsage
+from ringi.tools.ports_process import ToolResult
 from tests.fakes.model_server import tokens
 from tests.unit.coordinator.process_desk import ProcessDesk, ScriptedTools, plan
 

@@ -8,9 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from bench.measure import Figure, command, ratio, size, take_turns
-from ringi.domain.approval import NAMESPACE, ProofKind, SignedAct, Strength
-from ringi.domain.codec import blob_id, digest
-from ringi.domain.provenance import (
+from ringi.approvals.document import (
+    NAMESPACE,
+    ProofKind,
+    SignedAct,
+    Strength,
+)
+from ringi.kernel.codec import (
+    blob_id,
+    digest,
+)
+from ringi.provenance.document import (
     Approved,
     ApprovedPlan,
     Digests,
@@ -21,9 +29,12 @@ from ringi.domain.provenance import (
     sealed,
     to_sign,
 )
-from ringi.domain.provenance_verdict import Mode
-from ringi.usecases.verify_range import range_of, verify_range
-from ringi.wiring.provenance import verifying
+from ringi.provenance.open import verifying
+from ringi.provenance.verdict import Mode
+from ringi.provenance.verify_range import (
+    range_of,
+    verify_range,
+)
 
 COMMITS, EACH, PATHS = size(1_000, 4), 5, size(700, 20)
 GOAL = 3

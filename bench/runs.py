@@ -19,12 +19,25 @@ from bench.measure import Figure, ratio, settle, size, take_turns
 from bench.plans import alternate
 from bench.scratch import SomebodyThere
 from bench.snapshots import repository
-from ringi.api import Workspace, open_workspace
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.plan import ALL_SPECS
-from ringi.domain.run import Review, Run, RunPhase
-from ringi.usecases.run import RunOptions, run_steps
-from ringi.usecases.run_start import ReviewedRun, start_from_file
+from ringi.app.api import (
+    Workspace,
+    open_workspace,
+)
+from ringi.approvals.document import TypedAnswer
+from ringi.plans.document import ALL_SPECS
+from ringi.runs.document import (
+    Review,
+    Run,
+    RunPhase,
+)
+from ringi.runs.drive import (
+    RunOptions,
+    run_steps,
+)
+from ringi.runs.start import (
+    ReviewedRun,
+    start_from_file,
+)
 
 RINGI = str(Path(sys.executable).with_name("ringi"))
 FILES = size(7_000, 20)

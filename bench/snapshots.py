@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.measure import QUICK, Figure, command, ratio, settle, take_turns
-from ringi.workspace.snapshot import Snapshots
+from ringi.tree.snapshot import Snapshots
 
 GOALS = {20: 2.5, 40: 1.5} if QUICK else {7_000: 2.5, 50_000: 1.5}
 ROUNDS = 15

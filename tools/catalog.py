@@ -25,7 +25,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 REQUIRED: Final = ("ja",)  # English is in the sources
 SOURCES: Final = "ringi"
 PLAYBOOK: Final = "playbook"
-CONTENT: Final = Path("src/ringi/llm/playbook/content")
+CONTENT: Final = Path("src/ringi/sessions/playbook/content")
 
 HEADER: Final = (
     "Language: {language}\n"
@@ -239,7 +239,7 @@ def extract(source: str, name: str) -> list[Found]:
     found = [message for node in ast.walk(tree) for message in _from_call(node, name)]
     if name == "src/ringi/errors.py":
         found += [message for node in ast.walk(tree) for message in _from_error(node)]
-    if name.startswith(("src/ringi/cli/", "src/ringi/mcp/command.py", "src/ringi/editor/command.py")):
+    if name.startswith(("src/ringi/cli/", "src/ringi/mcp/command.py", "src/ringi/acp/command.py")):
         found += [message for node in ast.walk(tree) for message in _from_command(node)]
     return sorted((message for message in found if _has_words(message.id)), key=lambda message: message.line)
 
@@ -336,7 +336,7 @@ def _in_playbook(root: Path) -> dict[Key, Message]:
     """In the order of its files."""
     if not (root / CONTENT).is_dir():
         return {}
-    from ringi.llm.playbook import book  # noqa: PLC0415  # not there when a build runs this
+    from ringi.sessions.playbook import book  # noqa: PLC0415  # not there when a build runs this
 
     found = book.shown(root / CONTENT)
     return {(file, text): Message(text, None, [f"playbook: {file}"], file) for file, text in found}

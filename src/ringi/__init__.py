@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from ringi._version import __version__
 
 if TYPE_CHECKING:
-    from ringi.api import (
+    from ringi.app.api import (
         ActionSpec,
         ApprovedPlan,
         DiffSummary,
@@ -64,7 +64,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # Loaded on first use: the command line starts without it.
     if name in __all__:
-        from ringi import api  # noqa: PLC0415  # see above
+        from ringi.app import api  # noqa: PLC0415  # see above
 
         return getattr(api, name)
     raise AttributeError(name)

@@ -9,10 +9,21 @@ from typing import Any
 import pytest
 
 from ringi import open_workspace
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.run import Run, RunPhase, StepStatus, StopCode
-from ringi.usecases.run import RunOptions, run_steps
-from ringi.usecases.run_start import ReviewedRun, start_from_file
+from ringi.approvals.document import TypedAnswer
+from ringi.runs.document import (
+    Run,
+    RunPhase,
+    StepStatus,
+    StopCode,
+)
+from ringi.runs.drive import (
+    RunOptions,
+    run_steps,
+)
+from ringi.runs.start import (
+    ReviewedRun,
+    start_from_file,
+)
 from tests.agents.agent_desk import AgentDesk, agent_desk
 from tests.agents.cases import CASES, CLAUDE, CODEX, OPENCODE, Case, installed
 from tests.agents.scripted_model import Asked, Call, Say

@@ -6,29 +6,19 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from ringi.text import deceiving
-
-MODULE_LINES: Final = 500
-FUNCTION_LINES: Final = 60
-CLASS_METHODS: Final = 15  # double underscores not counted: they are Python's words, not ours
-# One method per system call; cut in two, a fake could forget a half. One per call of the specification's API.
-# One per thing that the ledger keeps.
-WIDE_CLASSES: Final = ("src/ringi/fs/calls.py", "src/ringi/plans/tool.py", "src/ringi/ports/__init__.py")
-
-# The tree of errors is to be seen at once.
-LONG_MODULES: Final = ("src/ringi/errors.py",)
+from ringi.kernel.text import deceiving
 
 OURS: Final = "ringi"
-PREPARES: Final = "src/ringi/domain/base.py"
+PREPARES: Final = "src/ringi/kernel/document.py"
 BOUNDARY: Final = "src/ringi/cli/main.py"
-SPEAKS: Final = ("src/ringi/cli/", "src/ringi/mcp/", "src/ringi/editor/")
-# Beside the wiring: who starts a program hands its environment on, less what would steer it.
+SPEAKS: Final = ("src/ringi/cli/", "src/ringi/mcp/", "src/ringi/acp/")
+# Who starts a program hands its environment on, less what would steer it.
 READS_ENVIRONMENT: Final = (
-    "src/ringi/wiring/",
-    "src/ringi/workspace/shadow.py",
-    "src/ringi/process/git.py",
-    "src/ringi/process/start.py",
-    "src/ringi/process/ancestors.py",
+    "src/ringi/kernel/system.py",
+    "src/ringi/tree/tree_capture.py",
+    "src/ringi/kernel/process/git.py",
+    "src/ringi/kernel/process/start.py",
+    "src/ringi/kernel/process/ancestors.py",
     "src/ringi/cli/claude_hook.py",  # a program of its own, which starts without the rest
     BOUNDARY,
 )
@@ -44,20 +34,34 @@ _WAITS: Final = _WAITS_FIRST | {
     "Popen",
 }
 WRITES_NOTHING: Final = tuple(
-    f"src/ringi/{layer}/" for layer in ("planning", "plans", "policy", "domain", "patching")
+    f"src/ringi/{package}/" for package in ("approvals", "engine", "patch", "plans", "policy", "sessions")
+)
+# Their own files: a lock in the state folder, what `ssh-keygen` reads, the logs of sessions.
+WRITES_ALL_THE_SAME: Final = (
+    "src/ringi/plans/from_revision.py",
+    "src/ringi/approvals/signing.py",
+    "src/ringi/sessions/files.py",
 )
 
 # Whoever starts git: its own commands sync, or it only reads, or works in folders of our own.
 STARTS_GIT: Final = (
-    "src/ringi/process/git.py",
-    "src/ringi/integrations/personal_git.py",
-    "src/ringi/integrations/exchange.py",
-    "src/ringi/integrations/remotes.py",  # asks credential helpers
+    "src/ringi/kernel/process/git.py",
+    "src/ringi/tree/personal_git.py",
+    "src/ringi/provenance/exchange.py",
+    "src/ringi/tree/remotes.py",  # asks credential helpers
 )
 # In these git works in folders of our own, and what a loss of power takes is made again.
 GIT_OF_OURS: Final = tuple(
-    f"src/ringi/workspace/{name}.py"
-    for name in ("copy", "copy_layout", "copy_rebase", "copy_steps", "private_git", "shadow", "snapshot")
+    f"src/ringi/tree/{name}.py"
+    for name in (
+        "copy",
+        "copy_layout",
+        "copy_rebase",
+        "copy_steps",
+        "private_git",
+        "tree_capture",
+        "snapshot",
+    )
 )
 _GIT_WRITING: Final = re.compile(
     "branch|checkout|cherry-pick|commit|commit-tree|fast-import|fetch|gc|index-pack|merge|mktree|notes|pack-refs|pull"
@@ -83,20 +87,6 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 def _nodes(source: str) -> tuple[ast.AST, ...]:
     """Kept for the next rule; one source at a time, because all of them would fill the memory."""
     return tuple(ast.walk(ast.parse(source)))
-
-
-def sizes(source: str, name: str) -> Iterator[str]:
-    lines = len(source.splitlines())
-    if lines > MODULE_LINES and name not in LONG_MODULES:
-        yield f"{name}: {lines} lines"
-    for node in _nodes(source):
-        if isinstance(node, Function) and (length := node.end_lineno - node.lineno + 1) > FUNCTION_LINES:
-            yield f"{name}:{node.lineno}: {node.name} has {length} lines"
-        if isinstance(node, ast.ClassDef) and name not in WIDE_CLASSES:
-            methods = [child.name for child in node.body if isinstance(child, Function)]
-            count = sum(not method.startswith("__") for method in methods)
-            if count > CLASS_METHODS:
-                yield f"{name}:{node.lineno}: {node.name} has {count} methods"
 
 
 def talking(source: str, name: str) -> Iterator[str]:
@@ -171,8 +161,8 @@ def broad_except(source: str, name: str) -> Iterator[str]:
 
 
 def writing(source: str, name: str) -> Iterator[str]:
-    """The layers that decide touch no file; `fs` does, when it is told to."""
-    if not name.startswith(WRITES_NOTHING):
+    """The packages that decide touch no file; `fs` does, when it is told to."""
+    if not name.startswith(WRITES_NOTHING) or name in WRITES_ALL_THE_SAME:
         return
     for node in _nodes(source):
         match node:

@@ -19,11 +19,19 @@ import pytest
 
 from ringi import errors
 from ringi.cli.examples import EXAMPLES
-from ringi.cli.main import COMMANDS, cli, hoisted
-from ringi.domain.plan import PLAN_TRANSITIONS
-from ringi.domain.project_state import Diagnostic, EditorState, Unsaved
-from ringi.domain.run import StopCode
-from ringi.wiring.config_keys import KEYS
+from ringi.cli.main import (
+    COMMANDS,
+    cli,
+    hoisted,
+)
+from ringi.config.keys import KEYS
+from ringi.plans.document import PLAN_TRANSITIONS
+from ringi.project.state import (
+    Diagnostic,
+    EditorState,
+    Unsaved,
+)
+from ringi.runs.document import StopCode
 from tests.helpers import accept_signers_in
 from tests.install.test_install import ways
 
@@ -148,8 +156,9 @@ def offered_in(source: Path) -> Iterator[str]:
 @pytest.mark.req("RN-11")
 def test_every_command_that_a_stopped_run_offers_exists():
     ours = ROOT / "src" / "ringi"
-    sources = [*(ours / "runner").glob("*.py"), *(ours / "usecases").glob("*run*.py")]
-    sources += [ours / "usecases" / "replan.py", *ours.glob("cli/**/run*.py"), ours / "views" / "run.py"]
+    stopping = "amendment copy_workspace drive finish_step gates implement_step replan run_context scope"
+    stopping += " start testing view"
+    sources = [*(ours / "runs" / f"{name}.py" for name in stopping.split()), *ours.glob("cli/**/run*.py")]
     offered = {line for source in sources for line in offered_in(source)}
     assert {"ringi run --again X", "ringi retry X", "ringi continue X --test COMMAND"} <= offered
     assert [problem for line in sorted(offered) if (problem := problem_of(line))] == []
@@ -450,7 +459,7 @@ def test_every_path_on_a_page_exists(page: Path):
         "plans/execute.py",
         "store/",
         "src/ringi/errors.py",
-        "text.py",
+        "kernel/text.py",
         "tests/crash/",
         "tests/crash/test_kill.py::test_killed_at_every_event",
     ],

@@ -19,18 +19,30 @@ from types import FrameType
 from typing import Any
 
 import ringi
+from ringi.approvals.document import TypedAnswer
 from ringi.cli.main import main as ringi_main
-from ringi.domain.answer import NewContent
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.plan import PlanStatus
-from ringi.domain.process import ActionState
-from ringi.domain.run import OVER, Run, StepStatus, StopCode
-from ringi.usecases.forge.offer import offer_run
-from ringi.usecases.plan_merge import merge_if_clean
-from ringi.usecases.replan import replan
-from ringi.usecases.reviewed_plan import ReviewedPlan
-from ringi.usecases.run import RunOptions, cancel_run, run_steps
-from ringi.usecases.run_start import ReviewedRun, covering
+from ringi.engine.process import ActionState
+from ringi.forges.offer import offer_run
+from ringi.plans.answer_document import NewContent
+from ringi.plans.document import PlanStatus
+from ringi.plans.review_merge import merge_if_clean
+from ringi.plans.reviewed_plan import ReviewedPlan
+from ringi.runs.document import (
+    OVER,
+    Run,
+    StepStatus,
+    StopCode,
+)
+from ringi.runs.drive import (
+    RunOptions,
+    cancel_run,
+    run_steps,
+)
+from ringi.runs.replan import replan
+from ringi.runs.start import (
+    ReviewedRun,
+    covering,
+)
 from tests.fakes.people import SeatedPerson
 from tests.helpers import approve
 
@@ -70,14 +82,18 @@ def _warm() -> None:
     import mcp
     import pydantic_ai.models.openai
 
-    from ringi.forges import github, gitlab
-    from ringi.fs import calls
-    from ringi.integrations import exchange, mcp_servers
-    from ringi.llm import http_backend
-    from ringi.store import integrity
+    from ringi.app import integrity
+    from ringi.forges import (
+        github,
+        gitlab,
+    )
+    from ringi.kernel.fs import calls
+    from ringi.models import http_backend
+    from ringi.provenance import exchange
+    from ringi.tools import mcp_servers
 
     calls._exchange_function()
-    from ringi.wiring import publishing
+    from ringi.forges import publishing
 
     assert all([exchange, github, gitlab, publishing])
     assert all([http_backend, integrity, mcp, mcp_servers, pydantic_ai.models.openai])

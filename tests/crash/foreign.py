@@ -5,10 +5,17 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ringi.domain.execution import ExecutionResult, OpStatus
-from ringi.domain.plan import PlanStatus
-from ringi.errors import RingiError, Stale, StorageFailed
-from ringi.store.integrity import verify
+from ringi.app.integrity import verify
+from ringi.errors import (
+    RingiError,
+    Stale,
+    StorageFailed,
+)
+from ringi.plans.document import PlanStatus
+from ringi.plans.execution import (
+    ExecutionResult,
+    OpStatus,
+)
 from tests.crash.scenarios import Scenario, laid_out
 from tests.fakes.hooked import Hook, HookedFileSystem
 from tests.fakes.world import World

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import ringi
-from ringi.domain.plan import PlanStatus
+from ringi.plans.document import PlanStatus
 from tests.crash.scenarios import Picture, Scenario, laid_out, taken, with_later
 from tests.fakes.people import SeatedPerson
 from tests.fakes.world import answer_to, approved

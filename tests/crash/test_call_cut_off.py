@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.execution import OpStatus
-from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind
 from ringi.errors import UnknownCommand
-from ringi.process.supervisor import processes
+from ringi.kernel.process.supervisor import processes
+from ringi.plans.document import (
+    ActionSpec,
+    PlanStatus,
+    SpecKind,
+)
+from ringi.plans.execution import OpStatus
 from tests.crash.test_cut_off import CHILD, REPOSITORY
 from tests.fakes import mcp_server
 from tests.helpers import (

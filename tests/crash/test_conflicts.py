@@ -12,13 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.approval import FileChange
-from ringi.domain.codec import digest
-from ringi.domain.execution import ExecutionResult
-from ringi.domain.plan import FileState, PlanStatus
+from ringi.approvals.document import FileChange
 from ringi.errors import RingiError
-from ringi.fs import OsFileSystem, opened
-from ringi.workspace.stage import Stage
+from ringi.kernel.codec import digest
+from ringi.kernel.fs import (
+    OsFileSystem,
+    opened,
+)
+from ringi.plans.document import (
+    FileState,
+    PlanStatus,
+)
+from ringi.plans.execution import ExecutionResult
+from ringi.tree.stage import Stage
 from tests.crash import scenarios
 from tests.crash.foreign import DEEDS, THEIRS, Deed, Desk, conflicts, deletes, lost, writes_in_place
 from tests.crash.killing import EVERY, moments

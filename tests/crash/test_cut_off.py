@@ -9,10 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.execution import OpStatus
-from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind
-from ringi.errors import EffectsUnknown, NoChannel, NotFound, UnknownCommand
-from ringi.text import Text
+from ringi.errors import (
+    EffectsUnknown,
+    NoChannel,
+    NotFound,
+    UnknownCommand,
+)
+from ringi.kernel.text import Text
+from ringi.plans.document import (
+    ActionSpec,
+    PlanStatus,
+    SpecKind,
+)
+from ringi.plans.execution import OpStatus
 from tests.functional.desk import RINGI
 from tests.helpers import (
     FILES,

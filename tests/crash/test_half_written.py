@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.execution import ExecutionResult
 from ringi.errors import HalfWritten
+from ringi.plans.execution import ExecutionResult
 from tests.crash.foreign import Desk
 from tests.crash.scenarios import PLAIN, Scenario
 from tests.helpers import write

@@ -6,9 +6,13 @@ from pathlib import Path
 import pytest
 
 import ringi
-from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind
-from ringi.usecases.plan_merge import merge_if_clean
-from ringi.usecases.reviewed_plan import ReviewedPlan
+from ringi.plans.document import (
+    ActionSpec,
+    PlanStatus,
+    SpecKind,
+)
+from ringi.plans.review_merge import merge_if_clean
+from ringi.plans.reviewed_plan import ReviewedPlan
 from tests.crash.killing import EVERY, KILLED
 from tests.fakes.people import SeatedPerson
 from tests.helpers import approve

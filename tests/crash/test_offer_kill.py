@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ringi.usecases.run import run_steps
+from ringi.runs.drive import run_steps
 from tests.crash.killing import KILLED, Driver
 from tests.functional.forge_desk import BRANCH, KINDS, ForgeDesk, forge_desk
 

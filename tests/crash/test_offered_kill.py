@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import open_workspace
-from ringi.domain.plan import PlanStatus
-from ringi.usecases.step_plan import step_end
+from ringi.app.api import open_workspace
+from ringi.plans.document import PlanStatus
+from ringi.runs.step_plan import step_end
 from tests.crash.killing import FULL, KILLED, Driver
 from tests.fakes.people import SeatedPerson
 from tests.helpers import kinds

@@ -11,13 +11,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ringi.api import open_workspace
-from ringi.api.doctor import doctor_of
-from ringi.domain import codec
-from ringi.domain.run import RunPhase
-from ringi.domain.session import PlanningSession, SessionStatus, TokenUsage
+from ringi.app.api import open_workspace
+from ringi.app.doctor import doctor_of
 from ringi.errors import NotFound
-from ringi.planning.operations import consistent
+from ringi.kernel import codec
+from ringi.runs.document import RunPhase
+from ringi.sessions.document import (
+    PlanningSession,
+    SessionStatus,
+    TokenUsage,
+)
+from ringi.sessions.operations import consistent
 from tests.fakes.model_server import ModelServer, Request
 from tests.helpers import environment_of, ledger_of, make_files, open_scratch, python
 
@@ -29,8 +33,8 @@ CALLS = 150_000
 # One that has everything loaded; what it forks goes on with the session that is open, or begins one.
 DRIVER = """
 import json, os, signal, sys, tempfile
-from ringi.api import open_workspace
-from ringi.domain.approval import TypedAnswer
+from ringi.app.api import open_workspace
+from ringi.approvals.document import TypedAnswer
 from tests.fakes.people import SeatedPerson
 
 root, environment = sys.argv[1], json.loads(sys.argv[2])
@@ -155,9 +159,9 @@ def _no_copy(*_: object) -> None:
 STEPS_DRIVER = """
 import json, os, signal, sys
 import openai, pydantic_ai.models.openai, pydantic_ai.providers.openai
-import ringi.cli.planning.entry, ringi.llm.client, ringi.llm.http_backend, ringi.llm.providers
-from ringi.api import open_workspace
-from ringi.domain.approval import TypedAnswer
+import ringi.cli.planning.entry, ringi.models.client, ringi.models.http_backend, ringi.models.providers
+from ringi.app.api import open_workspace
+from ringi.approvals.document import TypedAnswer
 from tests.fakes.people import SeatedPerson
 
 MOMENTS = {
@@ -324,7 +328,7 @@ def test_killed_at_the_steps_of_a_session_with_a_model(tmp_path: Path):
 FULL_DISK = """
 import json, resource, sys
 from pathlib import Path
-from ringi.api import open_workspace
+from ringi.app.api import open_workspace
 from ringi.errors import StorageFailed
 from tests.fakes.people import SeatedPerson
 

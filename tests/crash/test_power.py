@@ -10,9 +10,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ringi.domain.plan import ActionSpec, PlanStatus
-from ringi.store.head import Head
-from ringi.store.integrity import verify
+from ringi.app.integrity import verify
+from ringi.ledger.head import Head
+from ringi.plans.document import (
+    ActionSpec,
+    PlanStatus,
+)
 from tests.crash import scenarios
 from tests.crash.killing import EVERY, moments
 from tests.crash.scenarios import Picture, Scenario

@@ -13,14 +13,21 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.approval import FileChange
-from ringi.domain.codec import digest
-from ringi.domain.execution import ExecutionResult
-from ringi.domain.plan import FileState
-from ringi.errors import PathRefused, Stale, StorageFailed
-from ringi.fs import Kind, OsFileSystem
-from ringi.workspace.stage import Stage
-from ringi.workspace.tree import Tree
+from ringi.approvals.document import FileChange
+from ringi.errors import (
+    PathRefused,
+    Stale,
+    StorageFailed,
+)
+from ringi.kernel.codec import digest
+from ringi.kernel.fs import (
+    Kind,
+    OsFileSystem,
+)
+from ringi.plans.document import FileState
+from ringi.plans.execution import ExecutionResult
+from ringi.tree.stage import Stage
+from ringi.tree.tree import Tree
 from tests.crash import scenarios
 from tests.fakes.hooked import UnsyncedFileSystem
 from tests.fakes.world import World
@@ -37,7 +44,7 @@ FILES = {"sub/file.txt": (b"before\n", 0o644), "sub/kept.txt": (b"kept\n", 0o644
 # The names trade places in one system call, so that there is always something at both.
 RACER = """
 import os, sys
-from ringi.fs import OsFileSystem
+from ringi.kernel.fs import OsFileSystem
 fs = OsFileSystem()
 at = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECTORY)
 print("ready", flush=True)

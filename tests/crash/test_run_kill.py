@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.plan import PlanStatus
-from ringi.domain.run import RunPhase, StopCode
 from ringi.errors import RunOver
-from ringi.usecases.run import cancel_run
+from ringi.plans.document import PlanStatus
+from ringi.runs.document import (
+    RunPhase,
+    StopCode,
+)
+from ringi.runs.drive import cancel_run
 from tests.crash.killing import EVERY, FULL, KILLED, Driver
 from tests.crash.run_bureau import Bureau, Ended, Story
 from tests.functional.run_desk import FIX, a_plan, a_step, at_home, by_step

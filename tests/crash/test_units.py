@@ -5,9 +5,12 @@ import os
 
 import pytest
 
-from ringi.domain.execution import ExecutionResult, OpStatus
-from ringi.domain.plan import PlanStatus
 from ringi.errors import RingiError
+from ringi.plans.document import PlanStatus
+from ringi.plans.execution import (
+    ExecutionResult,
+    OpStatus,
+)
 from tests.crash.foreign import THEIRS, Desk, saves_by_rename
 from tests.crash.scenarios import MOVED, SEVERAL, Picture, taken
 from tests.fakes.hooked import Hook

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ringi.domain.forge import (
+from ringi.errors import ForgeMissing
+from ringi.forges.document import (
     Access,
     Account,
     Change,
@@ -17,8 +18,10 @@ from ringi.domain.forge import (
     Project,
     ReviewVerdict,
 )
-from ringi.errors import ForgeMissing
-from ringi.ports.forge import CodeHost, FileOnForge
+from ringi.forges.port import (
+    CodeHost,
+    FileOnForge,
+)
 
 PROJECT = Project(ForgeKind.GITHUB, "https://forge.example", "acme/app")
 AT = "2030-01-02T03:04:05Z"

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from ringi.fs import OsFileSystem
+from ringi.kernel.fs import OsFileSystem
 
 Hook = Callable[[int, str], None]
 """Gets the number of the call, from 1, and its name; what it raises is what the call raises."""

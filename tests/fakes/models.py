@@ -7,9 +7,12 @@ from typing import Any
 
 import msgspec
 
-from ringi.domain import codec
-from ringi.domain.context import Context, ProjectFacts
-from ringi.domain.prompt import (
+from ringi.app.ledger import Ledger
+from ringi.approvals.signing import SshSignatures
+from ringi.kernel import codec
+from ringi.kernel.system import new_id
+from ringi.ledger.ports import Gathered
+from ringi.models.prompt import (
     Budget,
     Exchange,
     ModelAnswer,
@@ -19,13 +22,16 @@ from ringi.domain.prompt import (
     OnProgress,
     Prompt,
 )
-from ringi.domain.session import Purpose, TokenUsage
-from ringi.integrations.signing import SshSignatures
-from ringi.planning.services import SessionServices
-from ringi.planning.tool import PlanningTool
-from ringi.ports import Gathered
-from ringi.store.ledger import Ledger
-from ringi.wiring.system import new_id
+from ringi.project.context import (
+    Context,
+    ProjectFacts,
+)
+from ringi.sessions.document import (
+    Purpose,
+    TokenUsage,
+)
+from ringi.sessions.services import SessionServices
+from ringi.sessions.tool import PlanningTool
 from tests.fakes.people import SeatedPerson, SteppingClock
 
 QUESTIONS = {

@@ -5,9 +5,20 @@ from datetime import UTC, datetime
 
 from msgspec import UNSET
 
-from ringi.domain import codec
-from ringi.domain.approval import NAMESPACE, ProofKind, SignedAct, Strength
-from ringi.domain.provenance import (
+from ringi.approvals.document import (
+    NAMESPACE,
+    ProofKind,
+    SignedAct,
+    Strength,
+)
+from ringi.errors import NoSuchCommit
+from ringi.kernel import codec
+from ringi.ledger.ports import (
+    Signer,
+    SignerList,
+)
+from ringi.ledger.subject import StepOf
+from ringi.provenance.document import (
     ABSENT,
     NOT_THERE,
     Approved,
@@ -25,10 +36,7 @@ from ringi.domain.provenance import (
     steps_of,
     to_sign,
 )
-from ringi.domain.subject import StepOf
-from ringi.errors import NoSuchCommit
-from ringi.ports import Signer, SignerList
-from ringi.ports.provenance import PastCommit
+from ringi.provenance.ports import PastCommit
 from tests.fakes.signing import MadeUpKeys
 
 ROOTS = ("1" * 40,)

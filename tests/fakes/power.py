@@ -11,7 +11,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
-from ringi.fs import Entry, Kind, NotRegular
+from ringi.kernel.fs import (
+    Entry,
+    Kind,
+    NotRegular,
+)
 
 T = TypeVar("T")
 Choice = Callable[[Sequence[T]], T]

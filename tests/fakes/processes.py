@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ringi.coordinator.reflection import ReflectionEngine, ReflectionServices
-from ringi.coordinator.settings import ReflectionSettings
-from ringi.domain.planning import (
+from ringi.engine.document import (
     ActionPlan,
     GoalUnderstanding,
     PlannedAction,
@@ -13,12 +11,24 @@ from ringi.domain.planning import (
     Subtask,
     TaskDecomposition,
 )
-from ringi.domain.process import ActionRecord, ActionState, ErrorKind, Process, Recovery, ToolEffect
-from ringi.domain.prompt import Prompt
-from ringi.planning.levels import Level
-from ringi.planning.plan_checks import PlanRules
+from ringi.engine.levels import Level
+from ringi.engine.plan_checks import PlanRules
+from ringi.engine.process import (
+    ActionRecord,
+    ActionState,
+    ErrorKind,
+    Process,
+    Recovery,
+    ToolEffect,
+)
+from ringi.models.prompt import Prompt
 from ringi.policy.tools import ToolRules
-from ringi.ports.process import ToolInfo
+from ringi.runs.process.reflection import (
+    ReflectionEngine,
+    ReflectionServices,
+)
+from ringi.runs.process.settings import ReflectionSettings
+from ringi.tools.ports_process import ToolInfo
 
 _PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 _QUERY = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}

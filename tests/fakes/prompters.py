@@ -2,12 +2,18 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ringi.domain.answer import PlanComparison
 from ringi.errors import RingiError
-from ringi.text import Text
-from ringi.usecases.plan_prompter import RunningChecks
-from ringi.usecases.review import Choice, ReviewAct
-from ringi.views.lines import Span, Style
+from ringi.kernel.lines import (
+    Span,
+    Style,
+)
+from ringi.kernel.text import Text
+from ringi.plans.answer_document import PlanComparison
+from ringi.plans.prompter import RunningChecks
+from ringi.plans.review_loop import (
+    Choice,
+    ReviewAct,
+)
 
 Step = Choice | ReviewAct | Callable[[], object]
 """What the person does next, or what happens elsewhere before that."""

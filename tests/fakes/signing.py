@@ -5,10 +5,20 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from ringi.domain.approval import NAMESPACE, SignedAnswer
-from ringi.errors import BadSignature, UnlistedKey, WrongNamespace
-from ringi.ports import Signer, SignerList
-from ringi.text import Text
+from ringi.approvals.document import (
+    NAMESPACE,
+    SignedAnswer,
+)
+from ringi.errors import (
+    BadSignature,
+    UnlistedKey,
+    WrongNamespace,
+)
+from ringi.kernel.text import Text
+from ringi.ledger.ports import (
+    Signer,
+    SignerList,
+)
 
 
 class MadeUpKeys:

@@ -7,19 +7,27 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ringi.domain.process import ToolEffect
-from ringi.planning.levels import PlanningSettings
+from ringi.agents.sandbox import agent_sandbox
+from ringi.config.settings import (
+    BesideSettings,
+    DiagnosticSettings,
+    RunSettings,
+    Settings,
+)
+from ringi.engine.levels import PlanningSettings
+from ringi.engine.process import ToolEffect
+from ringi.models.project_reader import Project
 from ringi.policy.masking import masked
 from ringi.policy.tools import ToolRules
-from ringi.ports.process import ToolInfo, ToolResult
-from ringi.usecases.agent_sandbox import agent_sandbox
-from ringi.usecases.copy_commands import CopyServices
-from ringi.usecases.copy_tools import CopyTools
-from ringi.usecases.project_reader import Project
-from ringi.usecases.settings import BesideSettings, DiagnosticSettings, RunSettings, Settings
-from ringi.usecases.tool_box import ToolBox
-from ringi.workspace.copy import WorkCopy
-from ringi.workspace.places import places_of
+from ringi.runs.copy_commands import CopyServices
+from ringi.runs.copy_tools import CopyTools
+from ringi.runs.tool_box import ToolBox
+from ringi.tools.ports_process import (
+    ToolInfo,
+    ToolResult,
+)
+from ringi.tree.copy import WorkCopy
+from ringi.tree.places import places_of
 from tests.unit.workspace.repositories import commit, repository, write
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))

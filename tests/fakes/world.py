@@ -7,21 +7,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.execution import ExecutionResult
-from ringi.domain.plan import ActionSpec
-from ringi.fs import FileSystem
-from ringi.integrations.signing import SshSignatures
+from ringi.app.assemble import rules_of
+from ringi.app.ledger import (
+    Ledger,
+    LedgerTransaction,
+)
+from ringi.approvals.document import TypedAnswer
+from ringi.approvals.signing import SshSignatures
+from ringi.config.keys import Config
+from ringi.kernel.fs import FileSystem
+from ringi.kernel.system import new_id
+from ringi.ledger.lock import FileLock
+from ringi.plans.commands import (
+    CommandSettings,
+    WorkspaceCommands,
+)
+from ringi.plans.document import ActionSpec
+from ringi.plans.execution import ExecutionResult
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
-from ringi.store.ledger import Ledger, LedgerTransaction
-from ringi.store.lock import FileLock
-from ringi.wiring.assemble import rules_of
-from ringi.wiring.config_keys import Config
-from ringi.wiring.system import new_id
-from ringi.workspace.commands import CommandSettings, WorkspaceCommands
-from ringi.workspace.snapshot import Snapshots
-from ringi.workspace.tree import Tree
+from ringi.tree.snapshot import Snapshots
+from ringi.tree.tree import Tree
 from tests.fakes.models import ShownProject
 from tests.fakes.people import SeatedPerson, SteppingClock
 from tests.fakes.power import Power

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ringi.domain.forge import (
+from ringi.forges.document import (
     Access,
     ChangeState,
     CommitStatus,
@@ -12,7 +12,13 @@ from ringi.domain.forge import (
     ReviewVerdict,
     StatusState,
 )
-from ringi.ports.forge import Changes, CodeHost, ForgeCommits, Items, People
+from ringi.forges.port import (
+    Changes,
+    CodeHost,
+    ForgeCommits,
+    Items,
+    People,
+)
 from tests.support.forge_hands import Hands
 
 

@@ -7,14 +7,20 @@ from pathlib import Path
 import pytest
 from tools.forges import GITHUB
 
-from ringi.domain.forge import ForgeKind, Project
-from ringi.forges.connection import Address, Token
+from ringi.forges.connection import (
+    Address,
+    Token,
+)
+from ringi.forges.document import (
+    ForgeKind,
+    Project,
+)
 from ringi.forges.github import github
 from ringi.forges.github import token_headers as github_token
 from ringi.forges.gitlab import gitlab
 from ringi.forges.gitlab import token_headers as gitlab_token
 from ringi.forges.http import ForgeClient
-from ringi.ports.forge import CodeHost
+from ringi.forges.port import CodeHost
 from tests.fakes.loopback import Handler
 from tests.forges.calls import all_calls, recorded, use_everything
 from tests.forges.conftest import pytestmark

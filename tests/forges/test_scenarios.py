@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.forge import ForgeKind
-from ringi.domain.run import RunPhase
+from ringi.forges.document import ForgeKind
+from ringi.runs.document import RunPhase
 from tests.forges.conftest import pytestmark
 from tests.forges.emulated import EmulatedHands, emulated
 from tests.functional.forge_scenarios import (

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from ringi.cli.recheck import Recheck
-from ringi.process import sandbox
-from ringi.process.environment import SYSTEM_PATH
-from ringi.wiring.commands import PlanCommands
-from ringi.wiring.config import load
-from ringi.workspace.places import places_of
+from ringi.config.load import load
+from ringi.kernel.process import sandbox
+from ringi.kernel.process.environment import SYSTEM_PATH
+from ringi.plans.configured_commands import PlanCommands
+from ringi.tree.places import places_of
 from tests.functional.desk import Desk
 from tests.helpers import copied
 

@@ -6,10 +6,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ringi.api import open_workspace
-from ringi.domain.session import Design
-from ringi.planning.compile import RunNames, compile_run_plan
-from ringi.planning.run_parts import Planned
+from ringi.app.api import open_workspace
+from ringi.engine.compile import (
+    RunNames,
+    compile_run_plan,
+)
+from ringi.engine.run_parts import Planned
+from ringi.sessions.document import Design
 from tests.fakes.model_server import ModelServer
 from tests.fakes.reading_model import SLOW, answer
 from tests.functional.desk import Desk

@@ -10,14 +10,29 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.forge import ForgeKind, ForgeTerms, Item, ItemKind
-from ringi.domain.run import Review, Run
-from ringi.ports import NewEvent
-from ringi.usecases.forge.offer import offer_run
-from ringi.usecases.run import RunOptions, cancel_run, run_steps
-from ringi.usecases.run_start import ReviewedRun
+from ringi.approvals.document import TypedAnswer
+from ringi.forges.document import (
+    ForgeKind,
+    ForgeTerms,
+    Item,
+    ItemKind,
+)
+from ringi.forges.offer import offer_run
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.runs.document import (
+    Review,
+    Run,
+)
+from ringi.runs.drive import (
+    RunOptions,
+    cancel_run,
+    run_steps,
+)
+from ringi.runs.start import ReviewedRun
 from tests.functional.desk import Desk
 from tests.functional.run_desk import FILES, FIX, RunDesk, a_plan, a_step, at_home, by_step, git
 from tests.support.forge_server import ForgeServer, Repo

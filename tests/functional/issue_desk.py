@@ -8,8 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from ringi.api import Workspace, open_workspace
-from ringi.domain.forge import ForgeKind
+from ringi.app.api import (
+    Workspace,
+    open_workspace,
+)
+from ringi.forges.document import ForgeKind
 from tests.fakes.people import SeatedPerson
 from tests.functional.desk import Desk
 from tests.functional.planning_desk import ScriptedModel, Talk

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ringi.api import open_workspace
+from ringi.app.api import open_workspace
 from tests.functional.desk import Desk, Terminal
 
 PROMPT = r"\n(?:\x1b\[[0-9;]*m)?> "
@@ -163,6 +163,52 @@ class PlanningDesk(Desk):
 def plain(words: str) -> str:
     """Without the blanks and line ends that folding made."""
     return re.sub(r"\s+", " ", words)
+
+
+LOADED_TO_PLAN = (
+    "ringi.engine.call_log",
+    "ringi.engine.compile",
+    "ringi.engine.decompose",
+    "ringi.engine.engine",
+    "ringi.engine.levels",
+    "ringi.engine.order",
+    "ringi.engine.phases",
+    "ringi.engine.plan_checks",
+    "ringi.engine.plan_prompts",
+    "ringi.engine.prompts",
+    "ringi.engine.revise",
+    "ringi.engine.run_parts",
+    "ringi.engine.split",
+    "ringi.models.backend",
+    "ringi.models.cached",
+    "ringi.models.client",
+    "ringi.models.command_backend",
+    "ringi.models.http_backend",
+    "ringi.models.providers",
+    "ringi.models.recording",
+    "ringi.models.reply",
+    "ringi.models.turns",
+    "ringi.sessions.agent_input",
+    "ringi.sessions.approve",
+    "ringi.sessions.design",
+    "ringi.sessions.import_session",
+    "ringi.sessions.model",
+    "ringi.sessions.operations",
+    "ringi.sessions.playbook",
+    "ringi.sessions.playbook.book",
+    "ringi.sessions.playbook.case",
+    "ringi.sessions.playbook.instruction",
+    "ringi.sessions.playbook.outline",
+    "ringi.sessions.playbook.questions",
+    "ringi.sessions.playbook.quote",
+    "ringi.sessions.playbook.summary",
+    "ringi.sessions.playbook.words",
+    "ringi.sessions.run_plan",
+    "ringi.sessions.save",
+    "ringi.sessions.services",
+    "ringi.sessions.tool",
+)
+"""Nobody needs these to look at what waits."""
 
 
 def imported(root: Path, *words: str) -> set[str]:

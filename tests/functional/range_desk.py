@@ -6,9 +6,14 @@ from pathlib import Path
 
 from msgspec import UNSET
 
-from ringi.domain.approval import ProofKind, SignedAct, Strength
-from ringi.domain.forge import ReviewProof
-from ringi.domain.provenance import (
+from ringi.approvals.document import (
+    ProofKind,
+    SignedAct,
+    Strength,
+)
+from ringi.forges.document import ReviewProof
+from ringi.ledger.subject import StepOf
+from ringi.provenance.document import (
     ABSENT,
     NOTES,
     Approved,
@@ -23,7 +28,6 @@ from ringi.domain.provenance import (
     steps_of,
     to_sign,
 )
-from ringi.domain.subject import StepOf
 from tests.fakes.signing import RealKey
 from tests.functional.desk import Desk
 
@@ -163,7 +167,7 @@ class Office(Clone):
         return envelope
 
     def attach(self, envelope: bytes) -> None:
-        from ringi.domain.provenance import opened  # the one use
+        from ringi.provenance.document import opened  # the one use
 
         for blob in {anchor(step) for step in steps_of(opened(envelope).statement)}:
             self.git("notes", "--ref", NOTES, "append", "-F", "-", blob, stdin=envelope + b"\n")

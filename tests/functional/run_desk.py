@@ -12,15 +12,27 @@ from typing import Any
 
 import pytest
 
-from ringi.api import Workspace, open_workspace
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.grant import Grant
-from ringi.domain.run import Run
-from ringi.ports import Clock
-from ringi.usecases.run import RunOptions, run_steps
-from ringi.usecases.run_grant import Wanted, draft_for_run
-from ringi.usecases.run_start import ReviewedRun, start_from_file
-from ringi.workspace.copy import WorkCopy
+from ringi.app.api import (
+    Workspace,
+    open_workspace,
+)
+from ringi.approvals.document import TypedAnswer
+from ringi.approvals.grant_document import Grant
+from ringi.ledger.ports import Clock
+from ringi.runs.document import Run
+from ringi.runs.drive import (
+    RunOptions,
+    run_steps,
+)
+from ringi.runs.grant import (
+    Wanted,
+    draft_for_run,
+)
+from ringi.runs.start import (
+    ReviewedRun,
+    start_from_file,
+)
+from ringi.tree.copy import WorkCopy
 from tests.fakes.people import SeatedPerson
 from tests.fakes.signing import RealKey
 from tests.helpers import accept_signers, approve

@@ -18,10 +18,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ringi.domain.plan import CheckPhase
-from ringi.wiring.commands import PlanChecks, PlanCommands
-from ringi.wiring.config import load
-from ringi.workspace.places import places_of
+from ringi.config.load import load
+from ringi.plans.configured_commands import (
+    PlanChecks,
+    PlanCommands,
+)
+from ringi.plans.document import CheckPhase
+from ringi.tree.places import places_of
 
 MARK = "ringi-escaped"
 SEALED = ("settings.json", "settings.local.json", "hooks", "commands", "agents", "skills", "plugins")

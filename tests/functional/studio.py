@@ -10,22 +10,43 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ringi.api import Workspace
-from ringi.coordinator.coordinator import ExecutionCoordinator
-from ringi.coordinator.reflection import ReflectionEngine, ReflectionServices
-from ringi.coordinator.services import CoordinatorServices, ProcessTask
-from ringi.domain.planning import CompletionSummary, PlanningDocument
-from ringi.domain.process import ActionRecord, ActionState, ErrorKind, Process, ProcessPhase
-from ringi.fs import OsFileSystem
-from ringi.planning.levels import Level
-from ringi.planning.plan_checks import PlanRules
-from ringi.ports.telemetry import Component, Telemetry
-from ringi.ports.telemetry import Level as LogLevel
-from ringi.usecases.outline import engine_of
-from ringi.usecases.role_model import Caller, Limits
-from ringi.workspace.copy import WorkCopy
-from ringi.workspace.copy_steps import stand_at
-from ringi.workspace.tree import Tree
+from ringi.app.api import Workspace
+from ringi.engine.document import (
+    CompletionSummary,
+    PlanningDocument,
+)
+from ringi.engine.levels import Level
+from ringi.engine.outline import engine_of
+from ringi.engine.plan_checks import PlanRules
+from ringi.engine.process import (
+    ActionRecord,
+    ActionState,
+    ErrorKind,
+    Process,
+    ProcessPhase,
+)
+from ringi.kernel.fs import OsFileSystem
+from ringi.kernel.telemetry.port import (
+    Component,
+    Telemetry,
+)
+from ringi.kernel.telemetry.port import Level as LogLevel
+from ringi.runs.process.coordinator import ExecutionCoordinator
+from ringi.runs.process.reflection import (
+    ReflectionEngine,
+    ReflectionServices,
+)
+from ringi.runs.process.services import (
+    CoordinatorServices,
+    ProcessTask,
+)
+from ringi.runs.role_model import (
+    Caller,
+    Limits,
+)
+from ringi.tree.copy import WorkCopy
+from ringi.tree.copy_steps import stand_at
+from ringi.tree.tree import Tree
 from tests.fakes.model_server import ModelServer, Request
 from tests.functional.run_desk import CALC, RunDesk
 from tests.helpers import PYTHON

@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.run import Review, Run, RunPhase
-from ringi.domain.session import ApprovalPending, ApprovedSession
+from ringi.approvals.document import TypedAnswer
+from ringi.runs.document import (
+    Review,
+    Run,
+    RunPhase,
+)
+from ringi.sessions.document import (
+    ApprovalPending,
+    ApprovedSession,
+)
 from tests.crash.killing import FULL
 from tests.fakes.model_server import ModelServer, Request
 from tests.functional.beside_desk import walled

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import ringi
-from ringi.domain.problems import ReasonCode
+from ringi.kernel.problems import ReasonCode
 from tests.functional.desk import RINGI, Desk
 from tests.unit.domain.test_request import WHOLE
 

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from ringi import errors
-from ringi.cli.main import COMMANDS, hoisted
-from ringi.domain.schemas import SCHEMAS
+from ringi.app.schemas import SCHEMAS
+from ringi.cli.main import (
+    COMMANDS,
+    hoisted,
+)
 from tests.functional.desk import RINGI, Desk
 
 
@@ -280,7 +283,7 @@ def test_start_does_not_load_what_is_not_needed(desk: Desk) -> None:
         [sys.executable, "-c", script, "list"], cwd=desk.root, capture_output=True, text=True, check=True
     )
     loaded = set(done.stderr.strip().split(","))
-    assert not loaded & {"yaml", "subprocess", "ctypes", "ringi.plans.executor", "ringi.integrations.person"}
+    assert not loaded & {"yaml", "subprocess", "ctypes", "ringi.plans.executor", "ringi.approvals.person"}
 
 
 @pytest.mark.parametrize(

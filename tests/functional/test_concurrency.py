@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.plan import PlanStatus
+from ringi.plans.document import PlanStatus
 from tests.helpers import approved, assert_whole, ledger_of, open_scratch, python, statuses, write
 
 PROCESSES = 8
@@ -14,10 +14,10 @@ START = """
 import sys
 from pathlib import Path
 import msgspec
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.plan import PlanStatus
+from ringi.ledger.event import Actor, EventKind
+from ringi.plans.document import PlanStatus
 from ringi.errors import Busy, LostRace, NotApproved, RingiError
-from ringi.ports import NewEvent
+from ringi.ledger.ports import NewEvent
 from tests.helpers import ledger_of, open_scratch, write
 place, argument = Path(sys.argv[1]), sys.argv[2]
 print("ready", flush=True)

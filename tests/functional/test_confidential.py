@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.run import RunPhase
+from ringi.runs.document import RunPhase
 from tests.fakes.trace_receiver import TraceReceiver
 from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk

@@ -10,10 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api.doctor import doctor_of
-from ringi.domain.plan import PlanStatus
-from ringi.errors import LedgerCorrupt, RingiError, StorageFailed
-from ringi.usecases.doctor import REPAIR, Finding, Mark
+from ringi.app.doctor import doctor_of
+from ringi.app.doctor_checks import (
+    REPAIR,
+    Finding,
+    Mark,
+)
+from ringi.errors import (
+    LedgerCorrupt,
+    RingiError,
+    StorageFailed,
+)
+from ringi.plans.document import PlanStatus
 from tests.functional.disks import PAGE, fill, small_disk
 from tests.helpers import (
     NOBODY,

@@ -5,13 +5,21 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from ringi.domain.answer import NewContent
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.forge import ForgeKind
-from ringi.domain.plan import PlanStatus
-from ringi.domain.run import Review, RunPhase, StepStatus, StopCode
-from ringi.usecases.run_start import ReviewedRun, add_run
-from ringi.usecases.undo_run import undo_run
+from ringi.approvals.document import TypedAnswer
+from ringi.forges.document import ForgeKind
+from ringi.plans.answer_document import NewContent
+from ringi.plans.document import PlanStatus
+from ringi.runs.document import (
+    Review,
+    RunPhase,
+    StepStatus,
+    StopCode,
+)
+from ringi.runs.start import (
+    ReviewedRun,
+    add_run,
+)
+from ringi.runs.undo import undo_run
 from tests.functional.forge_desk import ALIKE, BRANCH, KINDS, ForgeDesk, forge_desk
 from tests.functional.run_desk import FIX, a_plan, a_step, by_step, git
 from tests.helpers import approve

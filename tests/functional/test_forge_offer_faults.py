@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.forge import ForgeKind
-from ringi.domain.run import RunPhase, StopCode
+from ringi.forges.document import ForgeKind
+from ringi.runs.document import (
+    RunPhase,
+    StopCode,
+)
 from tests.functional.forge_desk import ALIKE, BRANCH, KINDS, ForgeDesk, forge_desk
 from tests.functional.run_desk import git
 

@@ -8,9 +8,15 @@ from typing import Any
 
 import pytest
 
-from ringi.domain.forge import ForgeKind
-from ringi.errors import BranchOvertaken, PushFailed
-from ringi.integrations.exchange import BranchExchange, GitLogin
+from ringi.errors import (
+    BranchOvertaken,
+    PushFailed,
+)
+from ringi.forges.document import ForgeKind
+from ringi.provenance.exchange import (
+    BranchExchange,
+    GitLogin,
+)
 from tests.fakes.loopback import Handler, Loopback
 from tests.functional.forge_desk import BRANCH, ForgeDesk, forge_desk
 from tests.functional.run_desk import git

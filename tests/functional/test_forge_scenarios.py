@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.forge import ForgeKind
-from ringi.domain.run import RunPhase
+from ringi.forges.document import ForgeKind
+from ringi.runs.document import RunPhase
 from tests.functional.forge_scenarios import SCENARIOS, Task, merged_and_verified, on_a_small_forge
 
 SHOWN = (ForgeKind.GITHUB, "tutorial")

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from ringi.domain.forge import ForgeKind
-from ringi.domain.run import StopCode
+from ringi.forges.document import ForgeKind
+from ringi.runs.document import StopCode
 from tests.functional.beside_desk import walled
 from tests.functional.forge_desk import KINDS, ForgeDesk, forge_desk
 from tests.functional.run_desk import FIX, UNIT, a_plan, a_step

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
-from ringi.domain.forge import ForgeKind
-from ringi.domain.run import RunPhase, StopCode
-from ringi.domain.session import short
-from ringi.text import in_language
-from ringi.usecases.forge.watch_project import Standing
+from ringi.forges.document import ForgeKind
+from ringi.forges.watch_project import Standing
+from ringi.kernel.text import in_language
+from ringi.runs.document import (
+    RunPhase,
+    StopCode,
+)
+from ringi.sessions.document import short
 from tests.functional.desk import Desk
 from tests.functional.issue_desk import IssueDesk, issue_desk
 from tests.functional.run_desk import FIX, a_plan, a_step

@@ -11,20 +11,25 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from ringi.api import open_workspace
+from ringi.app.api import open_workspace
+from ringi.approvals.document import TypedAnswer
 from ringi.cli import home
 from ringi.cli.ui import width
-from ringi.domain import codec
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, SpecKind
+from ringi.kernel import codec
+from ringi.kernel.process.ancestors import process_start
 from ringi.plans.check import add_checks
+from ringi.plans.document import (
+    ALL_SPECS,
+    ActionSpec,
+    CheckResult,
+    SpecKind,
+)
 from ringi.plans.tool import PlanTool
-from ringi.process.ancestors import process_start
-from ringi.workspace.copy_run import SCRATCH
-from ringi.workspace.places import places_of
+from ringi.tree.copy_run import SCRATCH
+from ringi.tree.places import places_of
 from tests.fakes.people import SeatedPerson
 from tests.functional.desk import Desk
-from tests.functional.planning_desk import imported
+from tests.functional.planning_desk import LOADED_TO_PLAN, imported
 from tests.functional.screens import Screen
 
 NOTHING = "Nothing waits for you."
@@ -254,7 +259,7 @@ def test_sessions_that_are_open(desk: Desk) -> None:
         assert "…   just now   0 of" in screen.text
     assert desk.run("plan", "--resume", found[0]["sessionId"], "--cancel").returncode == 5
     assert len(desk.json()["planning"]) == 1
-    assert not {name for name in imported(desk.root) if name.startswith(("ringi.planning", "ringi.llm"))}
+    assert not {name for name in imported(desk.root) if name.startswith(LOADED_TO_PLAN)}
 
 
 @pytest.mark.req("IP-9")
@@ -273,7 +278,7 @@ def test_runs_that_wait_are_counted(desk: Desk) -> None:
         tool.cancel(ids[0])
     assert desk.run().stdout.splitlines()[1] == "Runs: 2"
     assert len(desk.json()["runs"]) == 2
-    assert not {name for name in imported(desk.root) if name.startswith(("ringi.planning", "ringi.llm"))}
+    assert not {name for name in imported(desk.root) if name.startswith(LOADED_TO_PLAN)}
 
 
 def test_in_japanese(desk: Desk) -> None:

@@ -15,9 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ringi.agents.entries import hook_command
-from ringi.agents.table import AGENTS
-from ringi.usecases.claude_hook import (
+from ringi.agents.claude_hook import (
     Surroundings,
     Unfit,
     copy_tree,
@@ -26,6 +24,8 @@ from ringi.usecases.claude_hook import (
     sandboxed_copy,
     surroundings,
 )
+from ringi.agents.entries import hook_command
+from ringi.agents.table import AGENTS
 from tests.functional.beside_desk import WALLS
 from tests.functional.desk import MENU, RINGI, Desk
 from tests.functional.warm import Popen
@@ -446,7 +446,7 @@ def test_answers_without_loading_what_is_slow(desk: Desk):
         "import sys\nfrom ringi.cli.claude_hook import answer\n"
         "try: answer()\n"
         "except SystemExit: pass\n"
-        "slow = {'msgspec', 'yaml', 'sqlite3', 'click', 'subprocess', 'tempfile', 'ringi.api'}\n"
+        "slow = {'msgspec', 'yaml', 'sqlite3', 'click', 'subprocess', 'tempfile', 'ringi.app.api'}\n"
         "print(sorted(slow & set(sys.modules)))\n"
     )
     done = subprocess.run(

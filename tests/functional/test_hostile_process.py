@@ -10,14 +10,9 @@ from typing import Any
 
 import pytest
 
-from ringi.coordinator.coordinator import ExecutionCoordinator
-from ringi.coordinator.reflection import ReflectionEngine, ReflectionServices, Suggestion
-from ringi.coordinator.revisions import Stuck, revise
-from ringi.coordinator.services import CoordinatorServices, ProcessTask
-from ringi.coordinator.settings import Depth, ReflectionSettings, RevisionSettings
-from ringi.domain import codec
-from ringi.domain.plan_answers import NewReplan
-from ringi.domain.planning import (
+from ringi.app.ledger import Ledger
+from ringi.engine.answers import NewReplan
+from ringi.engine.document import (
     ActionPlan,
     FindingKind,
     PlannedAction,
@@ -26,21 +21,56 @@ from ringi.domain.planning import (
     Subtask,
     TaskDecomposition,
 )
-from ringi.domain.process import ActionRecord, ActionState, ErrorKind, Process, ToolEffect, Wait
-from ringi.domain.prompt import Material, Prompt
-from ringi.domain.session import Purpose
-from ringi.llm.turns import turns
-from ringi.planning.engine import one_step
-from ringi.planning.levels import Level
-from ringi.planning.plan_checks import PlanRules, findings
-from ringi.planning.revise import revision_of
+from ringi.engine.engine import one_step
+from ringi.engine.levels import Level
+from ringi.engine.plan_checks import (
+    PlanRules,
+    findings,
+)
+from ringi.engine.process import (
+    ActionRecord,
+    ActionState,
+    ErrorKind,
+    Process,
+    ToolEffect,
+    Wait,
+)
+from ringi.engine.revise import revision_of
+from ringi.kernel import codec
+from ringi.kernel.system import new_id
+from ringi.models.prompt import (
+    Material,
+    Prompt,
+)
+from ringi.models.turns import turns
 from ringi.policy.tools import ToolRules
-from ringi.ports.process import ToolResult
-from ringi.store.ledger import Ledger
-from ringi.usecases.tool_box import ToolBox
-from ringi.wiring.system import new_id
-from ringi.workspace.copy import WorkCopy, capture
-from ringi.workspace.copy_steps import stand_at
+from ringi.runs.process.coordinator import ExecutionCoordinator
+from ringi.runs.process.reflection import (
+    ReflectionEngine,
+    ReflectionServices,
+    Suggestion,
+)
+from ringi.runs.process.revisions import (
+    Stuck,
+    revise,
+)
+from ringi.runs.process.services import (
+    CoordinatorServices,
+    ProcessTask,
+)
+from ringi.runs.process.settings import (
+    Depth,
+    ReflectionSettings,
+    RevisionSettings,
+)
+from ringi.runs.tool_box import ToolBox
+from ringi.sessions.document import Purpose
+from ringi.tools.ports_process import ToolResult
+from ringi.tree.copy import (
+    WorkCopy,
+    capture,
+)
+from ringi.tree.copy_steps import stand_at
 from tests.fakes.model_server import ModelServer, Say
 from tests.fakes.people import SteppingClock
 from tests.fakes.processes import action as planned

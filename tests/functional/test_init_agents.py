@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.usecases.agent_setup import present
+from ringi.agents.setup import present
 from tests.functional.desk import MENU, Desk, Terminal
 
 SETTINGS = ".claude/settings.local.json"

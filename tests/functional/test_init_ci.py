@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.forge import ForgeKind
-from ringi.usecases.ci import GITHUB_FILE, GITLAB_FILE, GITLAB_ROOT
+from ringi.app.ci import (
+    GITHUB_FILE,
+    GITLAB_FILE,
+    GITLAB_ROOT,
+)
+from ringi.forges.document import ForgeKind
 from tests.functional.desk import MENU, Desk
 from tests.functional.range_desk import AGENT, NOTES, Clone, Office
 from tests.support import ci_steps

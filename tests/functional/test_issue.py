@@ -9,10 +9,14 @@ import pexpect
 import pytest
 from msgspec import UNSET
 
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.forge import HELP_LABEL, ForgeKind, ItemKind
-from ringi.domain.run import Review
-from ringi.domain.session import ApprovedSession
+from ringi.approvals.document import TypedAnswer
+from ringi.forges.document import (
+    HELP_LABEL,
+    ForgeKind,
+    ItemKind,
+)
+from ringi.runs.document import Review
+from ringi.sessions.document import ApprovedSession
 from tests.functional.conftest import USER
 from tests.functional.issue_desk import IssueDesk, issue_desk
 from tests.functional.mcp_desk import RawClient, talks

@@ -12,8 +12,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from ringi.api import open_workspace
-from ringi.domain.run import Run
+from ringi.app.api import open_workspace
+from ringi.runs.document import Run
 from tests.functional.mcp_desk import RawClient, talks
 from tests.functional.planning_desk import MENU, YES_NO, PlanningDesk, decision, plain, question
 

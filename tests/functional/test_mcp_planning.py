@@ -16,9 +16,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from ringi.api import open_workspace
-from ringi.domain.codec import foreign
-from ringi.domain.session import PlanningSession
+from ringi.app.api import open_workspace
+from ringi.kernel.codec import foreign
+from ringi.sessions.document import PlanningSession
 from tests.fakes.models import WORDS
 from tests.functional.desk import RINGI
 from tests.functional.mcp_desk import SPEC, RawClient, approve, talks
@@ -317,7 +317,8 @@ def test_no_model_library_is_loaded_for_the_list_and_a_look(repo: Path):
     script = (
         "import sys\n"
         "import ringi.mcp.server, ringi.mcp.tools, ringi.mcp.wait, ringi.mcp.planning_tools\n"
-        "heavy = {'pydantic_ai', 'openai', 'anthropic', 'ringi.llm', 'ringi.api'} & set(sys.modules)\n"
+        "names = {'pydantic_ai', 'openai', 'anthropic', 'ringi.models.client', 'ringi.app.api'}\n"
+        "heavy = names & set(sys.modules)\n"
         "sys.exit(str(sorted(heavy)) if heavy else 0)\n"
     )
     done = subprocess.run([RINGI[0], "-c", script], cwd=repo, capture_output=True, text=True, check=False)

@@ -202,7 +202,7 @@ def test_a_person_who_changes_parts_is_heard(talk, repo: Path):
     name = client.waiting_plan(SPEC, other)
     waiting = client.begin("plan_wait", plan_id=name, seconds=60)
     from ringi import open_workspace
-    from ringi.api import DropSpec
+    from ringi.app.api import DropSpec
 
     with open_workspace(repo) as workspace:
         spec_id = workspace.plan.get(name).state.action_specs[1].id

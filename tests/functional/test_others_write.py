@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import open_workspace
+from ringi.app.api import open_workspace
 from tests.functional.desk import Desk
 from tests.functional.planning_desk import plain
 from tests.helpers import python
@@ -16,8 +16,8 @@ from tests.unit.workspace.repositories import WatchedGit
 TIMES = 8
 WRITING = """
 import sys
-from ringi.api import open_workspace
-from ringi.domain.plan import ActionSpec, SpecKind
+from ringi.app.api import open_workspace
+from ringi.plans.document import ActionSpec, SpecKind
 
 with open_workspace(sys.argv[1]) as workspace:
     print("ready", flush=True)

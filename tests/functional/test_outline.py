@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ringi.api import open_workspace
+from ringi.app.api import open_workspace
 from tests.functional.desk import Desk
 from tests.functional.mcp_desk import talks
 

@@ -9,12 +9,29 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import open_workspace
-from ringi.domain.approval import ProofKind, TypedAnswer
-from ringi.domain.plan import ALL_SPECS, ActionSpec, SpecKind
-from ringi.domain.run import Review, RunPhase, StopCode
-from ringi.errors import BadGrant, InvalidSpecs, NotPermitted, NotTogether, UnfitSpecs
-from ringi.usecases.outline import outline
+from ringi.app.api import open_workspace
+from ringi.approvals.document import (
+    ProofKind,
+    TypedAnswer,
+)
+from ringi.engine.outline import outline
+from ringi.errors import (
+    BadGrant,
+    InvalidSpecs,
+    NotPermitted,
+    NotTogether,
+    UnfitSpecs,
+)
+from ringi.plans.document import (
+    ALL_SPECS,
+    ActionSpec,
+    SpecKind,
+)
+from ringi.runs.document import (
+    Review,
+    RunPhase,
+    StopCode,
+)
 from tests.fakes.people import SeatedPerson
 from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ringi.api import open_workspace
+from ringi.app.api import open_workspace
 from ringi.cli.main import main
 from tests.fakes.signing import RealKey
 from tests.functional import warm
 from tests.functional.desk import RINGI
-from tests.functional.planning_desk import PlanningDesk, ScriptedModel, imported, question
+from tests.functional.planning_desk import LOADED_TO_PLAN, PlanningDesk, ScriptedModel, imported, question
 from tests.helpers import PATIENCE_SEC, accept_signers_in
 
 ANSWERS = """\
@@ -490,6 +490,6 @@ def test_no_model_library_is_loaded(repo: Path, words: list[str]) -> None:
     assert "ringi.cli.main" in loaded
     assert {name.partition(".")[0] for name in loaded}.isdisjoint(MODEL_LIBRARIES)
     if words == ["plan", "Add JSON"]:
-        assert "ringi.llm.playbook" in loaded
+        assert "ringi.sessions.playbook" in loaded
     if words in ([], ["plan", "--help"]):
-        assert not {name for name in loaded if name.startswith(("ringi.planning", "ringi.llm"))}
+        assert not {name for name in loaded if name.startswith(LOADED_TO_PLAN)}

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pexpect
 import pytest
 
-from ringi.api import open_workspace
+from ringi.app.api import open_workspace
 from ringi.cli.ui import width
 from tests.functional.desk import RINGI
 from tests.functional.planning_desk import (

@@ -8,13 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from ringi import Workspace, open_workspace
+from ringi import (
+    Workspace,
+    open_workspace,
+)
 from ringi.cli.main import main
-from ringi.domain.change_plan import FileDiff, PlanBasis, Trigger
-from ringi.domain.plan import ALL_SPECS, ActionSpec, SpecKind, SpecSelection
 from ringi.plans.change import Change
-from ringi.usecases import project
-from ringi.usecases.patches import propose_change
+from ringi.plans.change_plan import (
+    FileDiff,
+    PlanBasis,
+    Trigger,
+)
+from ringi.plans.document import (
+    ALL_SPECS,
+    ActionSpec,
+    SpecKind,
+    SpecSelection,
+)
+from ringi.plans.from_patch import propose_change
+from ringi.project import capture as project
 from tests.functional.desk import Desk
 from tests.helpers import Person, approve, proposed, undo, untouched, write
 

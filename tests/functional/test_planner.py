@@ -8,10 +8,17 @@ from typing import Any
 
 import pytest
 
-from ringi.domain.run import Run, RunPhase, StopCode
-from ringi.domain.session import ApprovalPending
-from ringi.errors import BadBrought, BudgetUsed
-from ringi.usecases.replan import replan
+from ringi.errors import (
+    BadBrought,
+    BudgetUsed,
+)
+from ringi.runs.document import (
+    Run,
+    RunPhase,
+    StopCode,
+)
+from ringi.runs.replan import replan
+from ringi.sessions.document import ApprovalPending
 from tests.fakes.model_server import ModelServer, Say
 from tests.functional import warm
 from tests.functional.beside_desk import walled

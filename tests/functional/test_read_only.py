@@ -28,7 +28,7 @@ READS = (
 )
 DIES = """
 import os, signal, sys
-from ringi.api import open_workspace
+from ringi.app.api import open_workspace
 workspace = open_workspace(sys.argv[1])
 workspace.plan.propose("Another")
 os.kill(os.getpid(), signal.SIGKILL)

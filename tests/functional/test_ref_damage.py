@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.provenance import NOTES
-from ringi.domain.run import RunPhase
-from ringi.process.refs import ASIDE
-from ringi.usecases.undo_run import undo_run
+from ringi.kernel.process.refs import ASIDE
+from ringi.provenance.document import NOTES
+from ringi.runs.document import RunPhase
+from ringi.runs.undo import undo_run
 from tests.fakes.signing import RealKey
 from tests.functional.desk import Desk
 from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, project

@@ -11,8 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from ringi import ActionSpec, SpecKind, open_workspace
-from ringi.domain.plan import PlanStatus
+from ringi import (
+    ActionSpec,
+    SpecKind,
+    open_workspace,
+)
+from ringi.plans.document import PlanStatus
 from tests.functional.desk import MENU, RINGI, Desk
 from tests.functional.screens import Screen
 from tests.functional.test_review_screen import (

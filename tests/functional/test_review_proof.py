@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain.approval import ReviewAnswer
-from ringi.domain.forge import (
+from ringi.app.api import Workspace
+from ringi.approvals.document import ReviewAnswer
+from ringi.errors import (
+    NotProven,
+    ReviewRefused,
+)
+from ringi.forges.document import (
     ForgeKind,
     ForgeTerms,
     Item,
@@ -17,9 +21,8 @@ from ringi.domain.forge import (
     ReviewProof,
     approving,
 )
-from ringi.domain.plan import ALL_SPECS
-from ringi.errors import NotProven, ReviewRefused
-from ringi.usecases.step_plan import step_end
+from ringi.plans.document import ALL_SPECS
+from ringi.runs.step_plan import step_end
 from tests.functional.desk import Desk
 from tests.support.forge_server import ForgeServer
 from tests.unit.usecases.offered import offer_on_forge, offered_step, run_git

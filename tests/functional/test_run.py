@@ -12,18 +12,36 @@ from typing import Any
 
 import pytest
 
-from ringi.domain.answer import NewContent
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.plan import ALL_SPECS, PlanStatus
-from ringi.domain.run import Review, RunPhase, StepStatus, StopCode
-from ringi.errors import BranchRefused, CheckFailed, MainBranch, RunOver, StepNotCommitted, UnfitForRun
+from ringi.approvals.document import TypedAnswer
+from ringi.errors import (
+    BranchRefused,
+    CheckFailed,
+    MainBranch,
+    RunOver,
+    StepNotCommitted,
+    UnfitForRun,
+)
+from ringi.kernel.text import Text
+from ringi.plans.answer_document import NewContent
+from ringi.plans.document import (
+    ALL_SPECS,
+    PlanStatus,
+)
 from ringi.plans.tool import PlanTool
-from ringi.runner.report import status_of
-from ringi.text import Text
-from ringi.usecases.run import cancel_run
-from ringi.usecases.run_grant import Wanted, draft_for_run
-from ringi.usecases.run_start import start_from_file
-from ringi.workspace.tree import Tree
+from ringi.runs.document import (
+    Review,
+    RunPhase,
+    StepStatus,
+    StopCode,
+)
+from ringi.runs.drive import cancel_run
+from ringi.runs.grant import (
+    Wanted,
+    draft_for_run,
+)
+from ringi.runs.report import status_of
+from ringi.runs.start import start_from_file
+from ringi.tree.tree import Tree
 from tests.fakes.hooked import HookedFileSystem
 from tests.fakes.model_server import ModelServer, Say
 from tests.functional.beside_desk import walled

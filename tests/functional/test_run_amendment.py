@@ -8,13 +8,29 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ringi.domain.answer import NewContent
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.run import Run, RunPhase, StepStatus, StopCode
-from ringi.errors import NoChannel, NotAmended, RunOver
-from ringi.ports import NewEvent
-from ringi.runner.bench import RunEvent
-from ringi.usecases.run import RunOptions, cancel_run, run_steps
+from ringi.errors import (
+    NoChannel,
+    NotAmended,
+    RunOver,
+)
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.plans.answer_document import NewContent
+from ringi.runs.document import (
+    Run,
+    RunPhase,
+    StepStatus,
+    StopCode,
+)
+from ringi.runs.drive import (
+    RunOptions,
+    cancel_run,
+    run_steps,
+)
+from ringi.runs.run_workspace import RunEvent
 from tests.fakes.people import AgentAtWork
 from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk

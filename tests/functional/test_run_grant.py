@@ -11,20 +11,46 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ringi.domain import codec
-from ringi.domain.answer import NewContent
-from ringi.domain.approval import ProofKind
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.grant import GrantScope, counted
-from ringi.domain.plan import ALL_SPECS, PlanStatus, SpecKind
-from ringi.domain.risk import Risk
-from ringi.domain.run import Review, Run, RunPhase, Spent, StopCode
-from ringi.errors import BadGrant, GrantSpent, NoChannel, NotFound, UnlistedKey, WrongAnswer
+from ringi.approvals.document import ProofKind
+from ringi.approvals.grant_document import (
+    GrantScope,
+    counted,
+)
+from ringi.errors import (
+    BadGrant,
+    GrantSpent,
+    NoChannel,
+    NotFound,
+    UnlistedKey,
+    WrongAnswer,
+)
+from ringi.kernel import codec
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.plans.answer_document import NewContent
 from ringi.plans.approve import subject_now
-from ringi.ports import NewEvent
-from ringi.usecases.run import cancel_run
-from ringi.usecases.run_grant import Wanted, draft_for_run
-from ringi.usecases.verify import verify_plan
+from ringi.plans.document import (
+    ALL_SPECS,
+    PlanStatus,
+    SpecKind,
+)
+from ringi.plans.verify import verify_plan
+from ringi.policy.risk_level import Risk
+from ringi.runs.document import (
+    Review,
+    Run,
+    RunPhase,
+    Spent,
+    StopCode,
+)
+from ringi.runs.drive import cancel_run
+from ringi.runs.grant import (
+    Wanted,
+    draft_for_run,
+)
 from tests.fakes.people import AgentAtWork, SeatedPerson
 from tests.fakes.signing import RealKey
 from tests.functional.beside_desk import walled

@@ -9,9 +9,14 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from ringi.api import open_workspace
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.run import (
+from ringi.app.api import open_workspace
+from ringi.engine.run_plan import RunRole
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.runs.document import (
     Attempt,
     Finding,
     RoleHow,
@@ -23,9 +28,7 @@ from ringi.domain.run import (
     StepStatus,
     StopCode,
 )
-from ringi.domain.run_plan import RunRole
-from ringi.ports import NewEvent
-from ringi.workspace.places import places_of
+from ringi.tree.places import places_of
 from tests.functional.desk import Desk
 from tests.functional.screens import Screen
 from tests.helpers import ledger_of
@@ -45,7 +48,7 @@ WORKING = """
 import sys
 from pathlib import Path
 from ringi.cli.runs import lock_of
-from ringi.workspace.run_files import RunFiles
+from ringi.runs.files import RunFiles
 root, state, request, run = sys.argv[1:]
 files = RunFiles(Path(root), request, run, str)
 with lock_of(Path(state), run)("run"), files.log("step.S02.unit.log") as write:

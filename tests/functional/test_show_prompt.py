@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.llm.turns import compact_schema
-from ringi.planning.prompts import KINDS
+from ringi.engine.prompts import KINDS
+from ringi.models.turns import compact_schema
 from tests.fakes.model_server import ModelServer, Say, Status
 from tests.functional.desk import Desk
 

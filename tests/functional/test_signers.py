@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import open_workspace, verify_plan
+from ringi.app.api import (
+    open_workspace,
+    verify_plan,
+)
+from ringi.approvals.document import TypedAnswer
 from ringi.approvals.signers import digest_of
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.signers import RequiredProof
+from ringi.approvals.signers_document import RequiredProof
 from ringi.errors import SignatureNeeded
 from tests.fakes.people import SeatedPerson
 from tests.fakes.signing import MadeUpKeys, RealKey
@@ -581,7 +584,7 @@ sys.stdin.readline()
 primary, secondary = pty.openpty()
 for number in (0, 1):
     os.dup2(secondary, number)
-from ringi.process.terminal import opened_at
+from ringi.kernel.process.terminal import opened_at
 sys.stderr.write(repr(opened_at(0)))
 """
 
@@ -609,7 +612,7 @@ def test_a_new_terminal_of_an_old_session_is_new(tmp_path: Path):
 def test_no_program_makes_a_terminal_look_older(tmp_path: Path):
     """Its times can be set, and setting them is a change."""
     code = (
-        "import os; from ringi.process.terminal import opened_at as o;"
+        "import os; from ringi.kernel.process.terminal import opened_at as o;"
         " a = o(0); os.utime(0, (1, 1)); print(a <= o(0))"
     )
     with Screen([*RINGI[:1], "-c", code], cwd=tmp_path) as screen:

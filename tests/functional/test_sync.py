@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
-from ringi.domain.codec import blob_id
-from ringi.domain.provenance import NOTES
-from ringi.integrations.history import GitHistory
-from ringi.integrations.repository import GitRepository
+from ringi.kernel.codec import blob_id
+from ringi.provenance.document import NOTES
+from ringi.provenance.history import GitHistory
+from ringi.provenance.repository import GitRepository
 from tests.fakes.loopback import Handler, Loopback
 from tests.functional.desk import RINGI, Desk
 from tests.functional.range_desk import AGENT, SIGNERS, Clone, Office, line
@@ -114,7 +114,7 @@ class TestTwoPeople:
         """Each approves and syncs again and again, and so does a third process in the first clone."""
         script = (
             "import os, subprocess, sys; from pathlib import Path\n"
-            "from ringi.integrations.repository import GitRepository\n"
+            "from ringi.provenance.repository import GitRepository\n"
             "root, who, *blobs = sys.argv[1:]\n"
             "for n in range(3):\n"
             "    GitRepository(Path(root), dict(os.environ)).attach(f'{who}-{n}'.encode(), blobs)\n"

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
-from ringi.api import open_workspace
-from ringi.domain.events import Actor
-from ringi.domain.session import ApprovalPending, SessionView
-from ringi.usecases.task import begin_task
+from ringi.app.api import open_workspace
+from ringi.ledger.event import Actor
+from ringi.runs.task import begin_task
+from ringi.sessions.document import (
+    ApprovalPending,
+    SessionView,
+)
 from tests.fakes.model_server import ModelServer, Request, Say, tokens
 from tests.functional import warm
 from tests.functional.beside_desk import walled

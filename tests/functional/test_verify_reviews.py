@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ringi.domain.forge import ForgeKind, Item, ItemKind, Project, ReviewHow, ReviewProof
-from ringi.domain.provenance import NOTES
+from ringi.forges.document import (
+    ForgeKind,
+    Item,
+    ItemKind,
+    Project,
+    ReviewHow,
+    ReviewProof,
+)
+from ringi.provenance.document import NOTES
 from tests.functional.range_desk import AGENT, NUMBERS, Clone, Office
 from tests.support.forge_server import ForgeServer, Repo, ReviewGiven
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from ringi.domain.forge import ForgeKind
-from ringi.domain.run import RunPhase
-from ringi.wiring.watch import watching_lock
+from ringi.forges.configured_watch import watching_lock
+from ringi.forges.document import ForgeKind
+from ringi.runs.document import RunPhase
 from tests.functional.desk import RINGI, Desk
 from tests.functional.run_desk import FIX, a_plan, a_step
 from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, watch_desk

@@ -5,14 +5,33 @@ from typing import Any
 
 import pytest
 
-from ringi.domain.forge import ForgeKind, ForgeReview, Project
-from ringi.domain.run import Run, RunPhase, StopCode
-from ringi.errors import Busy, ForgeRejected, ForgeUnreachable, NoChannel
-from ringi.ports.forge import Changes, CodeHost
-from ringi.usecases.forge.watch import LONGEST_PAUSE, watch
-from ringi.usecases.forge.watch_project import Standing
-from ringi.usecases.run import RunOptions
-from ringi.wiring.watch import watching_lock
+from ringi.errors import (
+    Busy,
+    ForgeRejected,
+    ForgeUnreachable,
+    NoChannel,
+)
+from ringi.forges.configured_watch import watching_lock
+from ringi.forges.document import (
+    ForgeKind,
+    ForgeReview,
+    Project,
+)
+from ringi.forges.port import (
+    Changes,
+    CodeHost,
+)
+from ringi.forges.watch import (
+    LONGEST_PAUSE,
+    watch,
+)
+from ringi.forges.watch_project import Standing
+from ringi.runs.document import (
+    Run,
+    RunPhase,
+    StopCode,
+)
+from ringi.runs.drive import RunOptions
 from tests.fakes.people import AgentAtWork
 from tests.functional.run_desk import FIX, a_plan, a_step
 from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, state, watch_desk

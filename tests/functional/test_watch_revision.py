@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from ringi.domain.approval import ProofKind
-from ringi.domain.forge import ForgeKind
-from ringi.domain.process import Process
-from ringi.usecases.forge.watch_project import Standing
+from ringi.approvals.document import ProofKind
+from ringi.engine.process import Process
+from ringi.forges.document import ForgeKind
+from ringi.forges.watch_project import Standing
 from tests.fakes.model_server import ModelServer
 from tests.functional.run_desk import a_plan, a_step
 from tests.functional.test_revision import CONFIGURATION, FIXED, LOST

@@ -4,10 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from ringi.domain.approval import ProofKind
-from ringi.domain.forge import ForgeKind
-from ringi.domain.session import ApprovalPending, SessionView
-from ringi.usecases.forge.watch_project import Standing
+from ringi.approvals.document import ProofKind
+from ringi.forges.document import ForgeKind
+from ringi.forges.watch_project import Standing
+from ringi.sessions.document import (
+    ApprovalPending,
+    SessionView,
+)
 from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, watch_desk
 
 pytestmark = pytest.mark.req("PP-10")

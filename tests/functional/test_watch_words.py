@@ -4,9 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from ringi.domain.forge import ForgeKind
-from ringi.domain.run import StepStatus, StopCode
-from ringi.usecases.forge.watch_project import Standing
+from ringi.forges.document import ForgeKind
+from ringi.forges.watch_project import Standing
+from ringi.runs.document import (
+    StepStatus,
+    StopCode,
+)
 from tests.functional.run_desk import FIX, a_plan, a_step
 from tests.functional.watch_desk import WatchDesk, each_forge, gitlab, watch_desk
 

@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from ringi import DropSpec, open_workspace
-from ringi.domain.answer import NewContent
-from ringi.domain.feedback import Side
-from ringi.usecases.agent_copies import of_agents
-from ringi.workspace.copy import Supervisor
+from ringi import (
+    DropSpec,
+    open_workspace,
+)
+from ringi.agents.copies import of_agents
+from ringi.plans.answer_document import NewContent
+from ringi.plans.feedback import Side
+from ringi.tree.copy import Supervisor
 from tests.functional.beside_desk import HomeDesk, home_desk
 from tests.functional.desk import RINGI, Desk
 from tests.helpers import PYTHON, Person, answer

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.process.supervisor import read_stat
+from ringi.kernel.process.supervisor import read_stat
 from tests.functional.beside_desk import HomeDesk, home_desk, walled
 from tests.functional.desk import RINGI, Desk
 

@@ -13,16 +13,26 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ringi.api import Workspace
-from ringi.domain import codec
-from ringi.domain.answer import NewContent
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.grant import GrantScope
-from ringi.domain.plan import ALL_SPECS, ActionSpec, CheckResult, Encoding, MessageRef, SpecKind
-from ringi.domain.risk import Risk
-from ringi.integrations.signing import SignerList, SshSignatures
+from ringi.app.api import Workspace
+from ringi.app.assemble import assemble
+from ringi.approvals.document import TypedAnswer
+from ringi.approvals.grant_document import GrantScope
+from ringi.approvals.signing import (
+    SignerList,
+    SshSignatures,
+)
+from ringi.kernel import codec
+from ringi.plans.answer_document import NewContent
 from ringi.plans.check import add_checks
-from ringi.wiring.assemble import assemble
+from ringi.plans.document import (
+    ALL_SPECS,
+    ActionSpec,
+    CheckResult,
+    Encoding,
+    MessageRef,
+    SpecKind,
+)
+from ringi.policy.risk_level import Risk
 from tests.fakes.models import Desk
 from tests.fakes.signing import RealKey
 from tests.helpers import (

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from ringi.domain import codec
-from ringi.domain.approval import (
+from ringi.approvals.document import (
     Approval,
     ApprovalHistory,
     ApprovalSubject,
@@ -18,14 +17,31 @@ from ringi.domain.approval import (
     Strength,
     read_approval,
 )
-from ringi.domain.events import FIRST_PREVIOUS, EventKind, LoggedEvent
-from ringi.domain.execution import ExecutionResult
-from ringi.domain.grant import Grant, GrantSubject
-from ringi.domain.plan import PlanDocument, with_state
-from ringi.domain.provenance import Said, said_in
-from ringi.domain.run import Run
-from ringi.domain.session import PlanningSession, SessionFacts
-from ringi.planning.approve import enhanced_instruction
+from ringi.approvals.grant_document import (
+    Grant,
+    GrantSubject,
+)
+from ringi.kernel import codec
+from ringi.ledger.event import (
+    FIRST_PREVIOUS,
+    EventKind,
+    LoggedEvent,
+)
+from ringi.plans.document import (
+    PlanDocument,
+    with_state,
+)
+from ringi.plans.execution import ExecutionResult
+from ringi.provenance.document import (
+    Said,
+    said_in,
+)
+from ringi.runs.document import Run
+from ringi.sessions.approve import enhanced_instruction
+from ringi.sessions.document import (
+    PlanningSession,
+    SessionFacts,
+)
 from tests.fakes.signing import assert_signed
 from tests.golden.golden import HERE, make, make_session, make_signed
 

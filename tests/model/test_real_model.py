@@ -15,10 +15,17 @@ from typing import Any
 import pytest
 from tools import real_model
 
-from ringi.api import Workspace, open_workspace
-from ringi.domain.codec import foreign
-from ringi.domain.run import Run, RunPhase
-from ringi.domain.session import (
+from ringi.app.api import (
+    Workspace,
+    open_workspace,
+)
+from ringi.errors import SessionFailed
+from ringi.kernel.codec import foreign
+from ringi.runs.document import (
+    Run,
+    RunPhase,
+)
+from ringi.sessions.document import (
     ApprovalPending,
     ApprovedSession,
     DecisionPending,
@@ -29,9 +36,8 @@ from ringi.domain.session import (
     SessionView,
     WorkPending,
 )
-from ringi.errors import SessionFailed
-from ringi.llm.playbook import Playbook
-from ringi.planning.tool import PlanningTool
+from ringi.sessions.playbook import Playbook
+from ringi.sessions.tool import PlanningTool
 from tests.fakes.people import SeatedPerson
 from tests.fakes.signing import RealKey
 from tests.helpers import accept_signers

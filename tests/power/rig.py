@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
-from ringi.fs import OsFileSystem
+from ringi.kernel.fs import OsFileSystem
 from tests.fakes.power import Power
 
 _SHUTDOWN: Final = 0x8004587D

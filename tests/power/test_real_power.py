@@ -26,11 +26,14 @@ from typing import NamedTuple
 
 import pytest
 
-from ringi.domain.execution import OpStatus
-from ringi.domain.plan import PlanStatus, SpecKind
-from ringi.fs import FileSystem
-from ringi.store.head import Head
-from ringi.store.integrity import verify
+from ringi.app.integrity import verify
+from ringi.kernel.fs import FileSystem
+from ringi.ledger.head import Head
+from ringi.plans.document import (
+    PlanStatus,
+    SpecKind,
+)
+from ringi.plans.execution import OpStatus
 from tests.crash import scenarios
 from tests.crash.scenarios import Picture, Scenario, laid_out, taken
 from tests.fakes.world import World

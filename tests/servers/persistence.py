@@ -5,8 +5,11 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ringi.domain.plan import PlanStatus
-from ringi.domain.run import RunPhase, StopCode
+from ringi.plans.document import PlanStatus
+from ringi.runs.document import (
+    RunPhase,
+    StopCode,
+)
 from tests.crash.killing import KILLED, Driver
 from tests.crash.office import Office
 

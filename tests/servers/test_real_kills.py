@@ -10,8 +10,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ringi.domain.process import ActionState, ErrorKind
-from ringi.domain.run import StopCode
+from ringi.engine.process import (
+    ActionState,
+    ErrorKind,
+)
+from ringi.runs.document import StopCode
 from tests.crash.killing import FULL, Driver
 from tests.crash.office import Office, Told
 from tests.crash.run_bureau import Ended, Story

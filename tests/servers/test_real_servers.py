@@ -12,12 +12,18 @@ from pathlib import Path
 import pytest
 from tools.servers import FOLDER
 
-from ringi.domain.execution import OpStatus
-from ringi.domain.plan import ActionSpec, SpecKind
-from ringi.domain.process import ErrorKind, ToolEffect
-from ringi.integrations.mcp_servers import McpServers
-from ringi.wiring.config_keys import Config
-from ringi.wiring.tools import server_tools
+from ringi.config.keys import Config
+from ringi.engine.process import (
+    ErrorKind,
+    ToolEffect,
+)
+from ringi.plans.document import (
+    ActionSpec,
+    SpecKind,
+)
+from ringi.plans.execution import OpStatus
+from ringi.tools.configured import server_tools
+from ringi.tools.mcp_servers import McpServers
 from tests.helpers import approved, assert_whole, holds_soon, open_scratch, undo
 
 PACKAGES = FOLDER / "node_modules" / "@modelcontextprotocol"

@@ -12,9 +12,12 @@ from typing import Any
 
 import yaml
 
+from ringi.app.ci import (
+    GITHUB_FILE,
+    GITLAB_FILE,
+)
 from ringi.cli.app import EXIT_PERSON_NEEDED
-from ringi.domain.forge import ForgeKind
-from ringi.usecases.ci import GITHUB_FILE, GITLAB_FILE
+from ringi.forges.document import ForgeKind
 from tests.functional.desk import Desk
 from tests.functional.warm import RINGI
 

@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ringi
-from ringi.text import Text, deceiving, escaped, is_mark, visible
+from ringi.kernel.text import (
+    Text,
+    deceiving,
+    escaped,
+    is_mark,
+    visible,
+)
 
 HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"}
 ESCAPES = [

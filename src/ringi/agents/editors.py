@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ringi.agents.record import State
-from ringi.text import Text
+from ringi.kernel.text import Text
 
 
 class Started(NamedTuple):

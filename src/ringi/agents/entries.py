@@ -5,10 +5,18 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ringi.agents import jsonc, toml
-from ringi.agents.record import Agent, Hook, Mcp, Settings
+from ringi.agents import (
+    jsonc,
+    toml,
+)
+from ringi.agents.record import (
+    Agent,
+    Hook,
+    Mcp,
+    Settings,
+)
 from ringi.errors import BadDocument
-from ringi.text import Text
+from ringi.kernel.text import Text
 
 NAME: Final = "ringi"
 

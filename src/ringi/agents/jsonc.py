@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from ringi.errors import BadDocument
-from ringi.text import Text
+from ringi.kernel.text import Text
 
 DEEPEST: Final = 64
 _BLANK: Final = re.compile(r"(?:[ \t\r\n]|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)

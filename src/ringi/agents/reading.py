@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from ringi.text import Text
+from ringi.kernel.text import Text
 
 
 class Enclosed(NamedTuple):

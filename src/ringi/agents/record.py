@@ -4,9 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ringi.agents.command_line import OwnSandbox, Resume
+from ringi.agents.command_line import (
+    OwnSandbox,
+    Resume,
+)
 from ringi.agents.output import Said
-from ringi.text import Text
+from ringi.kernel.text import Text
 
 _HOMES: Final[Mapping[str, tuple[str, str]]] = {
     "config": ("XDG_CONFIG_HOME", ".config"),

@@ -10,7 +10,7 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, Final, TypeGuard
 
 from ringi.errors import BadDocument
-from ringi.text import Text
+from ringi.kernel.text import Text
 
 _LONE_BREAK: Final = re.compile(r"(?<!\r)\n")
 

@@ -1,6 +1,9 @@
-"""One request, proof, grant and verdict for every kind of subject.
+"""Approvals: one request, proof, grant and verdict for every kind of subject.
 
-To add a kind that people approve: name it in `SubjectKind`, say in `kinds.py` which bytes it binds and which
-events give and refuse it, store its documents in a module of `store/` that `ledger.py` includes, and append a
-migration. Requests, proofs, cover, `ringi verify` and the approvals table then serve it too.
+`document` says what exactly a person approves and how it is proven; `kinds` has one entry for each kind of
+subject; `request` asks, `proof` checks a typed answer, a signature or a review, `cover` answers "is it
+approved?", `grant` has standing approvals, `signers` whose signatures count.
+
+Start with `kinds` and `cover`. Only a person approves: nothing here may give an approval by itself, and what
+is carried out afterwards is not this package's business.
 """

@@ -8,12 +8,7 @@ from typing import Final, NamedTuple, NoReturn, Protocol
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.approvals.permits import Permits, askers
-from ringi.approvals.proof import Proving, Wanted, approval_of, compose, signed, signer_now
-from ringi.approvals.run_terms import uncovered, unfit_terms
-from ringi.approvals.who import actor_at, refuse_agent, requester_of
-from ringi.domain import codec
-from ringi.domain.approval import (
+from ringi.approvals.document import (
     Approval,
     ApprovalRequest,
     ApprovalSubject,
@@ -22,20 +17,35 @@ from ringi.domain.approval import (
     SignedAct,
     SignedAnswer,
 )
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.grant import Grant, GrantScope, GrantState, GrantSubject, GrantUse, counted
-from ringi.domain.plan import (
-    ALL_SPECS,
-    PLAN_MACHINE,
-    ActionSpecExt,
-    ApprovalEntry,
-    PlanDocument,
-    PlanStatus,
-    SpecKind,
-    risk_of,
-    with_state,
+from ringi.approvals.grant_document import (
+    Grant,
+    GrantScope,
+    GrantState,
+    GrantSubject,
+    GrantUse,
+    counted,
 )
-from ringi.domain.risk import Risk, highest
+from ringi.approvals.permits import (
+    Permits,
+    askers,
+)
+from ringi.approvals.proof import (
+    Proving,
+    Wanted,
+    approval_of,
+    compose,
+    signed,
+    signer_now,
+)
+from ringi.approvals.run_terms import (
+    uncovered,
+    unfit_terms,
+)
+from ringi.approvals.who import (
+    actor_at,
+    refuse_agent,
+    requester_of,
+)
 from ringi.errors import (
     Ambiguous,
     BadGrant,
@@ -48,9 +58,38 @@ from ringi.errors import (
     SignatureRefused,
     SignatureUnchecked,
 )
+from ringi.kernel import codec
+from ringi.kernel.text import (
+    GRANT_SHOWN,
+    Text,
+)
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import (
+    Commands,
+    NewEvent,
+    Store,
+    StoredGrant,
+    StoredPlan,
+)
+from ringi.plans.document import (
+    ALL_SPECS,
+    PLAN_MACHINE,
+    ActionSpecExt,
+    ApprovalEntry,
+    PlanDocument,
+    PlanStatus,
+    SpecKind,
+    risk_of,
+    with_state,
+)
 from ringi.policy.globs import within
-from ringi.ports import Commands, NewEvent, Store, StoredGrant, StoredPlan
-from ringi.text import GRANT_SHOWN, Text
+from ringi.policy.risk_level import (
+    Risk,
+    highest,
+)
 
 LONGEST_DAYS: Final = 90
 SHORTEST_PREFIX: Final = 4

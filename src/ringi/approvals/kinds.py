@@ -6,9 +6,7 @@ from typing import Final, NamedTuple, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.domain import codec
-from ringi.domain import subject as subjects
-from ringi.domain.approval import (
+from ringi.approvals.document import (
     Act,
     ApprovalSubject,
     CommitSubject,
@@ -19,16 +17,25 @@ from ringi.domain.approval import (
     SubjectSpec,
     changes_of,
 )
-from ringi.domain.events import EventKind
-from ringi.domain.forge import ForgeTerms
-from ringi.domain.grant import GrantSubject
-from ringi.domain.plan import PlanDocument, SpecSelection, selected
-from ringi.domain.run import Run
-from ringi.domain.run_plan import RunPlan
-from ringi.domain.session import PlanningSession
-from ringi.domain.signers import SignersSubject
-from ringi.domain.subject import Subject, SubjectKind
+from ringi.approvals.grant_document import GrantSubject
+from ringi.approvals.signers_document import SignersSubject
+from ringi.engine.run_plan import RunPlan
 from ringi.errors import RingiError
+from ringi.forges.document import ForgeTerms
+from ringi.kernel import codec
+from ringi.ledger import subject as subjects
+from ringi.ledger.event import EventKind
+from ringi.ledger.subject import (
+    Subject,
+    SubjectKind,
+)
+from ringi.plans.document import (
+    PlanDocument,
+    SpecSelection,
+    selected,
+)
+from ringi.runs.document import Run
+from ringi.sessions.document import PlanningSession
 
 T = TypeVar("T")
 _E = EventKind

@@ -7,11 +7,26 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
-from ringi.domain.plan import ActionSpecExt, PlanDocument
-from ringi.errors import NotFound, NotPermitted
-from ringi.policy.permissions import Account, PermissionLists, dangers, is_listed
-from ringi.ports import Commands, PersonChannel, Store
-from ringi.text import Text
+from ringi.errors import (
+    NotFound,
+    NotPermitted,
+)
+from ringi.kernel.text import Text
+from ringi.ledger.ports import (
+    Commands,
+    PersonChannel,
+    Store,
+)
+from ringi.plans.document import (
+    ActionSpecExt,
+    PlanDocument,
+)
+from ringi.policy.permissions import (
+    Account,
+    PermissionLists,
+    dangers,
+    is_listed,
+)
 
 _USER: Final = "user:"
 _ALLOWED: Final = "planning.permissions.allowed_users"

@@ -5,9 +5,7 @@ from typing import Final, NamedTuple, Protocol
 
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.review import Reviewing, reviewed
-from ringi.domain import codec
-from ringi.domain.approval import (
+from ringi.approvals.document import (
     Approval,
     ApprovalRequest,
     Proof,
@@ -19,9 +17,30 @@ from ringi.domain.approval import (
     Strength,
     TypedAnswer,
 )
-from ringi.domain.events import FIRST_PREVIOUS
-from ringi.domain.forge import ReviewProof
-from ringi.domain.provenance import (
+from ringi.errors import (
+    BadSignature,
+    NoChannel,
+    SignatureNeeded,
+    SignatureUnchecked,
+    UnlistedKey,
+    WrongAnswer,
+)
+from ringi.forges.document import ReviewProof
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.ledger.event import FIRST_PREVIOUS
+from ringi.ledger.ports import (
+    Clock,
+    Ids,
+    Log,
+    PersonChannel,
+    Signatures,
+    Signer,
+    SignerList,
+)
+from ringi.ledger.subject import StepOf
+from ringi.policy.risk_level import Risk
+from ringi.provenance.document import (
     Approved,
     ApprovedPlan,
     Digests,
@@ -32,18 +51,10 @@ from ringi.domain.provenance import (
     said_in,
     to_sign,
 )
-from ringi.domain.risk import Risk
-from ringi.domain.subject import StepOf
-from ringi.errors import (
-    BadSignature,
-    NoChannel,
-    SignatureNeeded,
-    SignatureUnchecked,
-    UnlistedKey,
-    WrongAnswer,
+from ringi.provenance.forge_review import (
+    Reviewing,
+    reviewed,
 )
-from ringi.ports import Clock, Ids, Log, PersonChannel, Signatures, Signer, SignerList
-from ringi.text import Text
 
 YES: Final = frozenset(["a", "y", "yes", "はい"])
 """What counts as a yes if the risk is not high."""

@@ -5,9 +5,7 @@ from typing import Protocol
 
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.kinds import KINDS
-from ringi.domain import codec
-from ringi.domain.approval import (
+from ringi.approvals.document import (
     Act,
     ApprovalOutcome,
     ApprovalRequest,
@@ -16,12 +14,31 @@ from ringi.domain.approval import (
     Declined,
     ExpiredRequest,
 )
-from ringi.domain.events import Event, EventKind
-from ringi.domain.plan import ALL_SPECS, SpecSelection
-from ringi.domain.subject import Subject, SubjectKind
-from ringi.errors import Expired, NotRequested
-from ringi.ports import Clock, Ids, PlanRecord, Store
-from ringi.text import Text
+from ringi.approvals.kinds import KINDS
+from ringi.errors import (
+    Expired,
+    NotRequested,
+)
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.ledger.event import (
+    Event,
+    EventKind,
+)
+from ringi.ledger.ports import (
+    Clock,
+    Ids,
+    PlanRecord,
+    Store,
+)
+from ringi.ledger.subject import (
+    Subject,
+    SubjectKind,
+)
+from ringi.plans.document import (
+    ALL_SPECS,
+    SpecSelection,
+)
 
 
 class Asking(Protocol):

@@ -6,12 +6,7 @@ The ledger says both, so that neither depends on the caller's environment. Chang
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from ringi.approvals.kinds import as_written
-from ringi.approvals.proof import ELSE, Proving, Wanted, approval_of, compose, require_typing, signed, typed
-from ringi.approvals.request import request_of
-from ringi.domain import codec
-from ringi.domain import subject as subjects
-from ringi.domain.approval import (
+from ringi.approvals.document import (
     Proof,
     ProofKind,
     ProofRecord,
@@ -20,8 +15,23 @@ from ringi.domain.approval import (
     Strength,
     TypedAnswer,
 )
-from ringi.domain.events import Actor
-from ringi.domain.signers import RequiredProof, SignerFile, SignersSubject
+from ringi.approvals.kinds import as_written
+from ringi.approvals.proof import (
+    ELSE,
+    Proving,
+    Wanted,
+    approval_of,
+    compose,
+    require_typing,
+    signed,
+    typed,
+)
+from ringi.approvals.request import request_of
+from ringi.approvals.signers_document import (
+    RequiredProof,
+    SignerFile,
+    SignersSubject,
+)
 from ringi.errors import (
     NoChannel,
     NoSigners,
@@ -31,8 +41,15 @@ from ringi.errors import (
     UnlistedKey,
     WrongAnswer,
 )
-from ringi.ports import Log, SignerList, Store
-from ringi.text import Text
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.ledger import subject as subjects
+from ringi.ledger.event import Actor
+from ringi.ledger.ports import (
+    Log,
+    SignerList,
+    Store,
+)
 
 COMMAND: Final = "ringi signers"
 

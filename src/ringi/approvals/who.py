@@ -3,10 +3,21 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ringi.domain.events import Actor, Event, EventKind
-from ringi.domain.plan import PlanDocument
-from ringi.errors import NoChannel, NotYours, TakenFromCopy
-from ringi.ports import PersonChannel, StoredPlan
+from ringi.errors import (
+    NoChannel,
+    NotYours,
+    TakenFromCopy,
+)
+from ringi.ledger.event import (
+    Actor,
+    Event,
+    EventKind,
+)
+from ringi.ledger.ports import (
+    PersonChannel,
+    StoredPlan,
+)
+from ringi.plans.document import PlanDocument
 
 FROM_COPY: Final = "with"
 """The tag of a plan that was made of the files in an agent's work copy."""

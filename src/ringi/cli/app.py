@@ -10,17 +10,28 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import click
 
 from ringi.cli.ui import Ui
-from ringi.text import COMMIT_SHOWN, Text, stored
-from ringi.workspace.places import Places, find_root, places_of
+from ringi.kernel.text import (
+    COMMIT_SHOWN,
+    Text,
+    stored,
+)
+from ringi.tree.places import (
+    Places,
+    find_root,
+    places_of,
+)
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from ringi.api import Workspace
-    from ringi.domain.events import Actor, LoggedEvent
-    from ringi.domain.execution import CommitOutcome
+    from ringi.app.api import Workspace
+    from ringi.app.lists import PlanReader
     from ringi.errors import RingiError
-    from ringi.store.lists import PlanReader
+    from ringi.ledger.event import (
+        Actor,
+        LoggedEvent,
+    )
+    from ringi.plans.execution import CommitOutcome
 
 EXIT_PERSON_NEEDED: Final = 3
 EXIT_STALE: Final = 4
@@ -50,7 +61,7 @@ class App:
     @cached_property
     def plans(self) -> "PlanReader":
         """For commands that only read: opening no workspace, they start in half the time."""
-        from ringi.store.lists import PlanReader  # noqa: PLC0415  # not needed to show help
+        from ringi.app.lists import PlanReader  # noqa: PLC0415  # not needed to show help
 
         self._reader = PlanReader(self.places.state, _WAIT_SEC)
         if self._reader.any_unfinished():
@@ -82,7 +93,7 @@ class App:
 
     def _open(self) -> "Workspace":
         if self._opened is None:
-            from ringi.api import open_workspace  # noqa: PLC0415  # not needed to show help
+            from ringi.app.api import open_workspace  # noqa: PLC0415  # not needed to show help
 
             # Disabled at the start; from here on there is garbage to collect.
             gc.enable()

@@ -9,10 +9,18 @@ from typing import Final, TypeVar
 
 import click
 
-from ringi.domain import codec
-from ringi.domain.subject import SESSION_PREFIX
-from ringi.errors import BadDocument, NotFound, TooLarge, Unreadable
-from ringi.text import Text, visible
+from ringi.errors import (
+    BadDocument,
+    NotFound,
+    TooLarge,
+    Unreadable,
+)
+from ringi.kernel import codec
+from ringi.kernel.text import (
+    Text,
+    visible,
+)
+from ringi.ledger.subject import SESSION_PREFIX
 
 T = TypeVar("T")
 STDIN: Final = "-"
@@ -82,7 +90,7 @@ def document_in(data: bytes, kind: type[T], name: str, schema: str) -> T:
     try:
         return codec.foreign(data, kind, what)
     except BadDocument as error:
-        from ringi.domain.problems import faults, told  # noqa: PLC0415  # only if something is wrong
+        from ringi.kernel.problems import faults, told  # noqa: PLC0415  # only if something is wrong
 
         why = error.details["why"]
         if not isinstance(why, Text):

@@ -14,8 +14,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ringi.text import Text, visible
-from ringi.usecases.claude_hook import Unfit, call_of, is_in_copy, refusal
+from ringi.agents.claude_hook import (
+    Unfit,
+    call_of,
+    is_in_copy,
+    refusal,
+)
+from ringi.kernel.text import (
+    Text,
+    visible,
+)
 
 BLOCK: Final = 2
 LARGEST: Final = 64 * 1024 * 1024
@@ -57,7 +65,7 @@ def watch_shell() -> int:
 
 
 def _watch(call: Mapping[str, Any]) -> None:
-    from ringi.usecases.shell_watch import named, note, watch_of  # noqa: PLC0415  # as above
+    from ringi.agents.shell_watch import named, note, watch_of  # noqa: PLC0415  # as above
 
     event, watch = str(call.get("hook_event_name")), watch_of(call, os.environ, Path.cwd())
     if watch is None:
@@ -68,7 +76,7 @@ def _watch(call: Mapping[str, Any]) -> None:
     found = watch.end()
     if found is None:
         return
-    from ringi.api import open_workspace  # noqa: PLC0415  # only if something changed
+    from ringi.app.api import open_workspace  # noqa: PLC0415  # only if something changed
 
     with open_workspace(watch.root, environment=os.environ) as workspace:
         files = note(workspace, "claude", found)

@@ -8,9 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from ringi.errors import NoSuchProgram, StorageFailed
-from ringi.text import Text, why_failed
-from ringi.usecases.edits import LONGEST_NAME
+from ringi.errors import (
+    NoSuchProgram,
+    StorageFailed,
+)
+from ringi.kernel.text import (
+    Text,
+    why_failed,
+)
+from ringi.plans.edits import LONGEST_NAME
 
 _USUAL: Final = "vi"
 _AFTER_PLUS: Final = frozenset(

@@ -7,23 +7,41 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from ringi.app.lists import is_cut_off
 from ringi.cli.app import App
-from ringi.cli.ui import cut, terminal_columns, width
-from ringi.domain.plan import PlanDocument, PlanRef, PlanStatus
-from ringi.domain.risk import Risk
+from ringi.cli.ui import (
+    cut,
+    terminal_columns,
+    width,
+)
 from ringi.errors import NotFound
+from ringi.kernel.lines import Line
+from ringi.kernel.text import (
+    Text,
+    translated,
+    visible,
+)
+from ringi.plans import words
+from ringi.plans.document import (
+    PlanDocument,
+    PlanRef,
+    PlanStatus,
+)
 from ringi.plans.overlaps import shared_files
-from ringi.store.lists import is_cut_off
-from ringi.text import Text, translated, visible
-from ringi.views import words
-from ringi.views.lines import Line
-from ringi.views.standing import standing
-from ringi.views.waiting import shared_lines, waiting_lines
-from ringi.views.words import age, seconds_since
+from ringi.plans.standing_view import standing
+from ringi.plans.waiting_view import (
+    shared_lines,
+    waiting_lines,
+)
+from ringi.plans.words import (
+    age,
+    seconds_since,
+)
+from ringi.policy.risk_level import Risk
 
 if TYPE_CHECKING:
-    from ringi.domain.session import SessionRef
-    from ringi.store.lists import RunRef
+    from ringi.app.lists import RunRef
+    from ringi.sessions.document import SessionRef
 
 _MOST: Final = 20
 _A_DAY_SEC: Final = 24 * 60 * 60
@@ -92,7 +110,7 @@ def home(app: App) -> None:
 
 
 def _was_elsewhere(app: App) -> bool:
-    from ringi.store.moved import MovedLedger  # noqa: PLC0415  # slow, and only if nothing is there
+    from ringi.ledger.moved import MovedLedger  # noqa: PLC0415  # slow, and only if nothing is there
 
     if earlier := MovedLedger(app.places.root, app.places.state).earlier():
         app.ui.line(Text("This workspace was at {path} before.", path=str(earlier)), style="yellow")
@@ -150,8 +168,8 @@ def _show_plan(app: App, ref: PlanRef, document: PlanDocument) -> None:
 
 def _stale(app: App, document: PlanDocument) -> list[str]:
     """Files that changed since the proposer saw them."""
-    from ringi.fs import OsFileSystem  # noqa: PLC0415  # only if a plan waits
-    from ringi.workspace.tree import Tree, differing  # noqa: PLC0415
+    from ringi.kernel.fs import OsFileSystem  # noqa: PLC0415  # only if a plan waits
+    from ringi.tree.tree import Tree, differing  # noqa: PLC0415
 
     touched = [file for spec in document.state.action_specs if spec.validated for file in spec.touched]
     return differing(Tree(OsFileSystem(), app.places.root), touched)
@@ -224,7 +242,7 @@ def _show_undone(app: App) -> None:
 def _show_planning(app: App, planning: "Sequence[SessionRef]") -> None:
     if not planning:
         return
-    from ringi.views.status import session_phase, short_names  # noqa: PLC0415  # only if one is open
+    from ringi.runs.status_view import session_phase, short_names  # noqa: PLC0415  # only if one is open
 
     app.ui.line(Text("{count} being planned", count=len(planning)), style="bold")
     names = short_names(ref.session_id for ref in planning)
@@ -242,9 +260,9 @@ def _show_planning(app: App, planning: "Sequence[SessionRef]") -> None:
 def _show_runs(app: App, runs: "Sequence[RunRef]") -> None:
     if not runs:
         return
-    from ringi.domain.run import RunPhase  # noqa: PLC0415  # only if there is one
-    from ringi.runner.report import PHASE  # noqa: PLC0415
-    from ringi.views.run import next_command, title_of, with_progress  # noqa: PLC0415
+    from ringi.runs.document import RunPhase  # noqa: PLC0415  # only if there is one
+    from ringi.runs.report import PHASE  # noqa: PLC0415
+    from ringi.runs.view import next_command, title_of, with_progress  # noqa: PLC0415
 
     app.ui.line(Text("Runs: {count}", count=len(runs)), style="bold")
     columns = terminal_columns(app.ui.out)
@@ -318,7 +336,7 @@ def _session(record: dict[str, Any], folder: Path, saved_at: float) -> Session |
 
 
 def _runs(supervisor: object) -> bool:
-    from ringi.process.ancestors import process_start  # noqa: PLC0415  # only if there is a copy
+    from ringi.kernel.process.ancestors import process_start  # noqa: PLC0415  # only if there is a copy
 
     match supervisor:
         case {"pid": int(pid), "start": str(start)}:

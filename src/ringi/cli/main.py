@@ -20,7 +20,12 @@ import click
 from ringi._version import __version__
 from ringi.cli.app import App
 from ringi.cli.examples import epilog
-from ringi.cli.ui import Ui, error_document, in_its_letters, usage_document
+from ringi.cli.ui import (
+    Ui,
+    error_document,
+    in_its_letters,
+    usage_document,
+)
 from ringi.errors import (
     Interrupted,
     NoSuchCommit,
@@ -30,10 +35,18 @@ from ringi.errors import (
     StorageFailed,
     Unsupported,
 )
-from ringi.fs import read_bounded
-from ringi.process.counting import Count, watched
-from ringi.text import Text
-from ringi.workspace.places import find_root, places_of, project_file, user_file
+from ringi.kernel.fs import read_bounded
+from ringi.kernel.process.progress import (
+    Count,
+    watched,
+)
+from ringi.kernel.text import Text
+from ringi.tree.places import (
+    find_root,
+    places_of,
+    project_file,
+    user_file,
+)
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -122,7 +135,7 @@ COMMANDS: Final = {**START, **BESIDE, **FROM_REQUEST, **BY_SCRIPT, **INSPECT, **
 # Words of Python get an underscore.
 _NAMES: Final = {"continue": "continue_", "help": "help_", "list": "list_", "with": "with_"}
 
-_ELSEWHERE: Final = {"mcp": "ringi.mcp.command", "acp": "ringi.editor.command"}
+_ELSEWHERE: Final = {"mcp": "ringi.mcp.command", "acp": "ringi.acp.command"}
 
 
 class RingiGroup(click.Group):
@@ -299,7 +312,7 @@ def _told_agent(error: RingiError, arguments: Sequence[str], environment: Mappin
     asked = error.details.get("what") == Text("plan") or isinstance(error, NoSuchCommit)
     if not asked and not isinstance(error, StorageFailed):
         return error
-    from ringi.agents.recognition import by_variable  # noqa: PLC0415  # only when something failed
+    from ringi.kernel.process.agent_above import by_variable  # noqa: PLC0415  # only when something failed
 
     if by_variable(environment) is None:
         return error

@@ -10,8 +10,15 @@ from click.shell_completion import CompletionItem
 
 from ringi.cli.arguments import require_named
 from ringi.errors import RingiError
-from ringi.text import Text, visible
-from ringi.workspace.places import Places, find_root, places_of
+from ringi.kernel.text import (
+    Text,
+    visible,
+)
+from ringi.tree.places import (
+    Places,
+    find_root,
+    places_of,
+)
 
 _MOST: Final = 100
 
@@ -45,7 +52,7 @@ class PlanName(click.ParamType[str]):
 
     def names(self, places: Places) -> Iterable[tuple[str, str]]:
         """The newest plans."""
-        from ringi.store.lists import names_of_plans  # noqa: PLC0415  # only when the shell asks
+        from ringi.app.lists import names_of_plans  # noqa: PLC0415  # only when the shell asks
 
         return names_of_plans(places.state, _MOST)
 
@@ -56,7 +63,7 @@ class ReviewedName(PlanName):
     name = "plan or branch"
 
     def names(self, places: Places) -> Iterable[tuple[str, str]]:
-        from ringi.workspace.revision import branches  # noqa: PLC0415  # only when the shell asks
+        from ringi.tree.revision import branches  # noqa: PLC0415  # only when the shell asks
 
         yield from super().names(places)
         yield from branches(places.root, _MOST)
@@ -68,7 +75,7 @@ class RunName(PlanName):
     see = "ringi status"
 
     def names(self, places: Places) -> Iterable[tuple[str, str]]:
-        from ringi.store.lists import names_of_runs  # noqa: PLC0415  # only when the shell asks
+        from ringi.app.lists import names_of_runs  # noqa: PLC0415  # only when the shell asks
 
         return names_of_runs(places.state, _MOST)
 

@@ -9,11 +9,18 @@ from types import TracebackType
 from typing import Final, NamedTuple, Self, TextIO
 
 from ringi.cli.app import App
-from ringi.cli.ui import Ui, folded, width
-from ringi.domain.prompt import ModelProgress
-from ringi.process.counting import Count
-from ringi.text import Text, translated
-from ringi.views.session import progress
+from ringi.cli.ui import (
+    Ui,
+    folded,
+    width,
+)
+from ringi.kernel.process.progress import Count
+from ringi.kernel.text import (
+    Text,
+    translated,
+)
+from ringi.models.prompt import ModelProgress
+from ringi.sessions.view import progress
 
 
 class Pace(NamedTuple):

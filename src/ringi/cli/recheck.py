@@ -12,9 +12,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ringi.api import open_workspace
-from ringi.errors import Interrupted, RingiError
-from ringi.text import Text
+from ringi.app.api import open_workspace
+from ringi.errors import (
+    Interrupted,
+    RingiError,
+)
+from ringi.kernel.text import Text
 
 _PATIENCE_SEC: Final = 5.0
 _TICK_SEC: Final = 0.2

@@ -12,8 +12,20 @@ from typing import Any, Final, TextIO
 import click
 
 from ringi.errors import RingiError
-from ringi.text import Text, escaped, is_mark, shown, translated, visible
-from ringi.views.lines import Line, Span, Style, prose
+from ringi.kernel.lines import (
+    Line,
+    Span,
+    Style,
+    prose,
+)
+from ringi.kernel.text import (
+    Text,
+    escaped,
+    is_mark,
+    shown,
+    translated,
+    visible,
+)
 
 _LONGEST_LINE: Final = 1000
 _ODD: Final = "surrogatepass"
@@ -126,7 +138,7 @@ class Ui:
 
     def document(self, document: object) -> None:
         """The answer for programs."""
-        from ringi.domain import codec  # noqa: PLC0415  # not needed to show help
+        from ringi.kernel import codec  # noqa: PLC0415  # not needed to show help
 
         sys.stdout.write(escaped(codec.pretty(document).decode(), only_ascii=not speaks_unicode(sys.stdout)))
 
@@ -240,7 +252,7 @@ def _with_words(
 
 def _changed_words(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
     """By the number of the line: the characters that differ from the line it replaces."""
-    from ringi.patching.changed_words import ChangedWords  # noqa: PLC0415  # not needed to show help
+    from ringi.patch.changed_words import ChangedWords  # noqa: PLC0415  # not needed to show help
 
     data = [b"" if line.startswith(("--- ", "+++ ")) else line.encode("utf-8", _ODD) for line in lines]
     words, found = ChangedWords(data), {}
@@ -262,7 +274,7 @@ def help_lines(texts: Iterable[Text]) -> Iterable[Line]:
 
 def json_line(document: object) -> None:
     """One of many documents for programs, at once."""
-    from ringi.domain import codec  # noqa: PLC0415  # as above
+    from ringi.kernel import codec  # noqa: PLC0415  # as above
 
     text = codec.canonical(document).decode()
     sys.stdout.write(escaped(text, only_ascii=not speaks_unicode(sys.stdout)) + "\n")

@@ -10,17 +10,31 @@ import click
 
 from ringi._version import __version__
 from ringi.cli.app import App
-from ringi.domain import codec
-from ringi.domain.provenance import NOTES
-from ringi.domain.provenance_verdict import Mode
-from ringi.domain.run import Run
-from ringi.errors import NoSuchCommit, NotCovered, NotFound, NoWorkspace, StorageFailed
-from ringi.fs import replace_file
-from ringi.store.connection import DATABASE
-from ringi.usecases.verify_range import Asked, Findings, range_of, verify_range
-from ringi.views.provenance import range_lines
-from ringi.views.sarif import sarif
-from ringi.wiring.provenance import Verifying, verifying
+from ringi.errors import (
+    NoSuchCommit,
+    NotCovered,
+    NotFound,
+    NoWorkspace,
+    StorageFailed,
+)
+from ringi.kernel import codec
+from ringi.kernel.fs import replace_file
+from ringi.ledger.connection import DATABASE
+from ringi.provenance.document import NOTES
+from ringi.provenance.open import (
+    Verifying,
+    verifying,
+)
+from ringi.provenance.sarif import sarif
+from ringi.provenance.verdict import Mode
+from ringi.provenance.verify_range import (
+    Asked,
+    Findings,
+    range_of,
+    verify_range,
+)
+from ringi.provenance.view import range_lines
+from ringi.runs.document import Run
 
 _BRANCHES: Final = "refs/heads/"
 _FIELDS: Final = 3

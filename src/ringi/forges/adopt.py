@@ -1,9 +1,17 @@
 """A change that is there already is ours only if we opened it, into the branch that was approved."""
 
-from ringi.domain.forge import Change, ChangeState, NewChange, Project
 from ringi.errors import ChangeTaken
-from ringi.ports.forge import Changes, People
-from ringi.text import Text
+from ringi.forges.document import (
+    Change,
+    ChangeState,
+    NewChange,
+    Project,
+)
+from ringi.forges.port import (
+    Changes,
+    People,
+)
+from ringi.kernel.text import Text
 
 
 def adopted(changes: Changes, wanted: NewChange, project: Project, people: People) -> Change | None:

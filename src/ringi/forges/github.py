@@ -6,7 +6,15 @@ from functools import cached_property
 from typing import Final, TypeVar
 from urllib.parse import quote, urlsplit
 
-from ringi.domain.forge import (
+from ringi.errors import (
+    ForgeConflict,
+    ForgeFailed,
+    ForgeMissing,
+    ForgeRejected,
+)
+from ringi.forges.adopt import adopted
+from ringi.forges.connection import Token
+from ringi.forges.document import (
     Access,
     Account,
     Change,
@@ -21,9 +29,6 @@ from ringi.domain.forge import (
     Project,
     Remark,
 )
-from ringi.errors import ForgeConflict, ForgeFailed, ForgeMissing, ForgeRejected
-from ringi.forges.adopt import adopted
-from ringi.forges.connection import Token
 from ringi.forges.github_shapes import (
     BASE_CHANGED,
     OPEN,
@@ -52,10 +57,25 @@ from ringi.forges.github_shapes import (
     review_of,
     settled,
 )
-from ringi.forges.http import ForgeClient, utc
-from ringi.forges.marks import as_body, marked, ours, same
-from ringi.forges.statuses import newest, says, words_of
-from ringi.ports.forge import CodeHost, FileOnForge
+from ringi.forges.http import (
+    ForgeClient,
+    utc,
+)
+from ringi.forges.marks import (
+    as_body,
+    marked,
+    ours,
+    same,
+)
+from ringi.forges.port import (
+    CodeHost,
+    FileOnForge,
+)
+from ringi.forges.statuses import (
+    newest,
+    says,
+    words_of,
+)
 
 T = TypeVar("T")
 _PUBLIC: Final = "github.com"

@@ -5,7 +5,15 @@ from typing import Final
 
 import msgspec
 
-from ringi.domain.forge import Account, Change, ChangeState, Comment, ForgeReview, Remark, ReviewVerdict
+from ringi.forges.document import (
+    Account,
+    Change,
+    ChangeState,
+    Comment,
+    ForgeReview,
+    Remark,
+    ReviewVerdict,
+)
 from ringi.forges.http import utc
 
 OPEN: Final = "open"

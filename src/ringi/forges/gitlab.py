@@ -8,7 +8,14 @@ from functools import cached_property
 from typing import Final
 from urllib.parse import quote
 
-from ringi.domain.forge import (
+from ringi.errors import (
+    ForgeConflict,
+    ForgeMissing,
+    ForgeRejected,
+)
+from ringi.forges.adopt import adopted
+from ringi.forges.connection import Token
+from ringi.forges.document import (
     Access,
     Account,
     Change,
@@ -25,9 +32,6 @@ from ringi.domain.forge import (
     StatusState,
     page_of,
 )
-from ringi.errors import ForgeConflict, ForgeMissing, ForgeRejected
-from ringi.forges.adopt import adopted
-from ringi.forges.connection import Token
 from ringi.forges.gitlab_shapes import (
     ACTIVE,
     BASE_CHANGED,
@@ -52,11 +56,26 @@ from ringi.forges.gitlab_shapes import (
     bare,
     reviews_of,
 )
-from ringi.forges.http import ForgeClient, utc
-from ringi.forges.marks import as_body, marked, ours, same
-from ringi.forges.statuses import newest, says, words_of
-from ringi.ports.forge import CodeHost, FileOnForge
-from ringi.text import lazy_pattern
+from ringi.forges.http import (
+    ForgeClient,
+    utc,
+)
+from ringi.forges.marks import (
+    as_body,
+    marked,
+    ours,
+    same,
+)
+from ringi.forges.port import (
+    CodeHost,
+    FileOnForge,
+)
+from ringi.forges.statuses import (
+    newest,
+    says,
+    words_of,
+)
+from ringi.kernel.text import lazy_pattern
 
 _TREE: Final = "tree"
 _BOT: Final = lazy_pattern(r"(?:project|group)_\d+_bot(?:_.*)?")

@@ -6,9 +6,14 @@ from typing import Final
 
 import msgspec
 
-from ringi.domain.forge import Account, ChangeState, ForgeReview, ReviewVerdict
+from ringi.forges.document import (
+    Account,
+    ChangeState,
+    ForgeReview,
+    ReviewVerdict,
+)
 from ringi.forges.http import utc
-from ringi.text import lazy_pattern
+from ringi.kernel.text import lazy_pattern
 
 DIFF_NOTE: Final = "DiffNote"
 DEVELOPER: Final = 30

@@ -18,7 +18,6 @@ from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 
-from ringi.domain.base import decoder
 from ringi.errors import (
     BadForgeAnswer,
     ForgeBusy,
@@ -28,9 +27,20 @@ from ringi.errors import (
     ForgeRejected,
     ForgeUnreachable,
 )
-from ringi.forges.connection import CALL_SEC, MOST_BYTES, Address, Connection, Reply, Token
-from ringi.process.network import shortened
-from ringi.text import Text, lazy_pattern
+from ringi.forges.connection import (
+    CALL_SEC,
+    MOST_BYTES,
+    Address,
+    Connection,
+    Reply,
+    Token,
+)
+from ringi.kernel.document import decoder
+from ringi.kernel.process.network import shortened
+from ringi.kernel.text import (
+    Text,
+    lazy_pattern,
+)
 
 T = TypeVar("T")
 Query = Mapping[str, str]

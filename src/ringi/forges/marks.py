@@ -3,8 +3,11 @@
 from collections.abc import Iterable
 from typing import Final, Protocol, TypeVar
 
-from ringi.domain.forge import Account, mark_line
-from ringi.text import lazy_pattern
+from ringi.forges.document import (
+    Account,
+    mark_line,
+)
+from ringi.kernel.text import lazy_pattern
 
 MOST_CHARACTERS: Final = 65_000
 """A few less than GitHub takes; GitLab takes more."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final, Protocol, TypeVar
 
-from ringi.domain.forge import CommitStatus
+from ringi.forges.document import CommitStatus
 
 _MOST_CHARACTERS: Final = 140
 """What both forges show."""

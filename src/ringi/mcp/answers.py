@@ -9,12 +9,14 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.domain.answer import OutcomeKind, PlanAnswer, SpecDifference
-from ringi.domain.base import Document
-from ringi.domain.conflict import Conflict
-from ringi.domain.execution import ExecutionResult
-from ringi.domain.feedback import Feedback, LineComment
-from ringi.domain.plan import (
+from ringi.kernel.document import Document
+from ringi.patch.conflict import Conflict
+from ringi.plans.answer_document import (
+    OutcomeKind,
+    PlanAnswer,
+    SpecDifference,
+)
+from ringi.plans.document import (
     ENDED,
     ActionSpecExt,
     ApprovalEntry,
@@ -29,7 +31,15 @@ from ringi.domain.plan import (
     SpecKind,
     SpecSelection,
 )
-from ringi.domain.risk import Risk, RiskReason
+from ringi.plans.execution import ExecutionResult
+from ringi.plans.feedback import (
+    Feedback,
+    LineComment,
+)
+from ringi.policy.risk_level import (
+    Risk,
+    RiskReason,
+)
 
 PLANS: Final = "ringi://plans"
 _MOST_DIFF: Final = 100_000

@@ -5,9 +5,14 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from ringi.domain.base import Document
-from ringi.domain.plan import ALL_SPECS, ActionSpec, MessageRef, SpecSelection
-from ringi.domain.prompt import Brought
+from ringi.kernel.document import Document
+from ringi.models.prompt import Brought
+from ringi.plans.document import (
+    ALL_SPECS,
+    ActionSpec,
+    MessageRef,
+    SpecSelection,
+)
 
 LONGEST_WAIT_SEC: Final = 300
 USUAL_WAIT_SEC: Final = 25

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from ringi._version import __version__
-from ringi.process.wire import Wire
+from ringi.kernel.process.wire import Wire
 
 INSTRUCTIONS: Final = """\
 ringi controls changes to this repository: you propose exact changes, a person approves exactly those \

@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from ringi.domain import codec
-from ringi.domain.base import Document
-from ringi.domain.planning import (
+from ringi.engine.document import (
     DecompositionFailed,
     Finding,
     Outline,
@@ -14,16 +12,23 @@ from ringi.domain.planning import (
     Subtask,
     UnclearGoal,
 )
-from ringi.domain.session import TargetPath
+from ringi.engine.outline import outline
+from ringi.engine.outline_view import outline_lines
+from ringi.kernel import codec
+from ringi.kernel.document import Document
 from ringi.mcp import arguments
 from ringi.mcp.answers import NextStep
 from ringi.mcp.render import text_of
-from ringi.mcp.tools import Answered, Caller, Hints, Tool
-from ringi.usecases.outline import outline
-from ringi.views.outline import outline_lines
+from ringi.mcp.tools import (
+    Answered,
+    Caller,
+    Hints,
+    Tool,
+)
+from ringi.sessions.document import TargetPath
 
 if TYPE_CHECKING:
-    from ringi.api import Workspace
+    from ringi.app.api import Workspace
 
 _STEPS: Final = {
     OutlineOutcome.PLANNED: "Show it to your user. To plan it with their approval: planning_start",

@@ -7,11 +7,31 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from ringi.domain.base import Document
-from ringi.domain.events import Actor
-from ringi.domain.plan import title_of
-from ringi.domain.prompt import MOST_DECISIONS, MOST_QUESTIONS, Brought
-from ringi.domain.session import (
+from ringi.errors import BadDocument
+from ringi.kernel.document import Document
+from ringi.kernel.lines import line
+from ringi.kernel.text import Text
+from ringi.ledger.event import Actor
+from ringi.mcp import arguments
+from ringi.mcp.answers import NextStep
+from ringi.mcp.render import text_of
+from ringi.mcp.tools import (
+    Answered,
+    Hints,
+    Tool,
+)
+from ringi.models.prompt import (
+    MOST_DECISIONS,
+    MOST_QUESTIONS,
+    Brought,
+)
+from ringi.plans.document import title_of
+from ringi.runs.status_view import (
+    NO_SESSIONS,
+    session_line,
+    short_names,
+)
+from ringi.sessions.document import (
     AgentPending,
     ApprovalPending,
     ApprovedSession,
@@ -28,18 +48,13 @@ from ringi.domain.session import (
     WorkPending,
     short,
 )
-from ringi.errors import BadDocument
-from ringi.mcp import arguments
-from ringi.mcp.answers import NextStep
-from ringi.mcp.render import text_of
-from ringi.mcp.tools import Answered, Hints, Tool
-from ringi.text import Text
-from ringi.views.lines import line
-from ringi.views.session import brief_lines, lines_of
-from ringi.views.status import NO_SESSIONS, session_line, short_names
+from ringi.sessions.view import (
+    brief_lines,
+    lines_of,
+)
 
 if TYPE_CHECKING:
-    from ringi.planning.tool import PlanningTool
+    from ringi.sessions.tool import PlanningTool
 
 _LISTED: Final = 50
 

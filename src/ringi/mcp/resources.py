@@ -9,17 +9,26 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from ringi.domain import codec
-from ringi.domain.plan import PlanRef
 from ringi.errors import RingiError
-from ringi.mcp.answers import PLANS, structured
-from ringi.mcp.render import Mistakes, failed
+from ringi.kernel import codec
+from ringi.kernel.text import visible
+from ringi.mcp.answers import (
+    PLANS,
+    structured,
+)
+from ringi.mcp.render import (
+    Mistakes,
+    failed,
+)
 from ringi.mcp.worker import Worker
-from ringi.text import visible
-from ringi.usecases.withhold import document_for_clients, preview_for_clients
+from ringi.plans.document import PlanRef
+from ringi.plans.redact import (
+    document_for_clients,
+    preview_for_clients,
+)
 
 if TYPE_CHECKING:
-    from ringi.api import Workspace
+    from ringi.app.api import Workspace
 
 FLOW_NAME: Final = "ringi_flow"
 FLOW_TITLE: Final = "Change files through ringi"

@@ -3,21 +3,32 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from ringi.domain.run import Run
-from ringi.domain.session import ApprovalPending, short
+from ringi.forges.intake import start_from_item
+from ringi.kernel.lines import line
+from ringi.kernel.text import Text
 from ringi.mcp import arguments
 from ringi.mcp.answers import NextStep
-from ringi.mcp.planning_tools import PlanningState, answered
+from ringi.mcp.planning_tools import (
+    PlanningState,
+    answered,
+)
 from ringi.mcp.render import text_of
-from ringi.mcp.tools import Answered, Caller, Hints, Tool
-from ringi.text import Text
-from ringi.usecases.feedback import give_feedback
-from ringi.usecases.forge.intake import start_from_item
-from ringi.usecases.task import plan_task
-from ringi.views.lines import line
+from ringi.mcp.tools import (
+    Answered,
+    Caller,
+    Hints,
+    Tool,
+)
+from ringi.runs.document import Run
+from ringi.runs.give_feedback import give_feedback
+from ringi.runs.task import plan_task
+from ringi.sessions.document import (
+    ApprovalPending,
+    short,
+)
 
 if TYPE_CHECKING:
-    from ringi.api import Workspace
+    from ringi.app.api import Workspace
 
 _APPROVE: Final = (
     "Show your user the plan. Only they can approve it, in a terminal of their own: tell them to type "

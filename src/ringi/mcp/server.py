@@ -15,27 +15,76 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from ringi._version import __version__
-from ringi.domain.codec import canonical
-from ringi.domain.plan import title_of
-from ringi.domain.problems import decoded
-from ringi.domain.session import ApprovalPending, short
-from ringi.errors import BadDocument, RingiError
-from ringi.mcp import outline_tool, planning_tools, run_tools, tools
-from ringi.mcp.answers import Requested, structured
-from ringi.mcp.arguments import input_schema, output_schema
+from ringi.errors import (
+    BadDocument,
+    RingiError,
+)
+from ringi.kernel.codec import canonical
+from ringi.kernel.problems import decoded
+from ringi.kernel.process.ancestors import (
+    Ancestor,
+    ancestors,
+)
+from ringi.kernel.text import (
+    Text,
+    visible,
+)
+from ringi.mcp import (
+    outline_tool,
+    planning_tools,
+    run_tools,
+    tools,
+)
+from ringi.mcp.answers import (
+    Requested,
+    structured,
+)
+from ringi.mcp.arguments import (
+    input_schema,
+    output_schema,
+)
 from ringi.mcp.handshake import INSTRUCTIONS
-from ringi.mcp.render import Mistakes, failed, text_of
-from ringi.mcp.resources import Context, Library
-from ringi.mcp.tools import Answered, Caller, Tool
-from ringi.mcp.wait import Client, SessionNow, WaitForModel, WaitForPerson
-from ringi.mcp.worker import Opening, Talk, Worker, Workers, run
-from ringi.process.ancestors import Ancestor, ancestors
-from ringi.text import Text, visible
-from ringi.views.answer import answer_lines
-from ringi.workspace.places import Places, find_root, places_of
+from ringi.mcp.render import (
+    Mistakes,
+    failed,
+    text_of,
+)
+from ringi.mcp.resources import (
+    Context,
+    Library,
+)
+from ringi.mcp.tools import (
+    Answered,
+    Caller,
+    Tool,
+)
+from ringi.mcp.wait import (
+    Client,
+    SessionNow,
+    WaitForModel,
+    WaitForPerson,
+)
+from ringi.mcp.worker import (
+    Opening,
+    Talk,
+    Worker,
+    Workers,
+    run,
+)
+from ringi.plans.answer_view import answer_lines
+from ringi.plans.document import title_of
+from ringi.sessions.document import (
+    ApprovalPending,
+    short,
+)
+from ringi.tree.places import (
+    Places,
+    find_root,
+    places_of,
+)
 
 if TYPE_CHECKING:
-    from ringi.integrations.person import OverMcp
+    from ringi.approvals.person import OverMcp
 
 _LONGEST_LABEL: Final = 100
 _QUIET_SEC: Final = 60.0
@@ -274,8 +323,8 @@ def _surroundings(settings: Settings) -> Surroundings:
 
 def client_below(above: Sequence[Ancestor], settings: Settings) -> "OverMcp":
     """Who calls: what is above the server when it starts counts, also after it ended."""
-    from ringi.integrations.person import OverMcp  # noqa: PLC0415  # after a client was greeted
-    from ringi.wiring.commands import supervisors_in  # noqa: PLC0415  # as above
+    from ringi.approvals.person import OverMcp  # noqa: PLC0415  # after a client was greeted
+    from ringi.plans.configured_commands import supervisors_in  # noqa: PLC0415  # as above
 
     copies = places_of(find_root(settings.start), settings.environment).copies
     return OverMcp(settings.environment, lambda: supervisors_in(copies), lambda: above)
@@ -283,7 +332,7 @@ def client_below(above: Sequence[Ancestor], settings: Settings) -> "OverMcp":
 
 def _asked(settings: Settings) -> Callable[[str, str, str], None]:
     def tell(how: str, words: Text) -> None:
-        from ringi.integrations.notify import notify  # noqa: PLC0415  # only if somebody is asked
+        from ringi.app.notify import notify  # noqa: PLC0415  # only if somebody is asked
 
         notify(how, words, environment=settings.environment, output=_ERRORS)
 

@@ -3,25 +3,43 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ringi.domain.answer import OutcomeKind
-from ringi.domain.base import Document
-from ringi.errors import InvalidSpecs, NotYours
-from ringi.mcp import answers, arguments
+from ringi.approvals.view import BY_GRANT
+from ringi.errors import (
+    InvalidSpecs,
+    NotYours,
+)
+from ringi.kernel.document import Document
+from ringi.kernel.lines import line
+from ringi.kernel.text import Text
+from ringi.mcp import (
+    answers,
+    arguments,
+)
 from ringi.mcp.render import text_of
-from ringi.text import Text
-from ringi.usecases.withhold import execute_for_clients, preview_for_clients, with_unquoted
-from ringi.views import words
-from ringi.views.answer import said_lines
-from ringi.views.approval import BY_GRANT
-from ringi.views.lines import line
-from ringi.views.plan import brief_conflict_lines, brief_lines, brief_spec_lines, issue_lines
-from ringi.views.result import end_line, result_lines
-from ringi.views.waiting import plan_line
+from ringi.plans import words
+from ringi.plans.answer_document import OutcomeKind
+from ringi.plans.answer_view import said_lines
+from ringi.plans.redact import (
+    execute_for_clients,
+    preview_for_clients,
+    with_unquoted,
+)
+from ringi.plans.result_view import (
+    end_line,
+    result_lines,
+)
+from ringi.plans.view import (
+    brief_conflict_lines,
+    brief_lines,
+    brief_spec_lines,
+    issue_lines,
+)
+from ringi.plans.waiting_view import plan_line
 
 if TYPE_CHECKING:
-    from ringi.api import Workspace
-    from ringi.domain.session import SessionView
-    from ringi.planning.tool import PlanningTool
+    from ringi.app.api import Workspace
+    from ringi.sessions.document import SessionView
+    from ringi.sessions.tool import PlanningTool
 
 
 class Caller(NamedTuple):

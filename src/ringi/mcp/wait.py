@@ -10,21 +10,27 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
-from ringi.domain.answer import PlanAnswer
-from ringi.domain.prompt import ModelProgress
-from ringi.errors import Busy, Interrupted
+from ringi.errors import (
+    Busy,
+    Interrupted,
+)
+from ringi.kernel.text import Text
 from ringi.mcp import answers
 from ringi.mcp.answers import Waited
 from ringi.mcp.render import english
 from ringi.mcp.worker import Worker
-from ringi.text import Text
-from ringi.usecases.withhold import answer_for_clients
-from ringi.views.session import progress
+from ringi.models.prompt import ModelProgress
+from ringi.plans.answer_document import PlanAnswer
+from ringi.plans.redact import answer_for_clients
+from ringi.sessions.view import progress
 
 if TYPE_CHECKING:
-    from ringi.api import Workspace
-    from ringi.domain.session import SessionRef, SessionView
-    from ringi.planning.tool import PlanningTool
+    from ringi.app.api import Workspace
+    from ringi.sessions.document import (
+        SessionRef,
+        SessionView,
+    )
+    from ringi.sessions.tool import PlanningTool
 
 _PAUSE_SEC: Final = 0.075
 _LOOK_ANYWAY_SEC: Final = 2.0

@@ -19,7 +19,7 @@ import anyio
 
 from ringi.errors import Interrupted
 from ringi.mcp.handshake import SIGNALS
-from ringi.workspace.places import (
+from ringi.tree.places import (
     Places,
     find_root,
     places_of,
@@ -30,8 +30,8 @@ from ringi.workspace.places import (
 )
 
 if TYPE_CHECKING:  # loaded by the first call, after a client was greeted
-    from ringi.api import Workspace
-    from ringi.ports import PersonChannel
+    from ringi.app.api import Workspace
+    from ringi.ledger.ports import PersonChannel
 
 T = TypeVar("T")
 _ENDING_SEC: Final = 1.0
@@ -164,8 +164,8 @@ class Opening:
         self._ledger: tuple[Path, _Stamp] | None = None
 
     def open(self) -> "Workspace":
-        from ringi.api import open_workspace  # noqa: PLC0415  # after a client was greeted
-        from ringi.store.connection import DATABASE  # noqa: PLC0415  # as above
+        from ringi.app.api import open_workspace  # noqa: PLC0415  # after a client was greeted
+        from ringi.ledger.connection import DATABASE  # noqa: PLC0415  # as above
 
         places = places_of(find_root(self._start), self._environment)
         self._files = self._deciding(places)

@@ -7,13 +7,40 @@ from typing import Final, NamedTuple, NoReturn
 import msgspec
 from msgspec import UNSET
 
-from ringi.approvals.who import actor_at, require_settable
-from ringi.domain.answer import Amendment, DropHunks, DropSpec, NewContent
-from ringi.domain.approval import files_of
-from ringi.domain.codec import digest
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.feedback import Amended, Feedback, FeedbackKind
-from ringi.domain.plan import (
+from ringi.approvals.document import files_of
+from ringi.approvals.who import (
+    actor_at,
+    require_settable,
+)
+from ringi.errors import (
+    InvalidSpecs,
+    NotFound,
+    Refused,
+    Stale,
+    StorageFailed,
+)
+from ringi.kernel.codec import digest
+from ringi.kernel.text import Text
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import (
+    NewEvent,
+    StoredPlan,
+)
+from ringi.patch.apply import applied
+from ringi.patch.parse import parse_patch
+from ringi.patch.patch import Patch
+from ringi.patch.render import Rendered
+from ringi.patch.rework import drop_hunks
+from ringi.plans.answer_document import (
+    Amendment,
+    DropHunks,
+    DropSpec,
+    NewContent,
+)
+from ringi.plans.document import (
     ActionSpec,
     ActionSpecExt,
     FileState,
@@ -22,14 +49,23 @@ from ringi.domain.plan import (
     ValidationReport,
     with_state,
 )
-from ringi.errors import InvalidSpecs, NotFound, Refused, Stale, StorageFailed
-from ringi.patching.apply import applied
-from ringi.patching.parse import parse_patch
-from ringi.patching.patch import Patch
-from ringi.patching.render import Rendered
-from ringi.patching.rework import drop_hunks
-from ringi.plans.effects import Effect, Invalid, content_of, difference, packed, rendering
-from ringi.plans.preview import effects_now, render_now
+from ringi.plans.effects import (
+    Effect,
+    Invalid,
+    content_of,
+    difference,
+    packed,
+    rendering,
+)
+from ringi.plans.feedback import (
+    Amended,
+    Feedback,
+    FeedbackKind,
+)
+from ringi.plans.preview import (
+    effects_now,
+    render_now,
+)
 from ringi.plans.propose import (
     by_person,
     next_version,
@@ -39,10 +75,13 @@ from ringi.plans.propose import (
     since_of,
 )
 from ringi.plans.services import Services
-from ringi.plans.validate import Validated, misfits, validate, why_of
-from ringi.ports import NewEvent, StoredPlan
-from ringi.text import Text
-from ringi.workspace.tree import differing
+from ringi.plans.validate import (
+    Validated,
+    misfits,
+    validate,
+    why_of,
+)
+from ringi.tree.tree import differing
 
 _IN_PARTS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])
 """Kinds that have hunks; the others can only be dropped whole."""

@@ -5,13 +5,30 @@ from typing import Final
 
 from msgspec import UNSET
 
+from ringi.approvals.document import (
+    ApprovalOutcome,
+    ApprovedPlan,
+    Cancelled,
+    Declined,
+    ExpiredRequest,
+)
 from ringi.approvals.request import outcome
 from ringi.approvals.who import actor_at
-from ringi.domain.answer import OutcomeKind, PlanAnswer
-from ringi.domain.approval import ApprovalOutcome, ApprovedPlan, Cancelled, Declined, ExpiredRequest
-from ringi.domain.events import EventKind
-from ringi.domain.feedback import LineComment, Side
-from ringi.domain.plan import (
+from ringi.errors import (
+    InvalidSpecs,
+    NotFound,
+)
+from ringi.kernel.text import Text
+from ringi.ledger.event import EventKind
+from ringi.ledger.ports import (
+    NewEvent,
+    StoredPlan,
+)
+from ringi.plans.answer_document import (
+    OutcomeKind,
+    PlanAnswer,
+)
+from ringi.plans.document import (
     CHANGING,
     OPEN,
     ActionSpecExt,
@@ -19,15 +36,19 @@ from ringi.domain.plan import (
     PlanStatus,
     with_state,
 )
-from ringi.errors import InvalidSpecs, NotFound
-from ringi.plans.effects import Effect, Invalid
+from ringi.plans.effects import (
+    Effect,
+    Invalid,
+)
+from ringi.plans.feedback import (
+    LineComment,
+    Side,
+)
 from ringi.plans.preview import effects_now
 from ringi.plans.propose import require_as_seen
 from ringi.plans.services import Services
 from ringi.plans.status import refusal
 from ringi.plans.versions import compare
-from ringi.ports import NewEvent, StoredPlan
-from ringi.text import Text
 
 _LONGEST_QUOTE: Final = 200
 _SHOWN: Final = 80

@@ -9,16 +9,11 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from ringi.approvals.cover import History, covering_approval
-from ringi.approvals.grant import Grants
-from ringi.approvals.kinds import of_plan
-from ringi.approvals.permits import refused_danger
-from ringi.approvals.proof import About, approval_of, compose, prove, require_answer
-from ringi.approvals.request import open_request, request_of
-from ringi.approvals.who import actor_at, asks_for_own, refuse_agent, require_own
-from ringi.domain import codec
-from ringi.domain import subject as subjects
-from ringi.domain.approval import (
+from ringi.approvals.cover import (
+    History,
+    covering_approval,
+)
+from ringi.approvals.document import (
     Approval,
     ApprovalRequest,
     ApprovalSubject,
@@ -28,19 +23,25 @@ from ringi.domain.approval import (
     SignedAct,
     files_of,
 )
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.feedback import Feedback, FeedbackKind
-from ringi.domain.plan import (
-    PLAN_MACHINE,
-    ActionSpecExt,
-    ApprovalEntry,
-    PlanDocument,
-    PlanStatus,
-    SpecKind,
-    SpecSelection,
-    risk_of,
-    selected,
-    with_state,
+from ringi.approvals.grant import Grants
+from ringi.approvals.kinds import of_plan
+from ringi.approvals.permits import refused_danger
+from ringi.approvals.proof import (
+    About,
+    approval_of,
+    compose,
+    prove,
+    require_answer,
+)
+from ringi.approvals.request import (
+    open_request,
+    request_of,
+)
+from ringi.approvals.who import (
+    actor_at,
+    asks_for_own,
+    refuse_agent,
+    require_own,
 )
 from ringi.errors import (
     Expired,
@@ -52,18 +53,50 @@ from ringi.errors import (
     SignatureUnchecked,
     Stale,
 )
-from ringi.plans import attest
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.ledger import subject as subjects
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import (
+    NewEvent,
+    PlanRecord,
+    StoredPlan,
+)
 from ringi.plans.change import require_valid
 from ringi.plans.commit import commit_subject
+from ringi.plans.document import (
+    PLAN_MACHINE,
+    ActionSpecExt,
+    ApprovalEntry,
+    PlanDocument,
+    PlanStatus,
+    SpecKind,
+    SpecSelection,
+    risk_of,
+    selected,
+    with_state,
+)
 from ringi.plans.effects import content_of
+from ringi.plans.feedback import (
+    Feedback,
+    FeedbackKind,
+)
 from ringi.plans.place import require_here
-from ringi.plans.propose import refuse_rejected, require_as_seen
+from ringi.plans.propose import (
+    refuse_rejected,
+    require_as_seen,
+)
 from ringi.plans.services import Services
-from ringi.plans.status import advance, refusal
+from ringi.plans.status import (
+    advance,
+    refusal,
+)
 from ringi.plans.validate import misfits
-from ringi.ports import NewEvent, PlanRecord, StoredPlan
-from ringi.text import Text
-from ringi.workspace.tree import differing
+from ringi.provenance import attest
+from ringi.tree.tree import differing
 
 _WITH_CONTENT: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE])
 """Kinds with the file's whole content; the result of a patch is compared when it is carried out."""

@@ -5,15 +5,21 @@ from typing import Any, Final
 
 import msgspec
 
-from ringi.domain import codec
-from ringi.domain.execution import Step
-from ringi.domain.plan import ActionSpec, SpecKind
-from ringi.domain.tool_schema import mismatch
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.plans.document import (
+    ActionSpec,
+    SpecKind,
+)
+from ringi.plans.execution import Step
 from ringi.plans.services import Services
-from ringi.plans.validate import Validated, with_problems
-from ringi.ports.process import ToolInfo
-from ringi.ports.tools import OutsideTools
-from ringi.text import Text
+from ringi.plans.validate import (
+    Validated,
+    with_problems,
+)
+from ringi.tools.ports import OutsideTools
+from ringi.tools.ports_process import ToolInfo
+from ringi.tools.schema import mismatch
 
 Misfits = Mapping[int, Text]
 _NOT_BOUND: Final = Text("it was proposed when no server was configured: propose the call again")

@@ -6,31 +6,6 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.domain.change_plan import (
-    ChangeFacts,
-    DiagnosticRef,
-    FileDiff,
-    PlanBasis,
-    PlanExplanation,
-    PlanRisk,
-    PlanScope,
-    PlanValidations,
-    Trigger,
-    UnknownUsers,
-)
-from ringi.domain.codec import blob_id
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.plan import (
-    PLAN_MACHINE,
-    ActionSpec,
-    ActionSpecExt,
-    PlanStatus,
-    SpecKind,
-    SpecSelection,
-    selected,
-    with_state,
-)
-from ringi.domain.project_state import Diagnostic, ProjectState, why_incomplete
 from ringi.errors import (
     ChangeRefused,
     NoBasis,
@@ -45,19 +20,70 @@ from ringi.errors import (
     Superseded,
     UnknownDiagnostic,
 )
-from ringi.patching.parse import parse_patch
-from ringi.patching.workspace_edit import EditedFile, workspace_edit
-from ringi.plans.effects import Effect, Invalid, content_of, effects_of, rendering
+from ringi.kernel.codec import blob_id
+from ringi.kernel.text import Text
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import (
+    NewEvent,
+    StoredPlan,
+    Transaction,
+)
+from ringi.patch.parse import parse_patch
+from ringi.patch.workspace_edit import (
+    EditedFile,
+    workspace_edit,
+)
+from ringi.plans.change_plan import (
+    ChangeFacts,
+    DiagnosticRef,
+    FileDiff,
+    PlanBasis,
+    PlanExplanation,
+    PlanRisk,
+    PlanScope,
+    PlanValidations,
+    Trigger,
+    UnknownUsers,
+)
+from ringi.plans.document import (
+    PLAN_MACHINE,
+    ActionSpec,
+    ActionSpecExt,
+    PlanStatus,
+    SpecKind,
+    SpecSelection,
+    selected,
+    with_state,
+)
+from ringi.plans.effects import (
+    Effect,
+    Invalid,
+    content_of,
+    effects_of,
+    rendering,
+)
 from ringi.plans.merge import MergedSpecs
 from ringi.plans.preview import paths_of
-from ringi.plans.propose import NO_REMARKS, Remarks, new_plan, propose_whole, refuse_superseded
+from ringi.plans.propose import (
+    NO_REMARKS,
+    Remarks,
+    new_plan,
+    propose_whole,
+    refuse_superseded,
+)
 from ringi.plans.services import Services
 from ringi.plans.validate import validate
 from ringi.policy.risk import change_risk
 from ringi.policy.risk import words as risk_words
-from ringi.ports import NewEvent, StoredPlan, Transaction
-from ringi.text import Text
-from ringi.workspace.paths import normalise
+from ringi.project.state import (
+    Diagnostic,
+    ProjectState,
+    why_incomplete,
+)
+from ringi.tree.paths import normalise
 
 GROUP: Final = "change"
 

@@ -11,20 +11,11 @@ from typing import Final
 
 from msgspec import UNSET
 
-from ringi.domain.approval import Act, Approval, FileChange, files_of
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.execution import ExecutionResult
-from ringi.domain.plan import (
-    OPEN,
-    ActionSpecExt,
-    CheckFailure,
-    CheckPhase,
-    CheckResult,
-    PlanDocument,
-    PlannedChecks,
-    PlanStatus,
-    selected,
-    with_state,
+from ringi.approvals.document import (
+    Act,
+    Approval,
+    FileChange,
+    files_of,
 )
 from ringi.errors import (
     CheckFailed,
@@ -39,15 +30,41 @@ from ringi.errors import (
     UndoStale,
     Usage,
 )
-from ringi.plans import commit, undo
+from ringi.kernel.text import Text
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import (
+    NewEvent,
+    StoredPlan,
+)
+from ringi.plans import (
+    commit,
+    undo,
+)
+from ringi.plans.document import (
+    OPEN,
+    ActionSpecExt,
+    CheckFailure,
+    CheckPhase,
+    CheckResult,
+    PlanDocument,
+    PlannedChecks,
+    PlanStatus,
+    selected,
+    with_state,
+)
 from ringi.plans.effects import Invalid
+from ringi.plans.execution import ExecutionResult
 from ringi.plans.preview import effects_now
-from ringi.plans.propose import refuse_superseded, require_as_seen
+from ringi.plans.propose import (
+    refuse_superseded,
+    require_as_seen,
+)
 from ringi.plans.services import Services
 from ringi.plans.status import refusal
-from ringi.ports import NewEvent, StoredPlan
-from ringi.text import Text
-from ringi.workspace.tree import differing
+from ringi.tree.tree import differing
 
 CANNOT_RUN: Final = 126
 """A shell's exit code for a file that cannot be executed."""

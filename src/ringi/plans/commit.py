@@ -12,12 +12,47 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ringi.approvals.document import (
+    Act,
+    Approval,
+    ApprovalSubject,
+    CommitSubject,
+    FileChange,
+)
 from ringi.approvals.who import actor_at
-from ringi.domain import codec
-from ringi.domain.approval import Act, Approval, ApprovalSubject, CommitSubject, FileChange
-from ringi.domain.events import Actor, EventKind, LoggedEvent
-from ringi.domain.execution import CommitOutcome, ExecutionResult, OpStatus
-from ringi.domain.plan import (
+from ringi.errors import (
+    BranchRefused,
+    CopyFailed,
+    NoCommit,
+    PathRefused,
+    StorageFailed,
+)
+from ringi.kernel import codec
+from ringi.kernel.text import (
+    COMMIT_SHOWN,
+    Text,
+)
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+    LoggedEvent,
+)
+from ringi.ledger.ports import (
+    CommitOrder,
+    CommitPlace,
+    Commits,
+    Committed,
+    NewEvent,
+    StoredIntent,
+)
+from ringi.plans.commit_message import (
+    offered_message,
+    proper_message,
+    trailers,
+    with_trailers,
+)
+from ringi.plans.commit_revert import reverted
+from ringi.plans.document import (
     CHANGING,
     ONLY_READING,
     OPEN,
@@ -33,16 +68,16 @@ from ringi.domain.plan import (
     title_of,
     with_state,
 )
-from ringi.errors import BranchRefused, CopyFailed, NoCommit, PathRefused, StorageFailed
-from ringi.plans.commit_message import offered_message, proper_message, trailers, with_trailers
-from ringi.plans.commit_revert import reverted
+from ringi.plans.execution import (
+    CommitOutcome,
+    ExecutionResult,
+    OpStatus,
+)
 from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected
 from ringi.plans.services import Services
 from ringi.plans.status import refusal
-from ringi.ports import CommitOrder, CommitPlace, Commits, Committed, NewEvent, StoredIntent
-from ringi.text import COMMIT_SHOWN, Text
-from ringi.workspace.tree import differing
+from ringi.tree.tree import differing
 
 _ENDED: Final = frozenset([EventKind.COMMITTED, EventKind.COMMIT_FAILED, EventKind.COMMIT_REWRITTEN])
 _CUT_OFF: Final = Text("it was cut off before the commit")

@@ -5,10 +5,17 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ringi.domain.approval import COMMIT_TRAILERS, STEP_TRAILERS, Approval
-from ringi.domain.subject import StepOf
+from ringi.approvals.document import (
+    COMMIT_TRAILERS,
+    STEP_TRAILERS,
+    Approval,
+)
 from ringi.errors import NoCommit
-from ringi.text import Text, visible
+from ringi.kernel.text import (
+    Text,
+    visible,
+)
+from ringi.ledger.subject import StepOf
 
 LONGEST: Final = 16384
 """Bytes of a message without its trailers."""

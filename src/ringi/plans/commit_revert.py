@@ -7,14 +7,29 @@ the newest version, and what later commits did stays. What is not committed has 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from ringi.domain.approval import CommitSubject
-from ringi.domain.events import EventKind, LoggedEvent
-from ringi.domain.plan import PlanDocument, title_of
+from ringi.approvals.document import CommitSubject
 from ringi.errors import NoCommit
-from ringi.patching.file_merge import ConflictedFile, merge_file
-from ringi.patching.render import Side
-from ringi.ports import Commits, Committed
-from ringi.text import COMMIT_SHOWN, Text
+from ringi.kernel.text import (
+    COMMIT_SHOWN,
+    Text,
+)
+from ringi.ledger.event import (
+    EventKind,
+    LoggedEvent,
+)
+from ringi.ledger.ports import (
+    Commits,
+    Committed,
+)
+from ringi.patch.file_merge import (
+    ConflictedFile,
+    merge_file,
+)
+from ringi.patch.render import Side
+from ringi.plans.document import (
+    PlanDocument,
+    title_of,
+)
 
 Files = dict[str, Committed | None]
 _E: Final = EventKind

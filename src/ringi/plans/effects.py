@@ -9,19 +9,36 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from ringi.domain.codec import NOT_TEXT, digest
-from ringi.domain.plan import CHANGING, ActionSpec, Encoding, FileState, SpecKind
 from ringi.errors import BadDocument
-from ringi.patching.apply import FileOutcome, outcome
-from ringi.patching.merge import written_since
-from ringi.patching.parse import parse_patch
-from ringi.patching.patch import Kind
-from ringi.patching.render import Rendered, Side, render, render_move
+from ringi.kernel.codec import (
+    NOT_TEXT,
+    digest,
+)
+from ringi.kernel.text import Text
+from ringi.patch.apply import (
+    FileOutcome,
+    outcome,
+)
+from ringi.patch.merge import written_since
+from ringi.patch.parse import parse_patch
+from ringi.patch.patch import Kind
+from ringi.patch.render import (
+    Rendered,
+    Side,
+    render,
+    render_move,
+)
+from ringi.plans.document import (
+    CHANGING,
+    ActionSpec,
+    Encoding,
+    FileState,
+    SpecKind,
+)
 from ringi.plans.services import Rules
 from ringi.policy.files import UNJUDGED
-from ringi.text import Text
-from ringi.workspace.paths import normalise
-from ringi.workspace.tree import Tree
+from ringi.tree.paths import normalise
+from ringi.tree.tree import Tree
 
 MERGEABLE: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH, SpecKind.DELETE])
 """Kinds about one file, which can be merged with a file that changed meanwhile."""

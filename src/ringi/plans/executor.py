@@ -12,19 +12,59 @@ from typing import Final
 import msgspec
 from msgspec import UnsetType
 
-from ringi.domain.approval import Act, FileChange
-from ringi.domain.codec import digest
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.execution import ExecutionIntent, ExecutionResult, FileOpOutcome, OpStatus, Step
-from ringi.domain.plan import PLAN_MACHINE, ExecutionLink, FileState, PlanStatus, with_state
-from ringi.errors import HalfWritten, LostRace, PathRefused, StorageFailed
+from ringi.approvals.document import (
+    Act,
+    FileChange,
+)
+from ringi.errors import (
+    HalfWritten,
+    LostRace,
+    PathRefused,
+    StorageFailed,
+)
+from ringi.kernel.codec import digest
+from ringi.kernel.text import (
+    Text,
+    why_failed,
+)
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import (
+    NewEvent,
+    StoredPlan,
+    Transaction,
+)
+from ringi.plans.document import (
+    PLAN_MACHINE,
+    ExecutionLink,
+    FileState,
+    PlanStatus,
+    with_state,
+)
+from ringi.plans.execution import (
+    ExecutionIntent,
+    ExecutionResult,
+    FileOpOutcome,
+    OpStatus,
+    Step,
+)
 from ringi.plans.services import Services
 from ringi.plans.steps import take_step
-from ringi.plans.units import Unit, segments, stops
-from ringi.ports import NewEvent, StoredPlan, Transaction
-from ringi.text import Text, why_failed
-from ringi.workspace.stage import Stage, emptied_by, known_to, reverse, staged
-from ringi.workspace.tree import found_at
+from ringi.plans.units import (
+    Unit,
+    segments,
+    stops,
+)
+from ringi.tree.stage import (
+    Stage,
+    emptied_by,
+    known_to,
+    reverse,
+    staged,
+)
+from ringi.tree.tree import found_at
 
 Statuses = dict[str, OpStatus]
 _TROUBLED: Final = frozenset([OpStatus.CONFLICT, OpStatus.FAILED])

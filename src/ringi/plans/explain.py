@@ -5,12 +5,21 @@ from typing import Final
 
 import msgspec
 
-from ringi.domain.change_plan import PlanExplanation
-from ringi.domain.prompt import Budget, Material, NewExplanation, OnProgress, Prompt
-from ringi.domain.session import Purpose
-from ringi.plans.change import Change, Explained
+from ringi.models.prompt import (
+    Budget,
+    Material,
+    NewExplanation,
+    OnProgress,
+    Prompt,
+)
+from ringi.plans.change import (
+    Change,
+    Explained,
+)
+from ringi.plans.change_plan import PlanExplanation
 from ringi.plans.services import Services
 from ringi.policy.masking import masked
+from ringi.sessions.document import Purpose
 
 _BUDGET: Final = Budget(seconds=60.0, output_tokens=1024)
 _MOST: Final = 50_000

@@ -9,18 +9,30 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ringi.domain.approval import FileChange
-from ringi.domain.codec import digest
-from ringi.domain.conflict import Clash
-from ringi.domain.plan import FileState
-from ringi.errors import PathRefused, StorageFailed
-from ringi.patching.file_merge import ConflictedFile, merge_file
-from ringi.patching.merge import Merged, RegionKind
-from ringi.patching.render import Side
+from ringi.approvals.document import FileChange
+from ringi.errors import (
+    PathRefused,
+    StorageFailed,
+)
+from ringi.kernel.codec import digest
+from ringi.kernel.text import (
+    Text,
+    why_failed,
+)
+from ringi.patch.conflict import Clash
+from ringi.patch.file_merge import (
+    ConflictedFile,
+    merge_file,
+)
+from ringi.patch.merge import (
+    Merged,
+    RegionKind,
+)
+from ringi.patch.render import Side
+from ringi.plans.document import FileState
 from ringi.plans.effects import difference
 from ringi.plans.services import Services
-from ringi.text import Text, why_failed
-from ringi.workspace.tree import Found
+from ringi.tree.tree import Found
 
 _WHY: Final[Mapping[Clash, Text]] = {
     Clash.TEXT: Text("the same lines were changed since"),

@@ -11,9 +11,34 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from ringi.domain.approval import files_of
-from ringi.domain.conflict import Choice, Clash, Conflict, Decision
-from ringi.domain.plan import (
+from ringi.approvals.document import files_of
+from ringi.errors import (
+    PathRefused,
+    StorageFailed,
+)
+from ringi.patch.conflict import (
+    Choice,
+    Clash,
+    Conflict,
+    Decision,
+)
+from ringi.patch.file_merge import (
+    ConflictedFile,
+    MergedFile,
+    merge_file,
+)
+from ringi.patch.merge import (
+    Conflicted,
+    RegionKind,
+    assembled,
+)
+from ringi.patch.render import (
+    Rendered,
+    Side,
+    render,
+    render_move,
+)
+from ringi.plans.document import (
     ActionSpec,
     ActionSpecExt,
     Encoding,
@@ -22,14 +47,22 @@ from ringi.domain.plan import (
     SpecKind,
     Touched,
 )
-from ringi.errors import PathRefused, StorageFailed
-from ringi.patching.file_merge import ConflictedFile, MergedFile, merge_file
-from ringi.patching.merge import Conflicted, RegionKind, assembled
-from ringi.patching.render import Rendered, Side, render, render_move
-from ringi.plans.effects import MERGEABLE, NOTHING, Invalid, Known, effects_of, git_mode, packed
+from ringi.plans.effects import (
+    MERGEABLE,
+    NOTHING,
+    Invalid,
+    Known,
+    effects_of,
+    git_mode,
+    packed,
+)
 from ringi.plans.services import Services
-from ringi.plans.validate import Basis, SeenBefore, Since
-from ringi.workspace.tree import differing
+from ringi.plans.validate import (
+    Basis,
+    SeenBefore,
+    Since,
+)
+from ringi.tree.tree import differing
 
 _OF_LINES: Final = frozenset([Clash.TEXT, Clash.LINE_ENDS])
 _KEEPING: Final = frozenset([Choice.OURS, Choice.BOTH])

@@ -3,11 +3,15 @@
 import contextlib
 from collections.abc import Iterator
 
-from ringi.domain.plan import PlanDocument
-from ringi.errors import BranchRefused, NotFound, StepElsewhere
+from ringi.errors import (
+    BranchRefused,
+    NotFound,
+    StepElsewhere,
+)
+from ringi.kernel.text import Text
+from ringi.ledger.ports import StoredPlan
+from ringi.plans.document import PlanDocument
 from ringi.plans.services import Services
-from ringi.ports import StoredPlan
-from ringi.text import Text
 
 
 def run_of(document: PlanDocument) -> str:

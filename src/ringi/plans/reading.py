@@ -5,16 +5,27 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ringi.domain.plan import ActionSpec, ActionSpecExt, PlanDocument, SpecKind
-from ringi.errors import ReadNotApproved, RingiError
-from ringi.patching.parse import parse_patch
-from ringi.plans.effects import Invalid, content_of
+from ringi.errors import (
+    ReadNotApproved,
+    RingiError,
+)
+from ringi.kernel.text import Text
+from ringi.ledger.ports import StoredPlan
+from ringi.patch.parse import parse_patch
+from ringi.plans.document import (
+    ActionSpec,
+    ActionSpecExt,
+    PlanDocument,
+    SpecKind,
+)
+from ringi.plans.effects import (
+    Invalid,
+    content_of,
+)
 from ringi.plans.services import Services
 from ringi.plans.validate import Validated
 from ringi.policy.files import is_credential
-from ringi.ports import StoredPlan
-from ringi.text import Text
-from ringi.workspace.paths import normalise
+from ringi.tree.paths import normalise
 
 _LONGEST_SECRET: Final = 4096
 """A text is cut after it was masked: a secret that is cut in two is not recognised."""

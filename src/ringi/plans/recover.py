@@ -5,16 +5,38 @@ from typing import Final
 
 import msgspec
 
-from ringi.domain.approval import FileChange
-from ringi.domain.execution import STARTED, ExecutionIntent, ExecutionResult, OpStatus, Step
-from ringi.domain.plan import FileState
-from ringi.plans.executor import Progress, Stages, record, settle
+from ringi.approvals.document import FileChange
+from ringi.kernel.text import (
+    Text,
+    why_failed,
+)
+from ringi.plans.document import FileState
+from ringi.plans.execution import (
+    STARTED,
+    ExecutionIntent,
+    ExecutionResult,
+    OpStatus,
+    Step,
+)
+from ringi.plans.executor import (
+    Progress,
+    Stages,
+    record,
+    settle,
+)
 from ringi.plans.place import run_of
 from ringi.plans.services import Services
-from ringi.plans.steps import outcome_of, read
-from ringi.plans.units import Unit, segments, stops, units_of
-from ringi.text import Text, why_failed
-from ringi.workspace.stage import Stage
+from ringi.plans.steps import (
+    outcome_of,
+    read,
+)
+from ringi.plans.units import (
+    Unit,
+    segments,
+    stops,
+    units_of,
+)
+from ringi.tree.stage import Stage
 
 _States = Mapping[str, FileState | None]
 _THEIRS: Final = Text("somebody wrote to it meanwhile")

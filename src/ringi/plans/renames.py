@@ -6,14 +6,34 @@ from typing import Final
 
 import msgspec
 
-from ringi.domain.plan import CHANGING, ActionSpec, Encoding, SpecKind
-from ringi.errors import Refused, StorageFailed
-from ringi.patching.renames import renames
-from ringi.patching.render import Side, is_binary, render_move
-from ringi.plans.effects import Effect, Invalid, Known, Seen, effects_of, git_mode, packed
+from ringi.errors import (
+    Refused,
+    StorageFailed,
+)
+from ringi.patch.renames import renames
+from ringi.patch.render import (
+    Side,
+    is_binary,
+    render_move,
+)
+from ringi.plans.document import (
+    CHANGING,
+    ActionSpec,
+    Encoding,
+    SpecKind,
+)
+from ringi.plans.effects import (
+    Effect,
+    Invalid,
+    Known,
+    Seen,
+    effects_of,
+    git_mode,
+    packed,
+)
 from ringi.plans.services import Rules
 from ringi.plans.validate import Basis
-from ringi.workspace.tree import Tree
+from ringi.tree.tree import Tree
 
 _SAID_BY_GIT: Final = frozenset([None, "0755"])
 """Permissions that say no more than git does: then the file keeps its other bits."""

@@ -4,15 +4,17 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.approvals.permits import Permits
-from ringi.ports.telemetry import SILENT, Telemetry
+from ringi.kernel.telemetry.port import (
+    SILENT,
+    Telemetry,
+)
 
 if TYPE_CHECKING:  # only names of types
     from contextlib import AbstractContextManager
 
-    from ringi.domain.plan import PlannedChecks
-    from ringi.domain.prompt import Budget
-    from ringi.policy.risk import Thresholds
-    from ringi.ports import (
+    from ringi.forges.port import ReviewChecks
+    from ringi.kernel.text import Text
+    from ringi.ledger.ports import (
         CheckRunner,
         Clock,
         CodeContext,
@@ -25,12 +27,13 @@ if TYPE_CHECKING:  # only names of types
         Store,
         WorkspaceLock,
     )
-    from ringi.ports.forge import ReviewChecks
-    from ringi.ports.provenance import Repository
-    from ringi.ports.tools import OutsideTools
-    from ringi.text import Text
-    from ringi.workspace.snapshot import Snapshots
-    from ringi.workspace.tree import Tree
+    from ringi.models.prompt import Budget
+    from ringi.plans.document import PlannedChecks
+    from ringi.policy.risk import Thresholds
+    from ringi.provenance.ports import Repository
+    from ringi.tools.ports import OutsideTools
+    from ringi.tree.snapshot import Snapshots
+    from ringi.tree.tree import Tree
 
 
 _WHOLE_ID: Final = len("00000000-0000-0000-0000-000000000000")

@@ -3,9 +3,19 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ringi.domain.plan import PLAN_MACHINE, PlanDocument, PlanStatus, undone_at
-from ringi.errors import AlreadyDone, AlreadyUndone, BadTransition, NotNow
-from ringi.text import Text
+from ringi.errors import (
+    AlreadyDone,
+    AlreadyUndone,
+    BadTransition,
+    NotNow,
+)
+from ringi.kernel.text import Text
+from ringi.plans.document import (
+    PLAN_MACHINE,
+    PlanDocument,
+    PlanStatus,
+    undone_at,
+)
 
 
 class _Now(NamedTuple):

@@ -12,10 +12,35 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET, UnsetType
 
-from ringi.domain.approval import FileChange
-from ringi.domain.codec import digest
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.execution import (
+from ringi.approvals.document import FileChange
+from ringi.engine.process import ErrorKind
+from ringi.errors import (
+    Interrupted,
+    PathRefused,
+    RingiError,
+    StorageFailed,
+)
+from ringi.kernel.codec import digest
+from ringi.kernel.text import Text
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import (
+    NewEvent,
+    Ran,
+    StoredCommand,
+)
+from ringi.plans.calls import (
+    decoded,
+    refusal,
+)
+from ringi.plans.document import (
+    FileState,
+    SpecKind,
+)
+from ringi.plans.effects import mode_after
+from ringi.plans.execution import (
     LIMIT_OF_SPEC,
     CommandEnd,
     CommandStart,
@@ -24,19 +49,18 @@ from ringi.domain.execution import (
     OpStatus,
     Step,
 )
-from ringi.domain.plan import FileState, SpecKind
-from ringi.domain.process import ErrorKind
-from ringi.domain.project_state import LINK_MODE, StateFile
-from ringi.errors import Interrupted, PathRefused, RingiError, StorageFailed
-from ringi.plans.calls import decoded, refusal
-from ringi.plans.effects import mode_after
 from ringi.plans.reading import kept
 from ringi.plans.services import Services
-from ringi.ports import NewEvent, Ran, StoredCommand
-from ringi.text import Text
+from ringi.project.state import (
+    LINK_MODE,
+    StateFile,
+)
 
 if TYPE_CHECKING:  # only a plan with a command needs it
-    from ringi.workspace.snapshot import Snapshot, Snapshots
+    from ringi.tree.snapshot import (
+        Snapshot,
+        Snapshots,
+    )
 
 _NOT_FOUND: Final = 127
 _INTERRUPTED: Final = 130

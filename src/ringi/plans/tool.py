@@ -4,10 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.request import outcome
-from ringi.domain import codec
-from ringi.domain.answer import Amendment, PlanAnswer
-from ringi.domain.approval import (
+from ringi.approvals.document import (
     ApprovalOutcome,
     ApprovalRequest,
     ApprovedPlan,
@@ -16,24 +13,12 @@ from ringi.domain.approval import (
     Proof,
     SignedAct,
 )
-from ringi.domain.conflict import Conflict
-from ringi.domain.events import Actor
-from ringi.domain.execution import CommandStart, ExecutionResult
-from ringi.domain.feedback import LineComment, Side
-from ringi.domain.plan import (
-    ALL_SPECS,
-    OPEN,
-    ActionSpec,
-    CheckResult,
-    MessageRef,
-    PlanDocument,
-    PlanPreview,
-    PlanRef,
-    PlanState,
-    SpecSelection,
-    ValidationReport,
-)
-from ringi.domain.subject import StepOf
+from ringi.approvals.request import outcome
+from ringi.kernel import codec
+from ringi.ledger.event import Actor
+from ringi.ledger.ports import StoredPlan
+from ringi.ledger.subject import StepOf
+from ringi.patch.conflict import Conflict
 from ringi.plans import (
     amend,
     answer,
@@ -47,12 +32,42 @@ from ringi.plans import (
     propose,
     undo,
 )
+from ringi.plans.answer_document import (
+    Amendment,
+    PlanAnswer,
+)
+from ringi.plans.document import (
+    ALL_SPECS,
+    OPEN,
+    ActionSpec,
+    CheckResult,
+    MessageRef,
+    PlanDocument,
+    PlanPreview,
+    PlanRef,
+    PlanState,
+    SpecSelection,
+    ValidationReport,
+)
+from ringi.plans.execution import (
+    CommandStart,
+    ExecutionResult,
+)
+from ringi.plans.feedback import (
+    LineComment,
+    Side,
+)
 from ringi.plans.merge import MergedSpecs
 from ringi.plans.place import require_here
-from ringi.plans.propose import NO_REMARKS, Remarks
-from ringi.plans.services import Services, plan_id_of
+from ringi.plans.propose import (
+    NO_REMARKS,
+    Remarks,
+)
+from ringi.plans.services import (
+    Services,
+    plan_id_of,
+)
 from ringi.plans.undo import Undoable
-from ringi.ports import StoredPlan
 
 
 class PlanTool:

@@ -6,9 +6,19 @@ from typing import NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from ringi.domain.approval import Act, FileChange
-from ringi.domain.execution import ExecutionIntent, Step, words_of
-from ringi.domain.plan import CHANGING, ActionSpecExt
+from ringi.approvals.document import (
+    Act,
+    FileChange,
+)
+from ringi.plans.document import (
+    CHANGING,
+    ActionSpecExt,
+)
+from ringi.plans.execution import (
+    ExecutionIntent,
+    Step,
+    words_of,
+)
 
 
 class Unit(NamedTuple):

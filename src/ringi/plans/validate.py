@@ -8,8 +8,17 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from ringi.domain.events import Actor
-from ringi.domain.plan import (
+from ringi.errors import (
+    BadPatch,
+    PatchMismatch,
+    PathRefused,
+    RingiError,
+    StorageFailed,
+)
+from ringi.kernel.text import Text
+from ringi.ledger.event import Actor
+from ringi.patch.render import Rendered
+from ringi.plans.document import (
     CHANGING,
     ActionSpec,
     ActionSpecExt,
@@ -19,9 +28,6 @@ from ringi.domain.plan import (
     Touched,
     ValidationReport,
 )
-from ringi.domain.risk import Category, Risk, RiskCode, RiskReason
-from ringi.errors import BadPatch, PatchMismatch, PathRefused, RingiError, StorageFailed
-from ringi.patching.render import Rendered
 from ringi.plans.effects import (
     MERGEABLE,
     NOTHING,
@@ -36,12 +42,29 @@ from ringi.plans.effects import (
     your_lines,
 )
 from ringi.plans.services import Rules
-from ringi.policy.files import critical_category, is_credential
+from ringi.policy.files import (
+    critical_category,
+    is_credential,
+)
 from ringi.policy.findings import findings
-from ringi.policy.risk import Facts, allowed, assess, is_emptied, is_unshown
-from ringi.text import Text
-from ringi.workspace.paths import normalise
-from ringi.workspace.tree import Tree, repositories
+from ringi.policy.risk import (
+    Facts,
+    allowed,
+    assess,
+    is_emptied,
+    is_unshown,
+)
+from ringi.policy.risk_level import (
+    Category,
+    Risk,
+    RiskCode,
+    RiskReason,
+)
+from ringi.tree.paths import normalise
+from ringi.tree.tree import (
+    Tree,
+    repositories,
+)
 
 _FREE: Final = frozenset(["kind", "description", "optional", "group", "path"])
 _FIELDS: Final = {

@@ -7,12 +7,41 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ringi.approvals.document import (
+    Act,
+    ApprovalSubject,
+)
 from ringi.approvals.who import require_settable
-from ringi.domain import codec
-from ringi.domain.answer import Difference, PlanComparison, SpecDifference
-from ringi.domain.approval import Act, ApprovalSubject
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.plan import (
+from ringi.errors import (
+    NotFound,
+    Refused,
+    StorageFailed,
+    UnfitSpecs,
+)
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import (
+    NewEvent,
+    StoredPlan,
+)
+from ringi.patch.render import (
+    Side,
+    render,
+)
+from ringi.plans.answer_document import (
+    Difference,
+    PlanComparison,
+    SpecDifference,
+)
+from ringi.plans.calls import (
+    bound,
+    with_misfits,
+)
+from ringi.plans.document import (
     ALL_SPECS,
     CHANGING,
     ActionSpecExt,
@@ -26,11 +55,14 @@ from ringi.domain.plan import (
     selected,
     with_state,
 )
-from ringi.errors import NotFound, Refused, StorageFailed, UnfitSpecs
-from ringi.patching.render import Side, render
-from ringi.plans.calls import bound, with_misfits
-from ringi.plans.effects import Invalid, content_of
-from ringi.plans.preview import after_bytes, effects_now
+from ringi.plans.effects import (
+    Invalid,
+    content_of,
+)
+from ringi.plans.preview import (
+    after_bytes,
+    effects_now,
+)
 from ringi.plans.propose import (
     author_of,
     by_person,
@@ -42,10 +74,11 @@ from ringi.plans.propose import (
     since_of,
     still_from_model,
 )
-from ringi.plans.services import Services, plan_id_of
+from ringi.plans.services import (
+    Services,
+    plan_id_of,
+)
 from ringi.plans.validate import validate
-from ringi.ports import NewEvent, StoredPlan
-from ringi.text import Text
 
 _FILE: Final = ""
 _SAID: Final = frozenset(

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from ringi.domain.risk import Category
 from ringi.policy.globs import globs
+from ringi.policy.risk_level import Category
 
 UNJUDGED: Final = (
     ".exe", ".dll", ".so", ".dylib", ".pyc", ".class", ".jar", ".whl", ".node", ".wasm",

@@ -11,10 +11,16 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ringi.domain.risk import RiskCode, RiskReason
+from ringi.kernel.text import Text
 from ringi.policy.leaks import secrets
-from ringi.policy.scripts import CODES, strange_words
-from ringi.text import Text
+from ringi.policy.risk_level import (
+    RiskCode,
+    RiskReason,
+)
+from ringi.policy.scripts import (
+    CODES,
+    strange_words,
+)
 
 Lines = Iterable[tuple[int, bytes]]
 """Each line's number in the new file and its content, with or without the line end."""

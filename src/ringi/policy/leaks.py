@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from ringi.text import Text, lazy_pattern
+from ringi.kernel.text import (
+    Text,
+    lazy_pattern,
+)
 
 # Placeholders: words for where a secret goes, and what people type instead of one.
 _PLACEHOLDER: Final = lazy_pattern(

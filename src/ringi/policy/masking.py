@@ -11,8 +11,14 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
-from ringi.policy.leaks import KINDS, leaks
-from ringi.text import Text, lazy_pattern
+from ringi.kernel.text import (
+    Text,
+    lazy_pattern,
+)
+from ringi.policy.leaks import (
+    KINDS,
+    leaks,
+)
 
 _A_KEY: Final = Text("a key")
 _CONFIGURED: Final = Text("a configured secret")

@@ -9,11 +9,17 @@ group:acme/core@github.com.
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ringi.domain.plan import ActionSpecExt, SpecKind
-from ringi.domain.risk import RiskCode
+from ringi.kernel.text import Text
+from ringi.plans.document import (
+    ActionSpecExt,
+    SpecKind,
+)
 from ringi.policy.risk import MANY_FILES
-from ringi.policy.tools import ToolRules, needs_approval
-from ringi.text import Text
+from ringi.policy.risk_level import RiskCode
+from ringi.policy.tools import (
+    ToolRules,
+    needs_approval,
+)
 
 _USER: Final = "user:"
 _GROUP: Final = "group:"

@@ -11,8 +11,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from ringi.domain.risk import RiskCode
-from ringi.text import Text
+from ringi.kernel.text import Text
+from ringi.policy.risk_level import RiskCode
 
 _LATIN: Final = "LATIN"
 _COMMON: Final = ""

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
-from ringi.domain.planning import FindingKind
-from ringi.domain.process import ToolEffect
+from ringi.engine.document import FindingKind
+from ringi.engine.process import ToolEffect
 from ringi.policy.scripts import latin
 
 _SEPARATORS: Final = re.compile(r"[\s._/:-]+")

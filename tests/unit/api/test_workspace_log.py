@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.session import SessionStatus
 from ringi.errors import NotFound
+from ringi.sessions.document import SessionStatus
 from tests.helpers import kinds, ledger_of, open_scratch, proposed, write
 from tests.unit.store.made_sessions import added, approved, id_of
 

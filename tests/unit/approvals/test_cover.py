@@ -6,12 +6,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ringi.api import Workspace
-from ringi.approvals.cover import History, covering_approval
-from ringi.domain import subject as subjects
-from ringi.domain.approval import Approval
-from ringi.domain.events import Event, EventKind
-from ringi.ports import PlanRecord
+from ringi.app.api import Workspace
+from ringi.approvals.cover import (
+    History,
+    covering_approval,
+)
+from ringi.approvals.document import Approval
+from ringi.ledger import subject as subjects
+from ringi.ledger.event import (
+    Event,
+    EventKind,
+)
+from ringi.ledger.ports import PlanRecord
 from tests.helpers import approved, create, open_scratch
 
 

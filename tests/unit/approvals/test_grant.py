@@ -11,24 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.api import Workspace
-from ringi.domain import codec
-from ringi.domain.approval import ApprovedPlan, SignedAct, SignedAnswer
-from ringi.domain.change_plan import (
-    ChangeFacts,
-    PlanBasis,
-    PlanExplanation,
-    PlanRisk,
-    PlanScope,
-    PlanValidations,
-    Trigger,
+from ringi.app.api import Workspace
+from ringi.approvals.document import (
+    ApprovedPlan,
+    SignedAct,
+    SignedAnswer,
 )
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.grant import Grant, GrantScope, GrantSubject
-from ringi.domain.plan import ALL_SPECS, ActionSpec, Encoding, PlanStatus, SpecKind, SpecSelection
-from ringi.domain.provenance import said_in
-from ringi.domain.risk import Risk
-from ringi.domain.subject import grant as subject_named
+from ringi.approvals.grant_document import (
+    Grant,
+    GrantScope,
+    GrantSubject,
+)
+from ringi.approvals.signing import (
+    SignerList,
+    SshSignatures,
+)
 from ringi.errors import (
     Ambiguous,
     BadGrant,
@@ -44,11 +41,38 @@ from ringi.errors import (
     WrongAnswer,
     WrongNamespace,
 )
-from ringi.integrations.signing import SignerList, SshSignatures
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import (
+    NewEvent,
+    Signer,
+)
+from ringi.ledger.subject import grant as subject_named
 from ringi.plans.approve import subject_now
+from ringi.plans.change_plan import (
+    ChangeFacts,
+    PlanBasis,
+    PlanExplanation,
+    PlanRisk,
+    PlanScope,
+    PlanValidations,
+    Trigger,
+)
+from ringi.plans.document import (
+    ALL_SPECS,
+    ActionSpec,
+    Encoding,
+    PlanStatus,
+    SpecKind,
+    SpecSelection,
+)
 from ringi.policy.globs import within
-from ringi.ports import NewEvent, Signer
-from ringi.text import Text
+from ringi.policy.risk_level import Risk
+from ringi.provenance.document import said_in
 from tests.fakes.signing import MadeUpKeys, RealKey, assert_signed
 from tests.helpers import (
     Person,

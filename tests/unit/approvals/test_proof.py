@@ -10,9 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from ringi.approvals.kinds import of_plan
-from ringi.domain import codec
-from ringi.domain.approval import (
+from ringi.approvals.document import (
     ApprovalRequest,
     ApprovedPlan,
     Cancelled,
@@ -21,8 +19,11 @@ from ringi.domain.approval import (
     SignedAct,
     SignedAnswer,
 )
-from ringi.domain.plan import ALL_SPECS, PlannedChecks, PlanStatus, SpecKind, SpecSelection, with_state
-from ringi.domain.provenance import Digests, Resource, payload_of, read_signed, said_in, to_sign
+from ringi.approvals.kinds import of_plan
+from ringi.approvals.signing import (
+    SignerList,
+    SshSignatures,
+)
 from ringi.errors import (
     BadSignature,
     BadTransition,
@@ -37,10 +38,26 @@ from ringi.errors import (
     WrongAnswer,
     WrongNamespace,
 )
-from ringi.integrations.signing import SignerList, SshSignatures
+from ringi.kernel import codec
+from ringi.kernel.text import Text
 from ringi.plans.approve import unlike_their_hashes
+from ringi.plans.document import (
+    ALL_SPECS,
+    PlannedChecks,
+    PlanStatus,
+    SpecKind,
+    SpecSelection,
+    with_state,
+)
 from ringi.plans.tool import PlanTool
-from ringi.text import Text
+from ringi.provenance.document import (
+    Digests,
+    Resource,
+    payload_of,
+    read_signed,
+    said_in,
+    to_sign,
+)
 from tests.fakes.signing import MadeUpKeys, RealKey, assert_signed
 from tests.helpers import (
     Person,

@@ -6,9 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from ringi.cli.arguments import document_in, read_named
-from ringi.domain.project_state import EditorState
-from ringi.errors import BadDocument, NotFound, TooLarge, Unreadable
+from ringi.cli.arguments import (
+    document_in,
+    read_named,
+)
+from ringi.errors import (
+    BadDocument,
+    NotFound,
+    TooLarge,
+    Unreadable,
+)
+from ringi.project.state import EditorState
 
 
 def test_a_file_is_read_and_a_missing_one_is_told(tmp_path: Path):

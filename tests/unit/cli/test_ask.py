@@ -11,7 +11,7 @@ import pytest
 from ringi.cli.app import App
 from ringi.cli.ask import ask
 from ringi.cli.ui import Ui
-from ringi.text import Text
+from ringi.kernel.text import Text
 
 QUESTION = "Sure? [y/n]"
 

@@ -6,11 +6,15 @@ import time
 
 import pytest
 
-from ringi.cli.progress import Counter, Pace, Progress
+from ringi.cli.progress import (
+    Counter,
+    Pace,
+    Progress,
+)
 from ringi.cli.ui import Ui
-from ringi.domain.prompt import ModelProgress
-from ringi.process.counting import Count
-from ringi.text import Text
+from ringi.kernel.process.progress import Count
+from ringi.kernel.text import Text
+from ringi.models.prompt import ModelProgress
 
 QUICK = Pace(first=0.02, again=0.02, once=0.02)
 

@@ -3,11 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from ringi import ActionSpec, SpecKind
+from ringi import (
+    ActionSpec,
+    SpecKind,
+)
 from ringi.cli.recheck import Recheck
-from ringi.domain.plan import CheckResult
+from ringi.kernel.text import Text
 from ringi.plans.check import add_checks
-from ringi.text import Text
+from ringi.plans.document import CheckResult
 from tests.helpers import environment_of, open_scratch, proposed
 
 

@@ -8,8 +8,13 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.cli.ui import Ui, folded, shown_lines, width
-from ringi.text import deceiving
+from ringi.cli.ui import (
+    Ui,
+    folded,
+    shown_lines,
+    width,
+)
+from ringi.kernel.text import deceiving
 
 WORDS = st.text(
     st.sampled_from("abc de-f.、。稟議です「ー」ｱé\u0301 ")

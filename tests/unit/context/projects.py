@@ -6,9 +6,13 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ringi.context import Corpus, Ranked, rank
-from ringi.domain.project_state import StateFile
-from ringi.usecases.code_index import corpus_of
+from ringi.project.code_index import corpus_of
+from ringi.project.relevant_files import (
+    Corpus,
+    Ranked,
+    rank,
+)
+from ringi.project.state import StateFile
 
 
 def oid(data: bytes) -> str:

@@ -4,12 +4,17 @@ from collections.abc import Mapping
 
 import pytest
 
-from ringi.context.about import about, changelog_of, paragraphs_of, rules_of
-from ringi.context.commands import test_commands as commands_of
-from ringi.context.gather import project_facts
-from ringi.context.layout import layout
-from ringi.context.source import Source
-from ringi.domain.context import FileKind
+from ringi.project.about import (
+    about,
+    changelog_of,
+    paragraphs_of,
+    rules_of,
+)
+from ringi.project.commands import test_commands as commands_of
+from ringi.project.context import FileKind
+from ringi.project.gather import project_facts
+from ringi.project.layout import layout
+from ringi.project.source import Source
 
 
 def source(files: Mapping[str, str]) -> Source:

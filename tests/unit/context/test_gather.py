@@ -3,12 +3,22 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.context.gather import context_of, project_facts, ranked_by
-from ringi.context.ranking import Ranked
-from ringi.context.source import Source
-from ringi.context.tokens import tokens
-from ringi.domain.context import Definition, FileKind
-from ringi.text import Text, visible
+from ringi.kernel.text import (
+    Text,
+    visible,
+)
+from ringi.project.context import (
+    Definition,
+    FileKind,
+)
+from ringi.project.gather import (
+    context_of,
+    project_facts,
+    ranked_by,
+)
+from ringi.project.ranking import Ranked
+from ringi.project.source import Source
+from ringi.project.tokens import tokens
 
 NAMES = st.sampled_from(
     [

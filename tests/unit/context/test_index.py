@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ringi.context import rank
-from ringi.domain.project_state import StateFile
-from ringi.usecases.code_index import corpus_of
-from ringi.workspace.snapshot import Snapshots
+from ringi.project.code_index import corpus_of
+from ringi.project.relevant_files import rank
+from ringi.project.state import StateFile
+from ringi.tree.snapshot import Snapshots
 from tests.helpers import holds_soon, make_files, python
 from tests.unit.context.projects import SHOP, Project, ranked
 from tests.unit.workspace.repositories import git, isolate
@@ -124,7 +124,7 @@ def test_an_index_that_cannot_be_written_is_no_obstacle(tmp_path: Path):
 UPDATING = """
 import sys
 from pathlib import Path
-from ringi.context import rank
+from ringi.project.relevant_files import rank
 from tests.unit.context.projects import SHOP, Project
 folder, name = Path(sys.argv[1]), sys.argv[2]
 for turn in range(40):

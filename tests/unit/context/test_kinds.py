@@ -2,9 +2,9 @@
 
 import pytest
 
-from ringi.context.beside import Beside
-from ringi.context.kinds import kinds_of
-from ringi.domain.context import FileKind
+from ringi.project.context import FileKind
+from ringi.project.kinds import kinds_of
+from ringi.project.test_pairs import Beside
 
 KINDS = {
     FileKind.SOURCE: """

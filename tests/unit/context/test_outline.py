@@ -2,8 +2,15 @@
 
 import pytest
 
-from ringi.context.outline import mentioned, pages_of
-from ringi.domain.context import Definition, FileKind, FoundFile
+from ringi.project.context import (
+    Definition,
+    FileKind,
+    FoundFile,
+)
+from ringi.project.outline import (
+    mentioned,
+    pages_of,
+)
 
 FOUND = [
     FoundFile(

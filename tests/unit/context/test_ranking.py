@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.context import FileKind
+from ringi.project.context import FileKind
 from tests.unit.context.projects import SHOP, ranked
 
 WORDS = st.text(alphabet=st.characters(codec="utf-8"), max_size=300)

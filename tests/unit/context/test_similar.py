@@ -6,7 +6,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ringi.context.similar import alike, meaning
+from ringi.project.similar import (
+    alike,
+    meaning,
+)
 
 pytestmark = pytest.mark.req("PP-12")
 SECTION = "Add an install section to README.md"

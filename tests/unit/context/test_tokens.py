@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.context.tokens import tokens
+from ringi.project.tokens import tokens
 
 
 @given(st.lists(st.text()))

@@ -4,9 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.context.names import Names, Naming
-from ringi.context.request import read_request
-from ringi.context.words import counted, terms_of
+from ringi.project.names import (
+    Names,
+    Naming,
+)
+from ringi.project.request import read_request
+from ringi.project.words import (
+    counted,
+    terms_of,
+)
 
 
 @pytest.mark.parametrize(

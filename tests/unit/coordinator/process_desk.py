@@ -6,34 +6,48 @@ from typing import Any
 
 import msgspec
 
-from ringi.coordinator.completion import resumed
-from ringi.coordinator.coordinator import ExecutionCoordinator
-from ringi.coordinator.reflection import ReflectionEngine, ReflectionServices
-from ringi.coordinator.services import CoordinatorServices, ProcessTask
-from ringi.coordinator.settings import (
-    Depth,
-    ExecutionSettings,
-    ProcessSettings,
-    ReflectionSettings,
-    RevisionSettings,
-)
-from ringi.domain.planning import (
+from ringi.app.ledger import Ledger
+from ringi.engine.document import (
     ActionPlan,
     PlannedAction,
     PlanningDocument,
     Subtask,
     TaskDecomposition,
 )
-from ringi.domain.process import ActionRecord, ErrorKind, Process, ToolEffect
-from ringi.domain.prompt import Prompt
-from ringi.domain.run import Spent
-from ringi.planning.engine import one_step
-from ringi.planning.levels import Level
-from ringi.planning.plan_checks import PlanRules
+from ringi.engine.engine import one_step
+from ringi.engine.levels import Level
+from ringi.engine.plan_checks import PlanRules
+from ringi.engine.process import (
+    ActionRecord,
+    ErrorKind,
+    Process,
+    ToolEffect,
+)
+from ringi.kernel.system import new_id
+from ringi.models.prompt import Prompt
 from ringi.policy.tools import ToolRules
-from ringi.ports.process import ToolInfo, ToolResult
-from ringi.store.ledger import Ledger
-from ringi.wiring.system import new_id
+from ringi.runs.document import Spent
+from ringi.runs.process.completion import resumed
+from ringi.runs.process.coordinator import ExecutionCoordinator
+from ringi.runs.process.reflection import (
+    ReflectionEngine,
+    ReflectionServices,
+)
+from ringi.runs.process.services import (
+    CoordinatorServices,
+    ProcessTask,
+)
+from ringi.runs.process.settings import (
+    Depth,
+    ExecutionSettings,
+    ProcessSettings,
+    ReflectionSettings,
+    RevisionSettings,
+)
+from ringi.tools.ports_process import (
+    ToolInfo,
+    ToolResult,
+)
 from tests.fakes.people import SteppingClock
 
 BUILT_IN = {

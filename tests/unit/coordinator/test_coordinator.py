@@ -7,11 +7,8 @@ from typing import Any
 
 import pytest
 
-from ringi.coordinator.coordinator import ExecutionCoordinator
-from ringi.coordinator.settings import ExecutionSettings, ReflectionSettings
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.planning import NEEDS_PERSON
-from ringi.domain.process import (
+from ringi.engine.document import NEEDS_PERSON
+from ringi.engine.process import (
     PROCESS_TRANSITIONS,
     ActionState,
     ErrorKind,
@@ -21,10 +18,22 @@ from ringi.domain.process import (
     ToolEffect,
     Wait,
 )
-from ringi.domain.run import Run, RunPhase
 from ringi.errors import ModelTimeout
-from ringi.ports import NewEvent
-from ringi.ports.process import ToolResult
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.runs.document import (
+    Run,
+    RunPhase,
+)
+from ringi.runs.process.coordinator import ExecutionCoordinator
+from ringi.runs.process.settings import (
+    ExecutionSettings,
+    ReflectionSettings,
+)
+from ringi.tools.ports_process import ToolResult
 from tests.helpers import PATIENCE_SEC
 from tests.unit.coordinator.process_desk import ProcessDesk, plan, shown
 

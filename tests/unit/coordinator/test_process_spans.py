@@ -4,11 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from ringi.coordinator.coordinator import ExecutionCoordinator
+from ringi.kernel.telemetry.port import Telemetry
+from ringi.kernel.telemetry.spans import (
+    OtelSpans,
+    Shown,
+)
 from ringi.policy.masking import masked
-from ringi.ports.telemetry import Telemetry
-from ringi.store.process_log import LogSettings, ProcessLogFile
-from ringi.telemetry.spans import OtelSpans, Shown
+from ringi.runs.process.coordinator import ExecutionCoordinator
+from ringi.runs.process_log import (
+    LogSettings,
+    ProcessLogFile,
+)
 from tests.fakes.people import SteppingClock
 from tests.fakes.trace_receiver import TraceReceiver
 from tests.unit.coordinator.process_desk import ProcessDesk, plan

@@ -3,13 +3,12 @@
 import pytest
 from msgspec import UNSET
 
-from ringi.context.tokens import tokens
-from ringi.coordinator.reflection import Trigger
-from ringi.coordinator.settings import Depth
-from ringi.coordinator.strategies import ADVICE, TRIED, strategy_of
-from ringi.domain import codec
-from ringi.domain.plan_answers import NewChange, NewReflection, NewReplan
-from ringi.domain.planning import (
+from ringi.engine.answers import (
+    NewChange,
+    NewReflection,
+    NewReplan,
+)
+from ringi.engine.document import (
     ActionStatus,
     AddAction,
     ModifyAction,
@@ -18,7 +17,8 @@ from ringi.domain.planning import (
     ReflectionDocument,
     RemoveAction,
 )
-from ringi.domain.process import (
+from ringi.engine.levels import Level
+from ringi.engine.process import (
     ActionState,
     ErrorKind,
     Feedback,
@@ -27,10 +27,21 @@ from ringi.domain.process import (
     RevisionRecord,
     ToolEffect,
 )
-from ringi.errors import BudgetUsed, ModelFailed
-from ringi.llm.turns import compact_schema
-from ringi.planning.levels import Level
-from ringi.planning.revise import revised
+from ringi.engine.revise import revised
+from ringi.errors import (
+    BudgetUsed,
+    ModelFailed,
+)
+from ringi.kernel import codec
+from ringi.models.turns import compact_schema
+from ringi.project.tokens import tokens
+from ringi.runs.process.reflection import Trigger
+from ringi.runs.process.settings import Depth
+from ringi.runs.process.strategies import (
+    ADVICE,
+    TRIED,
+    strategy_of,
+)
 from tests.fakes.processes import action, engine, plan, process, record, tool
 
 _E = ErrorKind

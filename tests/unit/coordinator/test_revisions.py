@@ -8,8 +8,28 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.coordinator.reflection import Suggestion
-from ringi.coordinator.revisions import (
+from ringi.engine.document import (
+    ActionPlan,
+    AddAction,
+    ModifyAction,
+    PlannedAction,
+    PlanningDocument,
+    PlanRevision,
+    Reflection,
+    RemoveAction,
+)
+from ringi.engine.plan_checks import PlanRules
+from ringi.engine.process import (
+    Process,
+    Wait,
+)
+from ringi.engine.revise import (
+    least,
+    revised,
+)
+from ringi.kernel import codec
+from ringi.runs.process.reflection import Suggestion
+from ringi.runs.process.revisions import (
     CHANGED,
     EVERYTHING,
     LIMIT,
@@ -23,21 +43,7 @@ from ringi.coordinator.revisions import (
     difference,
     revise,
 )
-from ringi.coordinator.settings import RevisionSettings
-from ringi.domain import codec
-from ringi.domain.planning import (
-    ActionPlan,
-    AddAction,
-    ModifyAction,
-    PlannedAction,
-    PlanningDocument,
-    PlanRevision,
-    Reflection,
-    RemoveAction,
-)
-from ringi.domain.process import Process, Wait
-from ringi.planning.plan_checks import PlanRules
-from ringi.planning.revise import least, revised
+from ringi.runs.process.settings import RevisionSettings
 from tests.fakes.processes import RULES, action, plan, process
 
 THREE = plan(

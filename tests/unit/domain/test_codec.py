@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain import codec
-from ringi.domain.plan import (
+from ringi.errors import (
+    BadDocument,
+    NewerVersion,
+    RingiError,
+)
+from ringi.kernel import codec
+from ringi.plans.document import (
     ActionSpec,
     MessageRef,
     Plan,
@@ -20,7 +25,6 @@ from ringi.domain.plan import (
     PlanStatus,
     SpecKind,
 )
-from ringi.errors import BadDocument, NewerVersion, RingiError
 
 PLAN = PlanDocument(
     plan=Plan("1", "題 \u2013 title", "content", (MessageRef("m", "t"),), "why", ("a", "b"), "2026", 1),
@@ -184,9 +188,9 @@ def test_canonical_has_one_spelling():
 
 _AT_ONCE = """
 import sys, threading
-from ringi.domain.codec import foreign
-from ringi.domain.plan import PlanDocument
-from ringi.store.lists import as_document
+from ringi.kernel.codec import foreign
+from ringi.plans.document import PlanDocument
+from ringi.app.lists import as_document
 
 data, specs = (sys.argv[1].encode(), b"[]")
 sys.setswitchinterval(1e-6)

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from ringi.domain import codec
-from ringi.domain.base import OpenDocument
-from ringi.domain.planning import (
+from ringi.engine.document import (
     ActionPlan,
     AddAction,
     CompletionDocument,
@@ -23,6 +21,8 @@ from ringi.domain.planning import (
     UnclearGoal,
 )
 from ringi.errors import BadDocument
+from ringi.kernel import codec
+from ringi.kernel.document import OpenDocument
 
 EXAMPLES = {path.stem: path for path in sorted((Path(__file__).parent / "process_examples").glob("*.json"))}
 KINDS: dict[str, type[OpenDocument]] = {

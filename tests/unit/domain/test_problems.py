@@ -11,12 +11,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from ringi.domain import codec
-from ringi.domain.base import Document
-from ringi.domain.problems import MOST_FAULTS, WORDS, below, faults
-from ringi.domain.schemas import SCHEMAS
+from ringi.app.schemas import SCHEMAS
 from ringi.errors import BadDocument
-from ringi.text import Text
+from ringi.kernel import codec
+from ringi.kernel.document import Document
+from ringi.kernel.problems import (
+    MOST_FAULTS,
+    WORDS,
+    below,
+    faults,
+)
+from ringi.kernel.text import Text
 
 
 class Size(StrEnum):

@@ -5,9 +5,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.domain import plan_answers, prompt
-from ringi.domain.base import Document
-from ringi.domain.prompt import NewDecisions, NewQuestions, NewSummary
+from ringi.engine import answers as plan_answers
+from ringi.kernel.document import Document
+from ringi.models import prompt
+from ringi.models.prompt import (
+    NewDecisions,
+    NewQuestions,
+    NewSummary,
+)
 
 KINDS = [
     kind

@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.problems import Level
-from ringi.domain.request import Request, read_request
+from ringi.kernel.problems import Level
+from ringi.sessions.request import (
+    Request,
+    read_request,
+)
 
 WHOLE = """\
 # Sort the report by date #

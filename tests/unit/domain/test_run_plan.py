@@ -11,10 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain import codec, run_plan
-from ringi.domain.problems import WARNINGS, Level, ReasonCode
-from ringi.domain.run_plan import RunPlan
-from ringi.domain.run_plan_rules import run_plan_problems
+from ringi.engine import run_plan
+from ringi.engine.run_plan import RunPlan
+from ringi.engine.run_plan_rules import run_plan_problems
+from ringi.kernel import codec
+from ringi.kernel.problems import (
+    WARNINGS,
+    Level,
+    ReasonCode,
+)
 
 SAMPLE = (Path(__file__).parent / "planning-sample.json").read_bytes()
 FIELDS = {

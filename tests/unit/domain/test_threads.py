@@ -14,8 +14,8 @@ ROUNDS = 60
 THREADS = """
 import os, sys, threading
 from pathlib import Path
-from ringi.domain import codec
-from ringi.domain.plan import PlanDocument
+from ringi.kernel import codec
+from ringi.plans.document import PlanDocument
 
 data = Path(sys.argv[1]).read_bytes()
 for _ in range(int(sys.argv[2])):

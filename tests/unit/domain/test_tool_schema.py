@@ -4,8 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.tool_schema import fault, mismatch
-from ringi.text import Text
+from ringi.kernel.text import Text
+from ringi.tools.schema import (
+    fault,
+    mismatch,
+)
 
 pytestmark = pytest.mark.req("PP-15")
 

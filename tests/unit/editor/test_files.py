@@ -8,12 +8,27 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi import text
-from ringi.editor.files import in_words, read_text_file, write_text_file
-from ringi.editor.paths import ProjectPaths
-from ringi.editor.protocol import INVALID_PARAMS, RpcError, too_long, understood
-from ringi.errors import NoWorkspace, PathRefused
-from ringi.text import Text, shown
+from ringi.acp.files import (
+    in_words,
+    read_text_file,
+    write_text_file,
+)
+from ringi.acp.paths import ProjectPaths
+from ringi.acp.protocol import (
+    INVALID_PARAMS,
+    RpcError,
+    too_long,
+    understood,
+)
+from ringi.errors import (
+    NoWorkspace,
+    PathRefused,
+)
+from ringi.kernel import text
+from ringi.kernel.text import (
+    Text,
+    shown,
+)
 
 
 @pytest.fixture

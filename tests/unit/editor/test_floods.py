@@ -11,9 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.editor.channel import Channel, Ears
-from ringi.editor.paths import ProjectPaths
-from ringi.editor.protocol import (
+from ringi.acp.channel import (
+    Channel,
+    Ears,
+)
+from ringi.acp.paths import ProjectPaths
+from ringi.acp.protocol import (
     INVALID_REQUEST,
     Message,
     Refusal,
@@ -23,9 +26,15 @@ from ringi.editor.protocol import (
     raw,
     understood,
 )
-from ringi.editor.requests import MOST_OPEN, Requests
-from ringi.editor.terminals import Terminal
-from ringi.editor.wire import Inlet, Outlet
+from ringi.acp.requests import (
+    MOST_OPEN,
+    Requests,
+)
+from ringi.acp.terminals import Terminal
+from ringi.acp.wire import (
+    Inlet,
+    Outlet,
+)
 
 DEEP = b"[" * 100_000
 SHUT = b"]" * 100_000

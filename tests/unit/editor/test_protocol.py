@@ -7,12 +7,24 @@ from typing import Any
 
 import pytest
 
-from ringi.editor.channel import Answer
-from ringi.editor.paths import ProjectPaths
-from ringi.editor.protocol import Message, Refusal, RpcError, Told, content, line_of, too_long, understood
-from ringi.editor.thread import fenced, plain_title
-from ringi.editor.turns import Turns
-from ringi.editor.wire import Inlet
+from ringi.acp.channel import Answer
+from ringi.acp.paths import ProjectPaths
+from ringi.acp.protocol import (
+    Message,
+    Refusal,
+    RpcError,
+    Told,
+    content,
+    line_of,
+    too_long,
+    understood,
+)
+from ringi.acp.thread import (
+    fenced,
+    plain_title,
+)
+from ringi.acp.turns import Turns
+from ringi.acp.wire import Inlet
 
 
 @pytest.mark.parametrize("cut", range(1, 40, 3))

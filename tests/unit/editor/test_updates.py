@@ -6,8 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.editor.protocol import Message, Told, understood
-from ringi.editor.updates import Updates
+from ringi.acp.protocol import (
+    Message,
+    Told,
+    understood,
+)
+from ringi.acp.updates import Updates
 
 
 class Room:

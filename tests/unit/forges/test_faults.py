@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ringi.domain.forge import ChangeState, CommitStatus, ForgeKind, Item, ItemKind, NewChange, StatusState
 from ringi.errors import (
     BadForgeAnswer,
     ForgeBusy,
@@ -17,7 +16,16 @@ from ringi.errors import (
     ForgeRejected,
     ForgeUnreachable,
 )
-from ringi.ports.forge import CodeHost
+from ringi.forges.document import (
+    ChangeState,
+    CommitStatus,
+    ForgeKind,
+    Item,
+    ItemKind,
+    NewChange,
+    StatusState,
+)
+from ringi.forges.port import CodeHost
 from tests.support.forge_server import HTML, Fault
 from tests.unit.forges.conftest import Here, Time, host_of
 

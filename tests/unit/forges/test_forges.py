@@ -2,7 +2,11 @@
 
 import pytest
 
-from ringi.domain.forge import (
+from ringi.errors import (
+    ForgeConflict,
+    ForgeMissing,
+)
+from ringi.forges.document import (
     Access,
     Account,
     ChangeState,
@@ -14,8 +18,14 @@ from ringi.domain.forge import (
     ReviewVerdict,
     StatusState,
 )
-from ringi.errors import ForgeConflict, ForgeMissing
-from ringi.forges.gitlab_shapes import BASE_CHANGED, Approver, Note, User, Version, reviews_of
+from ringi.forges.gitlab_shapes import (
+    BASE_CHANGED,
+    Approver,
+    Note,
+    User,
+    Version,
+    reviews_of,
+)
 from tests.support.forge_server import ReviewGiven
 from tests.unit.forges.conftest import Here
 

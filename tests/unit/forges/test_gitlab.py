@@ -4,7 +4,11 @@ import json
 
 import pytest
 
-from ringi.domain.forge import Access, ForgeKind, NewChange
+from ringi.forges.document import (
+    Access,
+    ForgeKind,
+    NewChange,
+)
 from tests.unit.forges.conftest import Here
 
 pytestmark = [

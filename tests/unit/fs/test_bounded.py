@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.fs import NotRegular, TooLarge, read_bounded
+from ringi.kernel.fs import (
+    NotRegular,
+    TooLarge,
+    read_bounded,
+)
 
 
 @given(st.binary(max_size=300), st.integers(0, 300))

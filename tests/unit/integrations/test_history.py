@@ -7,10 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.provenance import NOT_THERE, NOTES, FileAt, Step
-from ringi.errors import CloneUnreadable, NoSuchCommit, NoWorkspace
-from ringi.integrations.history import MOST_NOTE, GitHistory
-from ringi.integrations.repository import GitRepository
+from ringi.errors import (
+    CloneUnreadable,
+    NoSuchCommit,
+    NoWorkspace,
+)
+from ringi.provenance.document import (
+    NOT_THERE,
+    NOTES,
+    FileAt,
+    Step,
+)
+from ringi.provenance.history import (
+    MOST_NOTE,
+    GitHistory,
+)
+from ringi.provenance.repository import GitRepository
 from tests.support.damage import loosen
 
 ODD = [

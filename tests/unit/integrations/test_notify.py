@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import ringi
-from ringi.integrations.notify import notify
-from ringi.text import Text
+from ringi.app.notify import notify
+from ringi.kernel.text import Text
 from tests.helpers import PYTHON
 
 SOURCES = str(Path(ringi.__file__).parents[1])
@@ -75,7 +75,7 @@ def test_bell_goes_to_the_terminal_of_the_process_if_the_output_is_none(terminal
     script = (
         "import fcntl, os, sys, termios\n"
         "fcntl.ioctl(3, termios.TIOCSCTTY, 0)\n"
-        "from ringi.integrations.notify import notify\n"
+        "from ringi.app.notify import notify\n"
         "notify('bell', 'x', environment={}, output=1)\n"
     )
     done = subprocess.run(
@@ -95,7 +95,7 @@ def test_bell_goes_to_the_terminal_of_the_process_if_the_output_is_none(terminal
 @pytest.mark.parametrize("output", [None, -1, 10_000])
 def test_nobody_to_tell_is_no_error(output: int | None):
     call = f"notify('bell', 'x', environment={{}}, output={output})"
-    script = f"from ringi.integrations.notify import notify\n{call}"
+    script = f"from ringi.app.notify import notify\n{call}"
     done = subprocess.run(
         [sys.executable, "-c", script],
         env={"PYTHONPATH": SOURCES},

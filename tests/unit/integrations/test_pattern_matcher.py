@@ -5,7 +5,10 @@ import signal
 
 import pytest
 
-from ringi.integrations.pattern_matcher import PatternMatcher, spans
+from ringi.policy.pattern_matcher import (
+    PatternMatcher,
+    spans,
+)
 from tests.helpers import PATIENCE_SEC
 
 SLOW = "(a+)+$"

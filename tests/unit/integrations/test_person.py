@@ -10,8 +10,8 @@ import pexpect
 import pytest
 
 import ringi
-from ringi.process import ancestors
-from ringi.process.ancestors import process_start
+from ringi.kernel.process import ancestors
+from ringi.kernel.process.ancestors import process_start
 from tests.helpers import PYTHON
 
 PATIENCE = 90
@@ -20,7 +20,7 @@ SOURCES = str(Path(ringi.__file__).parents[1])
 ENV = {"PATH": os.environ["PATH"], "PYTHONPATH": SOURCES, "LC_ALL": "C"}
 ASK = """
 import os, sys
-from ringi.integrations.person import TerminalPerson
+from ringi.approvals.person import TerminalPerson
 supervisors = [(int(pid), start, "") for pid, _, start in (word.partition("=") for word in sys.argv[1:])]
 person = TerminalPerson(os.environ, lambda: supervisors)
 print("refusal:", person.refusal(), "|", person.name(), "|", person.user(), flush=True)
@@ -105,9 +105,7 @@ class TestAPerson:
         assert "refusal: None" in said
 
     def test_has_no_terminal_name_without_a_terminal(self) -> None:
-        code = (
-            "import os; from ringi.integrations.person import TerminalPerson as P; print(repr(P({}).name()))"
-        )
+        code = "import os; from ringi.approvals.person import TerminalPerson as P; print(repr(P({}).name()))"
         done = subprocess.run(
             [sys.executable, "-c", code], env=ENV, stdin=subprocess.DEVNULL, capture_output=True, check=True
         )
@@ -117,7 +115,7 @@ class TestAPerson:
         if os.getuid() != 0:
             pytest.skip("only root can become a user without an account")
         code = (
-            "import os; from ringi.integrations.person import TerminalPerson as P\n"
+            "import os; from ringi.approvals.person import TerminalPerson as P\n"
             "os.setuid(54321); print(P({}).user())"
         )
         done = subprocess.run([sys.executable, "-c", code], env=ENV, capture_output=True, check=True)
@@ -196,7 +194,7 @@ class TestSupervisors:
             PYTHON,
             "import os, subprocess, sys\n"
             f"sys.path[:0] = {sys.path!r}\n"
-            "from ringi.process.ancestors import process_start\n"
+            "from ringi.kernel.process.ancestors import process_start\n"
             "own = f'{os.getpid()}={process_start(os.getpid())}'\n"
             f"words = [{sys.executable!r}, {str(ask_file)!r}, own]\n"
             "subprocess.run(['sh', '-c', '\"$0\" \"$@\"; exit 0', *words])\n"

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.domain.codec import blob_id
-from ringi.domain.provenance import NOTES
 from ringi.errors import NotesFailed
-from ringi.integrations.history import GitHistory
-from ringi.integrations.repository import GitRepository
+from ringi.kernel.codec import blob_id
+from ringi.provenance.document import NOTES
+from ringi.provenance.history import GitHistory
+from ringi.provenance.repository import GitRepository
 from tests.helpers import ROOT, fingerprint
 from tests.support.damage import loosen
 
@@ -305,7 +305,7 @@ class TestAttach:
         """Processes that write to the same blob in the same moment."""
         script = (
             "import os, sys; from pathlib import Path\n"
-            "from ringi.integrations.repository import GitRepository\n"
+            "from ringi.provenance.repository import GitRepository\n"
             "at = GitRepository(Path(sys.argv[1]), dict(os.environ))\n"
             "for n in range(3): at.attach(f'{sys.argv[2]}-{n}'.encode(), sys.argv[3:])"
         )

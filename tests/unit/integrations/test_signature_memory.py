@@ -6,10 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from ringi.errors import BadSignature, SignatureRefused, UnlistedKey, WrongNamespace
-from ringi.integrations.signature_memory import RememberedSignatures
-from ringi.integrations.signing import SshSignatures
-from ringi.ports import Signer, SignerList
+from ringi.approvals.signing import SshSignatures
+from ringi.errors import (
+    BadSignature,
+    SignatureRefused,
+    UnlistedKey,
+    WrongNamespace,
+)
+from ringi.ledger.ports import (
+    Signer,
+    SignerList,
+)
+from ringi.provenance.signature_memory import RememberedSignatures
 from tests.fakes.signing import RealKey
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")

@@ -14,7 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.approval import NAMESPACE
+from ringi.approvals.document import NAMESPACE
+from ringi.approvals.signing import (
+    SignerList,
+    SshSignatures,
+    opened,
+    sign,
+)
 from ringi.errors import (
     BadSignature,
     SignatureRefused,
@@ -23,8 +29,7 @@ from ringi.errors import (
     UnlistedKey,
     WrongNamespace,
 )
-from ringi.integrations.signing import SignerList, SshSignatures, opened, sign
-from ringi.ports import Signer
+from ringi.ledger.ports import Signer
 from tests.helpers import ROOT
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
@@ -344,7 +349,7 @@ def test_a_passphrase_is_asked_for_at_the_terminal(tmp_path: Path, windows: dict
     code = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from ringi.integrations.signing import sign\n"
+        "from ringi.approvals.signing import sign\n"
         f"Path(sys.argv[2]).write_text(sign(Path(sys.argv[1]), {MESSAGE!r}, os.environ))\n"
         "print('done')\n"
     )

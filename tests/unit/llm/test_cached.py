@@ -6,8 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.domain.cache import AnswerOrigin
-from ringi.domain.prompt import (
+from ringi.ledger.vault import SealedFiles
+from ringi.models.cache import AnswerOrigin
+from ringi.models.cached import (
+    Answers,
+    CachedModel,
+)
+from ringi.models.prompt import (
     Budget,
     Material,
     ModelAnswer,
@@ -16,9 +21,10 @@ from ringi.domain.prompt import (
     OnProgress,
     Prompt,
 )
-from ringi.domain.session import Purpose, TokenUsage
-from ringi.llm.cached import Answers, CachedModel
-from ringi.store.vault import SealedFiles
+from ringi.sessions.document import (
+    Purpose,
+    TokenUsage,
+)
 from tests.helpers import SetClock
 
 pytestmark = pytest.mark.req("PP-12")

@@ -27,10 +27,20 @@ from ringi.errors import (
     StorageFailed,
     UnknownModel,
 )
-from ringi.llm.backend import Backend, Call, Reply, RetryLater, Turn
-from ringi.llm.command_backend import LONGEST_WORD, CommandBackend, flat
-from ringi.text import Text
-from ringi.wiring.models import scrub_of
+from ringi.kernel.text import Text
+from ringi.models.backend import (
+    Backend,
+    Call,
+    Reply,
+    RetryLater,
+    Turn,
+)
+from ringi.models.command_backend import (
+    LONGEST_WORD,
+    CommandBackend,
+    flat,
+)
+from ringi.models.configured import scrub_of
 from tests.helpers import PATIENCE_SEC, PYTHON
 
 TURNS = (Turn("system", "Answer in JSON."), Turn("user", "Add a login. 「はい」"))
@@ -555,8 +565,8 @@ def test_whatever_stops_the_wait_ends_it(world: World, reason: type[Exception]) 
 DRIVER = """
 import os, sys
 from pathlib import Path
-from ringi.llm.backend import Call, Turn
-from ringi.llm.command_backend import CommandBackend
+from ringi.models.backend import Call, Turn
+from ringi.models.command_backend import CommandBackend
 backend = CommandBackend("mine", os.environ, str, folder=Path(sys.argv[1]))
 try:
     backend.send(Call((Turn("user", "x"),), {}, 60.0, 100, lambda _: None))

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.prompt import Budget, Material, NewQuestions, Prompt
-from ringi.domain.session import Purpose
+from ringi.config.keys import (
+    Config,
+    Llm,
+)
 from ringi.errors import (
     BadModelAnswer,
     Interrupted,
@@ -22,14 +24,29 @@ from ringi.errors import (
     ModelUnreachable,
     NoExtra,
 )
-from ringi.llm import providers
-from ringi.llm.client import ModelClient
-from ringi.llm.http_backend import HttpBackend, client
-from ringi.llm.providers import Provider, _chat
+from ringi.kernel.process.network import proxy_for
+from ringi.models import providers
+from ringi.models.client import ModelClient
+from ringi.models.configured import (
+    choose,
+    scrub_of,
+)
+from ringi.models.http_backend import (
+    HttpBackend,
+    client,
+)
+from ringi.models.prompt import (
+    Budget,
+    Material,
+    NewQuestions,
+    Prompt,
+)
+from ringi.models.providers import (
+    Provider,
+    _chat,
+)
 from ringi.policy.masking import secret_values
-from ringi.process.network import proxy_for
-from ringi.wiring.config_keys import Config, Llm
-from ringi.wiring.models import choose, scrub_of
+from ringi.sessions.document import Purpose
 from tests.fakes.model_server import (
     ANTHROPIC_KEY,
     OPENAI_KEY,

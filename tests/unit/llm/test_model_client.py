@@ -2,9 +2,6 @@ import threading
 
 import pytest
 
-from ringi.domain import codec
-from ringi.domain.prompt import Budget, Material, NewSummary, Prompt
-from ringi.domain.session import Purpose, TokenUsage
 from ringi.errors import (
     BadModelAnswer,
     ModelBusy,
@@ -13,8 +10,23 @@ from ringi.errors import (
     ModelTimeout,
     ModelUnreachable,
 )
-from ringi.llm.backend import ConnectionCut, Reply, RetryLater
-from ringi.llm.client import ModelClient
+from ringi.kernel import codec
+from ringi.models.backend import (
+    ConnectionCut,
+    Reply,
+    RetryLater,
+)
+from ringi.models.client import ModelClient
+from ringi.models.prompt import (
+    Budget,
+    Material,
+    NewSummary,
+    Prompt,
+)
+from ringi.sessions.document import (
+    Purpose,
+    TokenUsage,
+)
 
 PROMPT = Prompt(Purpose.REVIEW, "Sum it up.", (Material("instruction", "tidy up"),))
 GOOD = '{"summary": "tidy"}'

@@ -14,20 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ringi
-from ringi.domain import codec
-from ringi.domain.prompt import (
-    Budget,
-    Exchange,
-    Material,
-    ModelAnswer,
-    NewDecisions,
-    NewQuestion,
-    NewQuestions,
-    NewSummary,
-    OnProgress,
-    Prompt,
-)
-from ringi.domain.session import Brief, Purpose, QuestionType, TokenUsage
 from ringi.errors import (
     BadDocument,
     BadModelAnswer,
@@ -41,9 +27,32 @@ from ringi.errors import (
     StorageFailed,
     Unreadable,
 )
-from ringi.llm.recording import Recording, Replay, question_hash
-from ringi.ports import LanguageModel
-from ringi.text import Text
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.ledger.ports import LanguageModel
+from ringi.models.prompt import (
+    Budget,
+    Exchange,
+    Material,
+    ModelAnswer,
+    NewDecisions,
+    NewQuestion,
+    NewQuestions,
+    NewSummary,
+    OnProgress,
+    Prompt,
+)
+from ringi.models.recording import (
+    Recording,
+    Replay,
+    question_hash,
+)
+from ringi.sessions.document import (
+    Brief,
+    Purpose,
+    QuestionType,
+    TokenUsage,
+)
 
 BUDGET = Budget(10.0, 1000)
 DISCOVERY = Prompt(Purpose.DISCOVERY, "Ask questions.", (Material("instruction", "Add a login"),))
@@ -388,8 +397,8 @@ MANY = """
 import sys
 from pathlib import Path
 from tests.unit.llm.test_recording import ask, Played, REVIEW, NewSummary
-from ringi.domain.prompt import Exchange
-from ringi.llm.recording import Recording
+from ringi.models.prompt import Exchange
+from ringi.models.recording import Recording
 who = sys.argv[2]
 big = (Exchange(who * 200_000, who),)
 model = Recording(Path(sys.argv[1]), Played(*[NewSummary(who)] * 20, exchanges=big))
@@ -429,7 +438,7 @@ from pathlib import Path
 def none(*_): raise AssertionError("network")
 socket.socket = none
 from tests.unit.llm.test_recording import ask
-from ringi.llm.recording import Replay
+from ringi.models.recording import Replay
 assert ask(Replay(Path(sys.argv[1]))).value.questions
 for name in ("pydantic_ai", "openai", "anthropic", "httpx", "httpx2"):
     assert name not in sys.modules, name

@@ -5,9 +5,23 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ringi.domain.prompt import Material, NewDecisions, NewQuestions, NewSpecs, NewSummary, Prompt
-from ringi.domain.session import Purpose
-from ringi.llm.turns import asked_again, compact_schema, fence_id, turns, with_schema, written
+from ringi.models.prompt import (
+    Material,
+    NewDecisions,
+    NewQuestions,
+    NewSpecs,
+    NewSummary,
+    Prompt,
+)
+from ringi.models.turns import (
+    asked_again,
+    compact_schema,
+    fence_id,
+    turns,
+    with_schema,
+    written,
+)
+from ringi.sessions.document import Purpose
 from tests.fakes.model_server import tokens
 
 KINDS = (NewQuestions, NewDecisions, NewSummary)

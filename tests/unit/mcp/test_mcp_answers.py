@@ -4,14 +4,25 @@ import jsonschema
 import pytest
 
 from ringi import errors
-from ringi.domain.answer import Difference, OutcomeKind, PlanAnswer, SpecDifference
-from ringi.domain.plan import PlanStatus
-from ringi.mcp import answers, render
-from ringi.mcp.answers import structured, waited
+from ringi.kernel.text import Text
+from ringi.mcp import (
+    answers,
+    render,
+)
+from ringi.mcp.answers import (
+    structured,
+    waited,
+)
 from ringi.mcp.arguments import output_schema
 from ringi.mcp.server import TOOLS
 from ringi.mcp.tools import Tool
-from ringi.text import Text
+from ringi.plans.answer_document import (
+    Difference,
+    OutcomeKind,
+    PlanAnswer,
+    SpecDifference,
+)
+from ringi.plans.document import PlanStatus
 
 
 def test_an_error_has_code_message_and_a_hint_for_agents():

@@ -11,11 +11,7 @@ import anyio
 import jsonschema
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain import codec
-from ringi.domain.events import Actor
-from ringi.domain.prompt import ModelProgress
-from ringi.domain.session import DecisionPending, QuestionPending, SessionStatus, WorkPending
+from ringi.app.api import Workspace
 from ringi.errors import (
     BadAnswer,
     BadDocument,
@@ -28,13 +24,39 @@ from ringi.errors import (
     SessionFailed,
     SessionOver,
 )
-from ringi.mcp import planning_tools, render
+from ringi.kernel import codec
+from ringi.ledger.event import Actor
+from ringi.mcp import (
+    planning_tools,
+    render,
+)
 from ringi.mcp.answers import structured
-from ringi.mcp.arguments import input_schema, object_schema
-from ringi.mcp.server import TOOLS, PlanServer, Surroundings
-from ringi.mcp.wait import Client, SessionNow, WaitForModel
-from ringi.mcp.worker import Worker, Workers
-from ringi.planning.tool import PlanningTool
+from ringi.mcp.arguments import (
+    input_schema,
+    object_schema,
+)
+from ringi.mcp.server import (
+    TOOLS,
+    PlanServer,
+    Surroundings,
+)
+from ringi.mcp.wait import (
+    Client,
+    SessionNow,
+    WaitForModel,
+)
+from ringi.mcp.worker import (
+    Worker,
+    Workers,
+)
+from ringi.models.prompt import ModelProgress
+from ringi.sessions.document import (
+    DecisionPending,
+    QuestionPending,
+    SessionStatus,
+    WorkPending,
+)
+from ringi.sessions.tool import PlanningTool
 from tests.fakes.models import Desk, ScriptedModel
 from tests.helpers import PATIENCE_SEC, ledger_of, open_scratch
 from tests.unit.mcp.test_mcp_wait import NOBODY, never, working

@@ -8,19 +8,31 @@ import jsonschema
 import msgspec
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain import codec
-from ringi.domain.grant import GrantScope
-from ringi.domain.plan import ActionSpec, SpecKind
-from ringi.domain.risk import Risk
-from ringi.errors import BadDocument, NotYours
-from ringi.mcp import arguments, resources
+from ringi.app.api import Workspace
+from ringi.approvals.grant_document import GrantScope
+from ringi.errors import (
+    BadDocument,
+    NotYours,
+)
+from ringi.kernel import codec
+from ringi.mcp import (
+    arguments,
+    resources,
+)
 from ringi.mcp.answers import structured
-from ringi.mcp.arguments import input_schema, object_schema
+from ringi.mcp.arguments import (
+    input_schema,
+    object_schema,
+)
 from ringi.mcp.server import TOOLS
 from ringi.mcp.tools import Caller
-from ringi.planning.tool import PlanningTool
+from ringi.plans.document import (
+    ActionSpec,
+    SpecKind,
+)
 from ringi.plans.tool import PlanTool
+from ringi.policy.risk_level import Risk
+from ringi.sessions.tool import PlanningTool
 from tests.fakes.people import AgentAtWork
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import approve, create, open_scratch, proposed, rewire, write

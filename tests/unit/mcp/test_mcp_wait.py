@@ -9,15 +9,31 @@ import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from ringi.api import Workspace
-from ringi.errors import Busy, Interrupted, NotFound
+from ringi.app.api import Workspace
+from ringi.errors import (
+    Busy,
+    Interrupted,
+    NotFound,
+)
+from ringi.kernel.process.ancestors import Ancestor
 from ringi.mcp.resources import Library
-from ringi.mcp.server import Settings, client_below
-from ringi.mcp.wait import Client, WaitForPerson
-from ringi.mcp.worker import Opening, Worker
-from ringi.process.ancestors import Ancestor
-from ringi.workspace.copy import Supervisor, WorkCopy
-from ringi.workspace.places import places_of
+from ringi.mcp.server import (
+    Settings,
+    client_below,
+)
+from ringi.mcp.wait import (
+    Client,
+    WaitForPerson,
+)
+from ringi.mcp.worker import (
+    Opening,
+    Worker,
+)
+from ringi.tree.copy import (
+    Supervisor,
+    WorkCopy,
+)
+from ringi.tree.places import places_of
 from tests.helpers import (
     PATIENCE_SEC,
     Person,

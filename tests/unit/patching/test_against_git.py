@@ -6,10 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.patching.apply import apply_patch, outcome
-from ringi.patching.parse import parse_patch
-from ringi.patching.patch import Kind, Patch, dump
-from ringi.patching.rework import reverse
+from ringi.patch.apply import (
+    apply_patch,
+    outcome,
+)
+from ringi.patch.parse import parse_patch
+from ringi.patch.patch import (
+    Kind,
+    Patch,
+    dump,
+)
+from ringi.patch.rework import reverse
 from tests.unit.patching.generated import Git, Tree, Trees, trees
 
 EXAMPLES = 5000 if os.environ.get("RINGI_CAMPAIGN") == "full" else 40

@@ -6,9 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from ringi.patching.file_merge import Clash, ConflictedFile, MergedFile, merge_file
-from ringi.patching.merge import Conflicted, Merged, RegionKind
-from ringi.patching.render import Side
+from ringi.patch.file_merge import (
+    Clash,
+    ConflictedFile,
+    MergedFile,
+    merge_file,
+)
+from ringi.patch.merge import (
+    Conflicted,
+    Merged,
+    RegionKind,
+)
+from ringi.patch.render import Side
 from tests.unit.patching.generated import Git
 
 PLAIN, RUNNABLE, LINK = "100644", "100755", "120000"

@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.patching.line_changes import Change, line_changes
-from ringi.patching.parse import parse_patch
-from ringi.patching.patch import Hunk
+from ringi.patch.line_changes import (
+    Change,
+    line_changes,
+)
+from ringi.patch.parse import parse_patch
+from ringi.patch.patch import Hunk
 
 FULL = os.environ.get("RINGI_CAMPAIGN") == "full"
 lines = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d"]), max_size=12)

@@ -4,9 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.errors import BadPatch, PatchMismatch
-from ringi.patching.meant import meant_lines
-from ringi.patching.mend import normalise
+from ringi.errors import (
+    BadPatch,
+    PatchMismatch,
+)
+from ringi.patch.nearest_context import meant_lines
+from ringi.patch.repair import normalise
 
 pytestmark = pytest.mark.req("PP-15")
 

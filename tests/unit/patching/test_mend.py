@@ -6,10 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.errors import AmbiguousPatch, BadPatch, BinaryPatch, PatchMismatch
-from ringi.patching.apply import apply_patch
-from ringi.patching.mend import normalise
-from ringi.patching.render import Changed, Side, render_patch
+from ringi.errors import (
+    AmbiguousPatch,
+    BadPatch,
+    BinaryPatch,
+    PatchMismatch,
+)
+from ringi.patch.apply import apply_patch
+from ringi.patch.render import (
+    Changed,
+    Side,
+    render_patch,
+)
+from ringi.patch.repair import normalise
 from tests.unit.patching.generated import LINES, Git, bodies, edits
 
 CODE = b"""import os

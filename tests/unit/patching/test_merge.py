@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.domain.conflict import Choice
-from ringi.patching.merge import (
+from ringi.patch.conflict import Choice
+from ringi.patch.merge import (
     Conflicted,
     Merged,
     RegionKind,

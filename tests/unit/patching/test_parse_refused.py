@@ -8,10 +8,21 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ringi.errors import BadPatch, BinaryPatch, PatchMismatch, RingiError
-from ringi.patching.apply import apply_patch, outcome
-from ringi.patching.parse import parse_patch
-from ringi.patching.patch import Kind, Patch
+from ringi.errors import (
+    BadPatch,
+    BinaryPatch,
+    PatchMismatch,
+    RingiError,
+)
+from ringi.patch.apply import (
+    apply_patch,
+    outcome,
+)
+from ringi.patch.parse import parse_patch
+from ringi.patch.patch import (
+    Kind,
+    Patch,
+)
 
 MARK = b"\\ No newline at end of file\n"
 FILES = {

@@ -10,10 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.codec import pretty
-from ringi.domain.workspace_edit import WorkspaceEdit, read_workspace_edit
-from ringi.errors import BadDocument, NotAnEdit
-from ringi.patching.workspace_edit import EditedFile, workspace_edit
+from ringi.errors import (
+    BadDocument,
+    NotAnEdit,
+)
+from ringi.kernel.codec import pretty
+from ringi.patch.editor_edit import (
+    WorkspaceEdit,
+    read_workspace_edit,
+)
+from ringi.patch.workspace_edit import (
+    EditedFile,
+    workspace_edit,
+)
 
 BASE = "file:///home/me/my%20project"
 

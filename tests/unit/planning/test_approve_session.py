@@ -8,17 +8,33 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.prompt import Exchange
-from ringi.domain.run import RunPhase
-from ringi.domain.session import DecisionPending, Purpose, QuestionPending, SessionStatus
-from ringi.errors import Busy, ModelDeclined, NotProven, SessionFailed, SessionOver, SessionRace, WrongAnswer
-from ringi.planning.approve import enhanced_instruction
-from ringi.planning.tool import PlanningTool
-from ringi.ports import NewEvent
-from ringi.store.integrity import verify
-from ringi.store.lock import PassingLock
+from ringi.app.integrity import verify
+from ringi.approvals.document import TypedAnswer
+from ringi.errors import (
+    Busy,
+    ModelDeclined,
+    NotProven,
+    SessionFailed,
+    SessionOver,
+    SessionRace,
+    WrongAnswer,
+)
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.lock import PassingLock
+from ringi.ledger.ports import NewEvent
+from ringi.models.prompt import Exchange
+from ringi.runs.document import RunPhase
+from ringi.sessions.approve import enhanced_instruction
+from ringi.sessions.document import (
+    DecisionPending,
+    Purpose,
+    QuestionPending,
+    SessionStatus,
+)
+from ringi.sessions.tool import PlanningTool
 from tests.fakes.models import Desk, ScriptedModel
 from tests.fakes.people import InterruptingClock, SteppingClock
 from tests.fakes.signing import MadeUpKeys

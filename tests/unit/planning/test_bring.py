@@ -9,9 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.prompt import MOST_FINDINGS, MOST_QUESTIONS, Brought, BroughtFinding
-from ringi.domain.session import (
+from ringi.errors import (
+    BadBrought,
+    NotAsked,
+    SessionRace,
+)
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.models.prompt import (
+    MOST_FINDINGS,
+    MOST_QUESTIONS,
+    Brought,
+    BroughtFinding,
+)
+from ringi.sessions.agent_input import bring
+from ringi.sessions.document import (
     AgentPending,
     ApprovalPending,
     DecisionPending,
@@ -19,9 +33,7 @@ from ringi.domain.session import (
     QuestionPending,
     SessionStatus,
 )
-from ringi.errors import BadBrought, NotAsked, SessionRace
-from ringi.planning.bring import bring
-from ringi.planning.operations import consistent
+from ringi.sessions.operations import consistent
 from tests.fakes.models import DECISIONS, QUESTIONS, Desk, ScriptedModel, ShownProject
 
 PROJECT = ShownProject({"app.py": "one\ntwo\n", "docs/guide.md": "text\n"})

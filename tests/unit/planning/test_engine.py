@@ -6,16 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.context.tokens import tokens as count
-from ringi.domain import codec
-from ringi.domain.context import Context, FileKind, FoundFile, ProjectFacts
-from ringi.domain.planning import DecompositionFailed, GoalUnderstanding, PlanningDocument, UnclearGoal
-from ringi.domain.prompt import Budget
-from ringi.domain.session import Purpose
-from ringi.errors import ModelUnreachable
-from ringi.llm.playbook import Playbook
-from ringi.llm.turns import turns
-from ringi.planning.engine import (
+from ringi.engine.document import (
+    DecompositionFailed,
+    GoalUnderstanding,
+    PlanningDocument,
+    UnclearGoal,
+)
+from ringi.engine.engine import (
     EngineServices,
     Planned,
     PlanningEngine,
@@ -23,9 +20,33 @@ from ringi.planning.engine import (
     Unclear,
     Undecomposed,
 )
-from ringi.planning.levels import Level, PlanningSettings, Strategy, measure_of
-from ringi.planning.plan_prompts import RULES, task_for
-from ringi.ports import Gathered, LanguageModel
+from ringi.engine.levels import (
+    Level,
+    PlanningSettings,
+    Strategy,
+    measure_of,
+)
+from ringi.engine.plan_prompts import (
+    RULES,
+    task_for,
+)
+from ringi.errors import ModelUnreachable
+from ringi.kernel import codec
+from ringi.ledger.ports import (
+    Gathered,
+    LanguageModel,
+)
+from ringi.models.prompt import Budget
+from ringi.models.turns import turns
+from ringi.project.context import (
+    Context,
+    FileKind,
+    FoundFile,
+    ProjectFacts,
+)
+from ringi.project.tokens import tokens as count
+from ringi.sessions.document import Purpose
+from ringi.sessions.playbook import Playbook
 from tests.fakes.models import ScriptedModel
 
 SMALL = "add an install section to README.md"

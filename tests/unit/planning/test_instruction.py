@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.planning import operations
-from ringi.planning.approve import enhanced_instruction
+from ringi.sessions import operations
+from ringi.sessions.approve import enhanced_instruction
 from tests.unit.planning.test_operations import NOW, asked, begun, designed, in_review
 
 

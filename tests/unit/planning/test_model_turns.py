@@ -5,9 +5,20 @@ from typing import Any
 
 import pytest
 
-from ringi.domain import codec
-from ringi.domain.prompt import Exchange, ModelProgress, Prompt
-from ringi.domain.session import (
+from ringi.app.integrity import verify
+from ringi.errors import (
+    BadModelAnswer,
+    SessionFailed,
+    SessionRace,
+)
+from ringi.kernel import codec
+from ringi.models.prompt import (
+    Exchange,
+    ModelProgress,
+    Prompt,
+)
+from ringi.sessions.approve import enhanced_instruction
+from ringi.sessions.document import (
     ApprovalPending,
     DecisionPending,
     OpenCall,
@@ -17,10 +28,7 @@ from ringi.domain.session import (
     TargetPath,
     TokenUsage,
 )
-from ringi.errors import BadModelAnswer, SessionFailed, SessionRace
-from ringi.planning.approve import enhanced_instruction
-from ringi.planning.operations import consistent
-from ringi.store.integrity import verify
+from ringi.sessions.operations import consistent
 from tests.fakes.models import DECISIONS, Desk, ScriptedModel, ShownProject
 
 FILES = {

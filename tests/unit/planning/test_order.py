@@ -7,9 +7,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ringi.domain.planning import Subtask
-from ringi.domain.session import TargetPath
-from ringi.planning.order import Cycle, Found, Order, RepeatedId, UnknownId, Unordered, ordered
+from ringi.engine.document import Subtask
+from ringi.engine.order import (
+    Cycle,
+    Found,
+    Order,
+    RepeatedId,
+    UnknownId,
+    Unordered,
+    ordered,
+)
+from ringi.sessions.document import TargetPath
 
 pytestmark = pytest.mark.req("PP-6")
 

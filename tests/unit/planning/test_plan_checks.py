@@ -5,9 +5,15 @@ from typing import Any
 
 import pytest
 
-from ringi.domain import codec
-from ringi.domain.planning import FindingKind, PlanningDocument
-from ringi.planning.plan_checks import PlanRules, findings
+from ringi.engine.document import (
+    FindingKind,
+    PlanningDocument,
+)
+from ringi.engine.plan_checks import (
+    PlanRules,
+    findings,
+)
+from ringi.kernel import codec
 from ringi.policy.tools import ToolRules
 
 pytestmark = pytest.mark.req("PP-16")

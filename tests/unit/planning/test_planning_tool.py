@@ -8,24 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.domain import codec
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.prompt import Exchange, ModelProgress
-from ringi.domain.run import RunPhase
-from ringi.domain.session import (
-    MOST_MESSAGES,
-    ApprovalPending,
-    ApprovedSession,
-    CancelledSession,
-    DecisionPending,
-    FailedPending,
-    PlanningSession,
-    Purpose,
-    QuestionPending,
-    SessionStatus,
-    TokenUsage,
-    WorkPending,
-)
+from ringi.app.integrity import verify
+from ringi.app.ledger import Ledger
+from ringi.approvals.document import TypedAnswer
 from ringi.errors import (
     BadAnswer,
     BadDocument,
@@ -41,10 +26,28 @@ from ringi.errors import (
     UnknownModel,
     WrongAnswer,
 )
-from ringi.planning.approve import enhanced_instruction
-from ringi.planning.tool import PlanningTool
-from ringi.store.integrity import verify
-from ringi.store.ledger import Ledger
+from ringi.kernel import codec
+from ringi.models.prompt import (
+    Exchange,
+    ModelProgress,
+)
+from ringi.runs.document import RunPhase
+from ringi.sessions.approve import enhanced_instruction
+from ringi.sessions.document import (
+    MOST_MESSAGES,
+    ApprovalPending,
+    ApprovedSession,
+    CancelledSession,
+    DecisionPending,
+    FailedPending,
+    PlanningSession,
+    Purpose,
+    QuestionPending,
+    SessionStatus,
+    TokenUsage,
+    WorkPending,
+)
+from ringi.sessions.tool import PlanningTool
 from tests.fakes.models import Desk, ScriptedModel
 from tests.fakes.people import AgentAtWork, InterruptingClock, NoTerminal
 

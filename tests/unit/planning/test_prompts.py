@@ -3,12 +3,19 @@
 import msgspec
 import pytest
 
-from ringi.domain.context import ProjectFacts
-from ringi.domain.prompt import NewDecisions, NewQuestions, Prompt
-from ringi.domain.session import Purpose
-from ringi.llm.turns import turns
-from ringi.planning import operations
-from ringi.planning.prompts import KINDS, prompt_for
+from ringi.engine.prompts import (
+    KINDS,
+    prompt_for,
+)
+from ringi.models.prompt import (
+    NewDecisions,
+    NewQuestions,
+    Prompt,
+)
+from ringi.models.turns import turns
+from ringi.project.context import ProjectFacts
+from ringi.sessions import operations
+from ringi.sessions.document import Purpose
 from tests.fakes.model_server import tokens
 from tests.fakes.models import QUESTIONS
 from tests.unit.planning.test_operations import NOW, asked, begun, designed, in_review

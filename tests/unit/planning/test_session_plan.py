@@ -7,19 +7,36 @@ from typing import Any
 import msgspec
 import pytest
 
+from ringi.app.integrity import verify
+from ringi.approvals.document import (
+    SessionSubject,
+    TypedAnswer,
+)
 from ringi.approvals.kinds import KINDS
-from ringi.domain import codec
-from ringi.domain.approval import SessionSubject, TypedAnswer
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.prompt import NewCriterion, NewPath, NewSummary
-from ringi.domain.run import RunPhase, StepStatus
-from ringi.domain.run_plan import RunPlan
-from ringi.domain.run_plan_rules import run_plan_problems
-from ringi.domain.session import ApprovalPending, FailedPending, SessionStatus
-from ringi.domain.subject import SubjectKind
+from ringi.engine.run_plan import RunPlan
+from ringi.engine.run_plan_rules import run_plan_problems
 from ringi.errors import WrongAnswer
-from ringi.ports import NewEvent
-from ringi.store.integrity import verify
+from ringi.kernel import codec
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.ledger.subject import SubjectKind
+from ringi.models.prompt import (
+    NewCriterion,
+    NewPath,
+    NewSummary,
+)
+from ringi.runs.document import (
+    RunPhase,
+    StepStatus,
+)
+from ringi.sessions.document import (
+    ApprovalPending,
+    FailedPending,
+    SessionStatus,
+)
 from tests.fakes.models import Desk, ScriptedModel
 
 SUMMARY = NewSummary(

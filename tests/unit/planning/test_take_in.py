@@ -6,17 +6,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.domain import codec
-from ringi.domain.session import (
+from ringi.app.integrity import verify
+from ringi.errors import BadDocument
+from ringi.kernel import codec
+from ringi.sessions.document import (
     ApprovalPending,
     FailedPending,
     Purpose,
     SessionStatus,
     WorkPending,
 )
-from ringi.errors import BadDocument
-from ringi.planning.take_in import changes
-from ringi.store.integrity import verify
+from ringi.sessions.import_session import changes
 from tests.fakes.models import DECISIONS, Desk
 
 

@@ -4,20 +4,36 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain.answer import Difference, DropHunks, DropSpec, NewContent, OutcomeKind
-from ringi.domain.approval import Declined
-from ringi.domain.events import Actor
-from ringi.domain.feedback import FeedbackKind, Side
-from ringi.domain.plan import (
+from ringi.app.api import Workspace
+from ringi.approvals.document import Declined
+from ringi.errors import (
+    BadTransition,
+    InvalidSpecs,
+    NoSandbox,
+    NotFound,
+    PlanChanged,
+    Stale,
+)
+from ringi.kernel.process import sandbox
+from ringi.ledger.event import Actor
+from ringi.plans.answer_document import (
+    Difference,
+    DropHunks,
+    DropSpec,
+    NewContent,
+    OutcomeKind,
+)
+from ringi.plans.check import add_checks
+from ringi.plans.document import (
     CheckPhase,
     CheckResult,
     PlanStatus,
 )
-from ringi.errors import BadTransition, InvalidSpecs, NoSandbox, NotFound, PlanChanged, Stale
-from ringi.plans.check import add_checks
+from ringi.plans.feedback import (
+    FeedbackKind,
+    Side,
+)
 from ringi.plans.propose import keep_specs
-from ringi.process import sandbox
 from tests.helpers import (
     answer,
     approve,

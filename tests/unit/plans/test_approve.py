@@ -6,9 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ringi.domain import codec
-from ringi.domain.approval import ApprovalSubject, TypedAnswer
-from ringi.domain.plan import ALL_SPECS, PlanStatus, SpecSelection
+from ringi.approvals.document import (
+    ApprovalSubject,
+    TypedAnswer,
+)
 from ringi.errors import (
     Expired,
     InvalidSpecs,
@@ -20,7 +21,13 @@ from ringi.errors import (
     Stale,
     WrongAnswer,
 )
-from ringi.text import Text
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.plans.document import (
+    ALL_SPECS,
+    PlanStatus,
+    SpecSelection,
+)
 from tests.helpers import (
     Person,
     answer,

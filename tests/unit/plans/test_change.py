@@ -7,28 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain.approval import TypedAnswer
-from ringi.domain.change_plan import (
-    ChangeApproval,
-    DiagnosticRef,
-    FileDiff,
-    PlanBasis,
-    PlanExplanation,
-    Trigger,
-)
-from ringi.domain.plan import (
-    ActionSpec,
-    PlanDocument,
-    PlanStatus,
-    SpecKind,
-    SpecSelection,
-    change_plan_of,
-    risk_of,
-    with_state,
-)
-from ringi.domain.project_state import Diagnostic, EditorState
-from ringi.domain.risk import Risk, RiskCode
+from ringi.app.api import Workspace
+from ringi.approvals.document import TypedAnswer
 from ringi.errors import (
     BadPatch,
     BinaryPatch,
@@ -53,12 +33,50 @@ from ringi.errors import (
     UnknownDiagnostic,
     WrongAnswer,
 )
-from ringi.plans.change import Change, propose_change
+from ringi.ledger.ports import NewEvent
+from ringi.plans import (
+    export,
+)
+from ringi.plans import (
+    from_patch as patches,
+)
+from ringi.plans.change import (
+    Change,
+    propose_change,
+)
+from ringi.plans.change_plan import (
+    ChangeApproval,
+    DiagnosticRef,
+    FileDiff,
+    PlanBasis,
+    PlanExplanation,
+    Trigger,
+)
+from ringi.plans.document import (
+    ActionSpec,
+    PlanDocument,
+    PlanStatus,
+    SpecKind,
+    SpecSelection,
+    change_plan_of,
+    risk_of,
+    with_state,
+)
 from ringi.plans.propose import keep_specs
 from ringi.plans.tool import PlanTool
-from ringi.ports import NewEvent
-from ringi.usecases import export, patches, project
-from ringi.views.plan import PlanFacts, plan_lines
+from ringi.plans.view import (
+    PlanFacts,
+    plan_lines,
+)
+from ringi.policy.risk_level import (
+    Risk,
+    RiskCode,
+)
+from ringi.project import capture as project
+from ringi.project.state import (
+    Diagnostic,
+    EditorState,
+)
 from tests.helpers import (
     answer,
     approve,

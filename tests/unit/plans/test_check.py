@@ -7,16 +7,6 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
-from ringi.domain.plan import (
-    ActionSpec,
-    CheckPhase,
-    CheckResult,
-    PlannedChecks,
-    PlanStatus,
-    SpecKind,
-    SpecSelection,
-    with_state,
-)
 from ringi.errors import (
     BadTransition,
     CheckFailed,
@@ -26,13 +16,23 @@ from ringi.errors import (
     PlanChanged,
     Stale,
 )
-from ringi.fs import OsFileSystem
+from ringi.kernel.fs import OsFileSystem
+from ringi.ledger.ports import StoredPlan
 from ringi.plans import check
+from ringi.plans.document import (
+    ActionSpec,
+    CheckPhase,
+    CheckResult,
+    PlannedChecks,
+    PlanStatus,
+    SpecKind,
+    SpecSelection,
+    with_state,
+)
 from ringi.plans.services import Services
-from ringi.ports import StoredPlan
-from ringi.workspace.copy import WorkCopy
-from ringi.workspace.copy_run import CopyChecks
-from ringi.workspace.places import places_of
+from ringi.tree.copy import WorkCopy
+from ringi.tree.copy_run import CopyChecks
+from ringi.tree.places import places_of
 from tests.fakes.world import World
 from tests.helpers import HELLO, create, delete, environment_of, make_files, untouched, write
 

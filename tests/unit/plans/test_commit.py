@@ -12,13 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.api import Workspace, open_workspace
-from ringi.domain.approval import Cancelled, ProofKind
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.execution import CommitOutcome, ExecutionResult, OpStatus
-from ringi.domain.grant import GrantScope
-from ringi.domain.plan import ActionSpec, CheckFailure, PlannedChecks, PlannedCommit, PlanStatus, SpecKind
-from ringi.domain.risk import Risk
+from ringi.app.api import (
+    Workspace,
+    open_workspace,
+)
+from ringi.approvals.document import (
+    Cancelled,
+    ProofKind,
+)
+from ringi.approvals.grant_document import GrantScope
 from ringi.errors import (
     BadTransition,
     CheckFailed,
@@ -28,14 +30,39 @@ from ringi.errors import (
     Stale,
     WrongAnswer,
 )
-from ringi.fs import OsFileSystem
+from ringi.kernel.fs import OsFileSystem
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
 from ringi.plans import commit as committing
-from ringi.plans.commit import announced, outcome_of
-from ringi.plans.commit_message import LONGEST, proper_message, with_trailers
+from ringi.plans.commit import (
+    announced,
+    outcome_of,
+)
+from ringi.plans.commit_message import (
+    LONGEST,
+    proper_message,
+    with_trailers,
+)
+from ringi.plans.document import (
+    ActionSpec,
+    CheckFailure,
+    PlannedChecks,
+    PlannedCommit,
+    PlanStatus,
+    SpecKind,
+)
+from ringi.plans.execution import (
+    CommitOutcome,
+    ExecutionResult,
+    OpStatus,
+)
 from ringi.plans.tool import PlanTool
-from ringi.ports import NewEvent
-from ringi.usecases.verify import Examination
-from ringi.workspace.tree import Tree
+from ringi.plans.verify import Examination
+from ringi.policy.risk_level import Risk
+from ringi.tree.tree import Tree
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import (
     HELLO,

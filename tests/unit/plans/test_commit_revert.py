@@ -11,23 +11,33 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ringi.api import Workspace, open_workspace
-from ringi.domain.execution import CommitOutcome, ExecutionResult
-from ringi.domain.plan import ActionSpec
-from ringi.errors import NoCommit, NothingToUndo, UndoChanged
-from ringi.integrations.commits import GitCommits
+from ringi.app.api import (
+    Workspace,
+    open_workspace,
+)
+from ringi.errors import (
+    NoCommit,
+    NothingToUndo,
+    UndoChanged,
+)
+from ringi.ledger.ports import Committed
 from ringi.plans.commit import outcome_of
 from ringi.plans.commit_revert import reverted as reverting
 from ringi.plans.commit_revert import standing
-from ringi.ports import Committed
-from ringi.usecases.verify import Examination
+from ringi.plans.document import ActionSpec
+from ringi.plans.execution import (
+    CommitOutcome,
+    ExecutionResult,
+)
+from ringi.plans.verify import Examination
+from ringi.tree.commits import GitCommits
 from tests.helpers import Person, answer, approve, assert_whole, create, delete, kinds, proposed, write
 
 OLD = "".join(f"line {n}\n" for n in range(1, 13))
 NEW = OLD.replace("line 2\n", "the plan's line 2\n")
 CHILD = """
 import sys, ringi
-from ringi.domain.approval import TypedAnswer
+from ringi.approvals.document import TypedAnswer
 from tests.helpers import Person
 with ringi.open_workspace(sys.argv[1], person=Person(), at_once=True) as workspace:
     workspace.plan.undo(sys.argv[2], "hanako", TypedAnswer(sys.argv[3], sys.argv[3][:6]))

@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain.answer import OutcomeKind
-from ringi.domain.plan import PlanStatus
-from ringi.errors import BadTransition, NoChannel, NotNow
+from ringi.app.api import Workspace
+from ringi.errors import (
+    BadTransition,
+    NoChannel,
+    NotNow,
+)
+from ringi.plans.answer_document import OutcomeKind
+from ringi.plans.document import PlanStatus
 from tests.fakes.people import AgentAtWork
 from tests.helpers import approved, assert_whole, create, open_scratch, proposed, rewire
 

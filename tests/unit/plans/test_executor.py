@@ -2,8 +2,8 @@
 
 import pytest
 
-from ringi.domain.codec import digest
 from ringi.errors import StorageFailed
+from ringi.kernel.codec import digest
 from ringi.plans.executor import verified
 
 

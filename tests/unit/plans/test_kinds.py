@@ -8,15 +8,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.api import Workspace
-from ringi.domain.execution import ExecutionResult, OpStatus
-from ringi.domain.plan import ActionSpec, PlanStatus, SpecKind, SpecSelection
-from ringi.domain.risk import Risk, RiskCode
-from ringi.errors import InvalidSpecs, NotApproved, NoTool
-from ringi.fs import OsFileSystem
+from ringi.app.api import Workspace
+from ringi.errors import (
+    InvalidSpecs,
+    NotApproved,
+    NoTool,
+)
+from ringi.kernel.fs import OsFileSystem
+from ringi.plans.document import (
+    ActionSpec,
+    PlanStatus,
+    SpecKind,
+    SpecSelection,
+)
+from ringi.plans.execution import (
+    ExecutionResult,
+    OpStatus,
+)
 from ringi.plans.tool import PlanTool
 from ringi.policy.risk import allowed
-from ringi.workspace.tree import Tree
+from ringi.policy.risk_level import (
+    Risk,
+    RiskCode,
+)
+from ringi.tree.tree import Tree
 from tests.helpers import (
     answer,
     approve,

@@ -14,16 +14,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.api import Workspace
-from ringi.domain.execution import ExecutionResult, OpStatus
-from ringi.domain.plan import ActionSpec, SpecKind
-from ringi.errors import NothingToUndo, StorageFailed, UndoChanged, UndoStale
-from ringi.fs import OsFileSystem
-from ringi.patching.merge import written_since
+from ringi.app.api import Workspace
+from ringi.errors import (
+    NothingToUndo,
+    StorageFailed,
+    UndoChanged,
+    UndoStale,
+)
+from ringi.kernel.fs import OsFileSystem
+from ringi.patch.merge import written_since
+from ringi.plans.document import (
+    ActionSpec,
+    SpecKind,
+)
+from ringi.plans.execution import (
+    ExecutionResult,
+    OpStatus,
+)
 from ringi.plans.tool import PlanTool
 from ringi.plans.undo import Undoable
-from ringi.usecases.verify import Examination
-from ringi.workspace.tree import Tree
+from ringi.plans.verify import Examination
+from ringi.tree.tree import Tree
 from tests.helpers import (
     answer,
     approved,

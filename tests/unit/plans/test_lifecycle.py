@@ -9,8 +9,6 @@ import pytest
 
 import ringi
 from ringi import errors
-from ringi.domain.events import Actor
-from ringi.domain.plan import ALL_SPECS, CheckResult, MessageRef, PlanStatus
 from ringi.errors import (
     AlreadyDone,
     Ambiguous,
@@ -22,9 +20,16 @@ from ringi.errors import (
     NotFound,
     NothingToUndo,
 )
+from ringi.kernel.text import Text
+from ringi.ledger.event import Actor
 from ringi.plans.check import add_checks
+from ringi.plans.document import (
+    ALL_SPECS,
+    CheckResult,
+    MessageRef,
+    PlanStatus,
+)
 from ringi.plans.tool import PlanTool
-from ringi.text import Text
 from tests.helpers import (
     HELLO,
     Person,

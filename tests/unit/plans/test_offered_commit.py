@@ -5,13 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain.execution import CommitOutcome
-from ringi.domain.plan import PlanStatus
-from ringi.errors import NoCommit, StepNotCommitted
-from ringi.ports import CommitOrder, Commits
-from ringi.usecases.step_plan import step_end
-from ringi.usecases.verify import Examination
+from ringi.app.api import Workspace
+from ringi.errors import (
+    NoCommit,
+    StepNotCommitted,
+)
+from ringi.ledger.ports import (
+    CommitOrder,
+    Commits,
+)
+from ringi.plans.document import PlanStatus
+from ringi.plans.execution import CommitOutcome
+from ringi.plans.verify import Examination
+from ringi.runs.step_plan import step_end
 from tests.helpers import assert_whole, kinds, proposed, rewire, write
 from tests.unit.usecases.offered import commit_with, message_of, offer, offered_step, run_git, tree_with
 from tests.unit.usecases.steps import approved_step, begun, git, hook, opened, proposed_step

@@ -4,12 +4,24 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain.change_plan import FileDiff, PlanBasis, Trigger
-from ringi.domain.plan import ActionSpec, Overlap, SpecKind
+from ringi.app.api import Workspace
+from ringi.plans import from_patch as patches
 from ringi.plans.change import Change
-from ringi.plans.overlaps import overlaps, shared_files
-from ringi.usecases import patches, project
+from ringi.plans.change_plan import (
+    FileDiff,
+    PlanBasis,
+    Trigger,
+)
+from ringi.plans.document import (
+    ActionSpec,
+    Overlap,
+    SpecKind,
+)
+from ringi.plans.overlaps import (
+    overlaps,
+    shared_files,
+)
+from ringi.project import capture as project
 from tests.helpers import approve, create, delete, open_scratch, proposed, write
 
 FILES = {"a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n"}

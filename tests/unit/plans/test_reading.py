@@ -8,17 +8,34 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace, open_workspace
-from ringi.domain.events import Actor
-from ringi.domain.feedback import Side
-from ringi.domain.plan import ActionSpec, Encoding, PlanStatus, SpecKind
-from ringi.domain.risk import Risk
+from ringi.app.api import (
+    Workspace,
+    open_workspace,
+)
 from ringi.errors import ReadNotApproved
-from ringi.mcp import arguments, resources
+from ringi.ledger.event import Actor
+from ringi.mcp import (
+    arguments,
+    resources,
+)
 from ringi.mcp.answers import structured
-from ringi.mcp.tools import TOOLS, Caller
+from ringi.mcp.tools import (
+    TOOLS,
+    Caller,
+)
+from ringi.plans.document import (
+    ActionSpec,
+    Encoding,
+    PlanStatus,
+    SpecKind,
+)
+from ringi.plans.feedback import Side
 from ringi.plans.reading import guarded
-from ringi.usecases.withhold import NOT_SHOWN, answer_for_clients
+from ringi.plans.redact import (
+    NOT_SHOWN,
+    answer_for_clients,
+)
+from ringi.policy.risk_level import Risk
 from tests.fakes.people import AgentAtWork
 from tests.helpers import Person, SetClock, approve, create, environment_of, proposed, rewire, write
 

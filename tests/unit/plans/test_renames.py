@@ -6,15 +6,23 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain.answer import DropHunks, DropSpec
-from ringi.domain.events import Actor
-from ringi.domain.plan import ActionSpec, FileState, PlanStatus, SpecKind
+from ringi.app.api import Workspace
 from ringi.errors import Stale
+from ringi.kernel.text import Text
+from ringi.ledger.event import Actor
+from ringi.plans import words
+from ringi.plans.answer_document import (
+    DropHunks,
+    DropSpec,
+)
+from ringi.plans.document import (
+    ActionSpec,
+    FileState,
+    PlanStatus,
+    SpecKind,
+)
 from ringi.plans.propose import set_specs
-from ringi.text import Text
-from ringi.usecases.titles import title_of_specs
-from ringi.views import words
+from ringi.plans.titles import title_of_specs
 from tests.helpers import approve, assert_whole, create, delete, open_scratch, proposed, undo, write
 
 OLD = "".join(f"line {number}\n" for number in range(1, 41))

@@ -9,16 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.codec import digest
-from ringi.domain.events import Actor
-from ringi.domain.plan import ActionSpec, Encoding, FileState, PlannedChecks, SpecKind
-from ringi.domain.risk import Risk
-from ringi.fs import OsFileSystem
+from ringi.kernel.codec import digest
+from ringi.kernel.fs import OsFileSystem
+from ringi.ledger.event import Actor
+from ringi.plans.document import (
+    ActionSpec,
+    Encoding,
+    FileState,
+    PlannedChecks,
+    SpecKind,
+)
 from ringi.plans.services import Rules
-from ringi.plans.validate import Validated, validate
+from ringi.plans.validate import (
+    Validated,
+    validate,
+)
 from ringi.policy.files import UNJUDGED
 from ringi.policy.risk import Thresholds
-from ringi.workspace.tree import Tree
+from ringi.policy.risk_level import Risk
+from ringi.tree.tree import Tree
 from tests.helpers import create, delete, open_scratch, untouched, write
 
 RULES = Rules(

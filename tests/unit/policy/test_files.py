@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.risk import Category
 from ringi.policy.files import (
     CRITICAL,
     MUTABLE,
@@ -13,7 +12,11 @@ from ringi.policy.files import (
     is_mutable_state,
     mutable_state_files,
 )
-from ringi.policy.globs import Globs, matches
+from ringi.policy.globs import (
+    Globs,
+    matches,
+)
+from ringi.policy.risk_level import Category
 
 CRITICAL_PATHS = {
     Category.PROGRAM: """

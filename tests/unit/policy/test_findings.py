@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.risk import RiskCode
 from ringi.policy.findings import findings
+from ringi.policy.risk_level import RiskCode
 from ringi.policy.scripts import CODES
 
 LETTERS = string.ascii_letters + string.digits

@@ -7,13 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.plan import SpecKind
-from ringi.domain.risk import Risk
+from ringi.kernel.text import Text
+from ringi.plans.document import SpecKind
 from ringi.plans.effects import numbered
 from ringi.policy.findings import findings
-from ringi.policy.risk import Facts, Thresholds, assess
-from ringi.policy.scripts import _LIKE, strange_words
-from ringi.text import Text
+from ringi.policy.risk import (
+    Facts,
+    Thresholds,
+    assess,
+)
+from ringi.policy.risk_level import Risk
+from ringi.policy.scripts import (
+    _LIKE,
+    strange_words,
+)
 
 pytestmark = pytest.mark.req("PT-7")
 

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ringi.process.agent_socket import AgentSocket, Server
-from ringi.process.supervisor import read_stat
-from ringi.process.terminal import run_in_terminal
+from ringi.agents.socket import (
+    AgentSocket,
+    Server,
+)
+from ringi.kernel.process.supervisor import read_stat
+from ringi.kernel.process.terminal import run_in_terminal
 from tests.helpers import PATIENCE_SEC, PYTHON
 
 # Answers each line with itself and its own process number.

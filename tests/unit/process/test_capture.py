@@ -17,9 +17,21 @@ import pexpect
 import pytest
 
 import ringi
-from ringi.process.capture import Ran, at_most, last, run, shell
-from ringi.process.supervisor import end_group, read_stat
-from ringi.process.terminal import discard_pending_input, run_in_terminal
+from ringi.kernel.process.capture import (
+    Ran,
+    at_most,
+    last,
+    run,
+    shell,
+)
+from ringi.kernel.process.supervisor import (
+    end_group,
+    read_stat,
+)
+from ringi.kernel.process.terminal import (
+    discard_pending_input,
+    run_in_terminal,
+)
 from tests.functional.desk import ended
 from tests.helpers import PYTHON, holds_soon
 
@@ -36,7 +48,7 @@ beside_threads = pytest.mark.filterwarnings("ignore:.*multi-threaded:Deprecation
 DRIVER = """
 import json, os, subprocess, sys, termios, resource
 from pathlib import Path
-from ringi.process.terminal import run_in_terminal
+from ringi.kernel.process.terminal import run_in_terminal
 report, output, *argv = sys.argv[1:]
 before = termios.tcgetattr(0) if os.isatty(0) else None
 earlier = subprocess.Popen(["sleep", "1000"])
@@ -74,8 +86,8 @@ _INTERRUPTED_STARTS = """
 import os, signal, subprocess, sys
 from pathlib import Path
 from ringi.errors import Interrupted
-from ringi.process.capture import last, run
-from ringi.process.signals import StopSignals
+from ringi.kernel.process.capture import last, run
+from ringi.kernel.process.signals import StopSignals
 
 PRESSING = '''
 import os, signal, time
@@ -566,7 +578,7 @@ class TestCaptured:
             "from resource import RUSAGE_SELF, getrusage\n"
             "import os\n"
             "from pathlib import Path\n"
-            "from ringi.process.capture import last, run, shell\n"
+            "from ringi.kernel.process.capture import last, run, shell\n"
             "def measured(command):\n"
             "    kept = last(16384)\n"
             "    done = run(shell(command), cwd=Path.cwd(), env=os.environ, timeout_sec=120, output=kept)\n"
@@ -595,7 +607,7 @@ class TestCaptured:
             "import os\n"
             "from pathlib import Path\n"
             "from ringi.errors import Interrupted\n"
-            "from ringi.process.capture import last, run, shell\n"
+            "from ringi.kernel.process.capture import last, run, shell\n"
             "try:\n"
             "    command = 'echo $$ > pid; sleep 1000'\n"
             "    run(shell(command), cwd=Path.cwd(), env=os.environ, timeout_sec=100, output=last(100))\n"
@@ -635,7 +647,7 @@ class TestTypeAhead:
     def test_what_was_typed_before_the_question_is_forgotten(self, tmp_path: Path) -> None:
         code = (
             "import select\n"
-            "from ringi.process.terminal import discard_pending_input\n"
+            "from ringi.kernel.process.terminal import discard_pending_input\n"
             "print('working', flush=True)\n"
             "select.select([0], [], [])\n"
             "discard_pending_input()\n"

@@ -7,10 +7,18 @@ from pathlib import Path
 import pytest
 
 from ringi.errors import CopyFailed
-from ringi.process.counting import Count, counted, counting, watched
-from ringi.process.git import Git
-from ringi.text import Text
-from ringi.workspace.private_git import PrivateFolder, Surroundings
+from ringi.kernel.process.git import Git
+from ringi.kernel.process.progress import (
+    Count,
+    counted,
+    counting,
+    watched,
+)
+from ringi.kernel.text import Text
+from ringi.tree.private_git import (
+    PrivateFolder,
+    Surroundings,
+)
 from tests.helpers import make_files
 
 

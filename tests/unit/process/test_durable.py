@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.provenance import NOTES
-from ringi.integrations.exchange import Transport
-from ringi.integrations.personal_git import PersonalGit
-from ringi.process.durable import DurableGit
-from ringi.process.git import Repository
+from ringi.kernel.process.durable import DurableGit
+from ringi.kernel.process.git import Repository
+from ringi.provenance.document import NOTES
+from ringi.provenance.exchange import Transport
+from ringi.tree.personal_git import PersonalGit
 from tests.helpers import ROOT
 
 WEAK = {
@@ -64,7 +64,7 @@ def test_what_is_synced(weak: Path) -> None:
     """The pack, its index and the ref before they get their names; then the log and every folder."""
     script = (
         "import os, sys; from pathlib import Path\n"
-        "from ringi.integrations.repository import GitRepository\n"
+        "from ringi.provenance.repository import GitRepository\n"
         "GitRepository(Path(sys.argv[1]), dict(os.environ)).attach(b'one', ['1' * 40])\n"
     )
     words = ["strace", "-f", "-y", "-e", "trace=fsync", sys.executable, "-c", script, str(weak)]

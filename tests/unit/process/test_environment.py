@@ -2,7 +2,12 @@
 
 import pytest
 
-from ringi.process.environment import GITHUB_TOKENS, GITLAB_TOKENS, harmless, without_forge_tokens
+from ringi.kernel.process.environment import (
+    GITHUB_TOKENS,
+    GITLAB_TOKENS,
+    harmless,
+    without_forge_tokens,
+)
 
 pytestmark = pytest.mark.req("PP-25")
 TOKEN = "glpat-0123456789abcdef"

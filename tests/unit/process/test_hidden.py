@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.process.hidden import hidden
+from ringi.kernel.process.hidden import hidden
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root sees what others keep to themselves")

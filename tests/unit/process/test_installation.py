@@ -11,7 +11,12 @@ from subprocess import run
 import pytest
 
 import ringi
-from ringi.process.installation import EXTRAS, Requirement, extending_command, requirement
+from ringi.kernel.process.installation import (
+    EXTRAS,
+    Requirement,
+    extending_command,
+    requirement,
+)
 
 SOURCES = Path(ringi.__file__).parent.parent
 
@@ -33,7 +38,7 @@ def test_it_names_this_python(extra: str):
 def test_an_environment_without_pip_is_extended_too(tmp_path: Path):
     venv.create(tmp_path / "bare", with_pip=False)
     python = str(tmp_path / "bare/bin/python")
-    asked = "from ringi.process.installation import extending_command; print(extending_command('mcp'))"
+    asked = "from ringi.kernel.process.installation import extending_command; print(extending_command('mcp'))"
 
     def told(path: str) -> str:
         given = {"PYTHONPATH": str(SOURCES), "PATH": path}

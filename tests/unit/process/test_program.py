@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 from ringi.errors import NoSuchProgram
-from ringi.process.program import from_here, in_copy, program_name, program_of
+from ringi.kernel.process.program import (
+    from_here,
+    in_copy,
+    program_name,
+    program_of,
+)
 
 
 @pytest.fixture

@@ -9,11 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.process import sandbox
-from ringi.process.environment import SYSTEM_PATH
-from ringi.process.hidden import Hidden
-from ringi.process.sandbox import How, Mount, Places, for_agent, for_check, mounts, sees
-from ringi.process.start import JOB
+from ringi.kernel.process import sandbox
+from ringi.kernel.process.environment import SYSTEM_PATH
+from ringi.kernel.process.hidden import Hidden
+from ringi.kernel.process.sandbox import (
+    How,
+    Mount,
+    Places,
+    for_agent,
+    for_check,
+    mounts,
+    sees,
+)
+from ringi.kernel.process.start import JOB
 
 BWRAP = sandbox.find(SYSTEM_PATH)
 walled = pytest.mark.skipif(

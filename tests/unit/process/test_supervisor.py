@@ -12,8 +12,14 @@ from pathlib import Path
 import pytest
 
 import ringi
-from ringi.process.capture import Ran, at_most, last, run, shell
-from ringi.process.supervisor import read_stat
+from ringi.kernel.process.capture import (
+    Ran,
+    at_most,
+    last,
+    run,
+    shell,
+)
+from ringi.kernel.process.supervisor import read_stat
 from tests.helpers import holds_soon
 
 PATIENCE = 60.0
@@ -63,7 +69,8 @@ def drivers() -> Iterator[list["subprocess.Popen[bytes]"]]:
 def driver(folder: Path, script: str) -> "subprocess.Popen[bytes]":
     """A ringi that runs one command."""
     code = (
-        "import os, sys\nfrom pathlib import Path\nfrom ringi.process.capture import last, run, shell\n"
+        "import os, sys\nfrom pathlib import Path\n"
+        "from ringi.kernel.process.capture import last, run, shell\n"
         "run(shell(sys.argv[1]), cwd=Path.cwd(), env=os.environ, timeout_sec=1000, output=last(100))\n"
     )
     return subprocess.Popen([sys.executable, "-c", code, script], cwd=folder, env=ENV)
@@ -272,7 +279,7 @@ class TestAsWithoutASupervisor:
 def test_a_supervisor_that_cannot_start_is_named_as_the_cause(tmp_path: Path) -> None:
     (tmp_path / "libc.so.6").write_bytes(b"not a library")
     program = (
-        "import os, sys; from pathlib import Path; from ringi.process.capture import last, run\n"
+        "import os, sys; from pathlib import Path; from ringi.kernel.process.capture import last, run\n"
         "os.environ['LD_LIBRARY_PATH'] = sys.argv[1]\n"
         "try: run(['true'], cwd=Path('/'), env={}, timeout_sec=30, output=last(100))\n"
         "except OSError as error: print(error.strerror)\n"

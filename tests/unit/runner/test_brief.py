@@ -4,9 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.context.tokens import tokens
-from ringi.domain.run_plan import RunRole
-from ringi.runner.brief import MOST_TOKENS, BriefFacts, Decision, brief_of
+from ringi.engine.run_plan import RunRole
+from ringi.project.tokens import tokens
+from ringi.runs.brief import (
+    MOST_TOKENS,
+    BriefFacts,
+    Decision,
+    brief_of,
+)
 from tests.unit.runner.run_samples import plan_of, step_of
 
 pytestmark = pytest.mark.req("RN-9")

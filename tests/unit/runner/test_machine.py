@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ringi.domain.run import (
+from ringi.errors import BadTransition
+from ringi.runs.document import (
     OVER,
     STEP_TRANSITIONS,
     STOPPED,
@@ -19,8 +20,7 @@ from ringi.domain.run import (
     Stop,
     StopCode,
 )
-from ringi.errors import BadTransition
-from ringi.runner.machine import (
+from ringi.runs.machine import (
     Act,
     Due,
     anew_from,

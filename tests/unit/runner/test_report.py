@@ -7,9 +7,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.domain.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
-from ringi.domain.instruction import Instruction
-from ringi.domain.run import (
+from ringi.engine.run_plan import (
+    RunPlan,
+    RunRole,
+)
+from ringi.forges.document import (
+    ForgeKind,
+    ForgeTerms,
+    Item,
+    ItemKind,
+    Project,
+)
+from ringi.kernel.text import (
+    Text,
+    in_language,
+)
+from ringi.runs.criteria import (
+    Verdict,
+    criteria,
+)
+from ringi.runs.document import (
     Attempt,
     Evidence,
     Finding,
@@ -25,10 +42,11 @@ from ringi.domain.run import (
     StopCode,
     errors_of,
 )
-from ringi.domain.run_plan import RunPlan, RunRole
-from ringi.runner.criteria import Verdict, criteria
-from ringi.runner.report import deviations, report
-from ringi.text import Text, in_language
+from ringi.runs.report import (
+    deviations,
+    report,
+)
+from ringi.sessions.instruction import Instruction
 from tests.unit.runner.run_samples import BEFORE, TREE, done, passed, plan_of, run_of, step_of, stopped
 
 ENGLISH = in_language("en")

@@ -4,9 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.run import StopCode
-from ringi.runner.scope import Changes, violations
-from ringi.text import Text
+from ringi.kernel.text import Text
+from ringi.runs.document import StopCode
+from ringi.runs.scope import (
+    Changes,
+    violations,
+)
 from tests.unit.runner.plans import a_plan, a_step
 
 SCOPE = {"target_paths": ("src/app", "README.md"), "forbidden_paths": ("src/app/vendor",)}

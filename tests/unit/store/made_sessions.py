@@ -4,12 +4,30 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ringi.domain import codec
-from ringi.domain.approval import Approval, ProofKind, ProofRecord, SessionSubject, Strength
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.plan import ALL_SPECS
-from ringi.domain.run import Run, RunPhase
-from ringi.domain.session import (
+from ringi.app.ledger import Ledger
+from ringi.approvals.document import (
+    Approval,
+    ProofKind,
+    ProofRecord,
+    SessionSubject,
+    Strength,
+)
+from ringi.kernel import codec
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import (
+    NewEvent,
+    StoredSession,
+)
+from ringi.ledger.subject import SubjectKind
+from ringi.plans.document import ALL_SPECS
+from ringi.runs.document import (
+    Run,
+    RunPhase,
+)
+from ringi.sessions.document import (
     LogEntry,
     PlanningSession,
     Question,
@@ -17,9 +35,6 @@ from ringi.domain.session import (
     SessionFacts,
     SessionStatus,
 )
-from ringi.domain.subject import SubjectKind
-from ringi.ports import NewEvent, StoredSession
-from ringi.store.ledger import Ledger
 
 STARTED: Final = NewEvent(EventKind.SESSION_STARTED, Actor.USER)
 ANSWERED: Final = NewEvent(EventKind.SESSION_ANSWERED, Actor.USER)

@@ -10,17 +10,26 @@ import pytest
 from hypothesis import assume, currently_in_test_context, given
 from hypothesis import strategies as st
 
-from ringi.api import Workspace
-from ringi.domain import codec
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.execution import CommandEnd, CommandStart
-from ringi.domain.grant import GrantScope
-from ringi.domain.plan import ALL_SPECS, SpecKind
-from ringi.domain.risk import Risk
-from ringi.ports import NewEvent
-from ringi.store.connection import DATABASE
-from ringi.store.integrity import verify
-from ringi.store.ledger import LedgerReader
+from ringi.app.api import Workspace
+from ringi.app.integrity import verify
+from ringi.app.ledger import LedgerReader
+from ringi.approvals.grant_document import GrantScope
+from ringi.kernel import codec
+from ringi.ledger.connection import DATABASE
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.plans.document import (
+    ALL_SPECS,
+    SpecKind,
+)
+from ringi.plans.execution import (
+    CommandEnd,
+    CommandStart,
+)
+from ringi.policy.risk_level import Risk
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import (
     approve,

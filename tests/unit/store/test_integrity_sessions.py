@@ -11,11 +11,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ringi.domain import codec
-from ringi.domain.run import RunPhase
-from ringi.domain.session import SessionStatus
-from ringi.store.integrity import verify
-from ringi.store.ledger import Ledger, LedgerReader
+from ringi.app.integrity import verify
+from ringi.app.ledger import (
+    Ledger,
+    LedgerReader,
+)
+from ringi.kernel import codec
+from ringi.runs.document import RunPhase
+from ringi.sessions.document import SessionStatus
 from tests.helpers import SetClock, ledger_of, open_scratch
 from tests.unit.store.made_sessions import CREATED, added, approved, id_of, log, run, saved
 from tests.unit.store.tampering import name_last_event

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain import codec
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.plan import PlanStatus, with_state
-from ringi.domain.process import ActionRecord, ErrorKind, Process
-from ringi.domain.project_state import Dependencies, ProjectState, StateSource
+from ringi.app.lists import PlanReader
+from ringi.engine.process import (
+    ActionRecord,
+    ErrorKind,
+    Process,
+)
 from ringi.errors import (
     Busy,
     LedgerCorrupt,
@@ -23,12 +24,29 @@ from ringi.errors import (
     NothingToUndo,
     StorageFailed,
 )
-from ringi.ports import NewEvent
-from ringi.store.connection import GET_META, connect, private_folder
-from ringi.store.contents import Contents
-from ringi.store.lists import PlanReader
-from ringi.store.migrations import MIGRATIONS
-from ringi.wiring.system import SystemClock
+from ringi.kernel import codec
+from ringi.kernel.system import SystemClock
+from ringi.ledger.connection import (
+    GET_META,
+    connect,
+    private_folder,
+)
+from ringi.ledger.contents import Contents
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.migrations import MIGRATIONS
+from ringi.ledger.ports import NewEvent
+from ringi.plans.document import (
+    PlanStatus,
+    with_state,
+)
+from ringi.project.state import (
+    Dependencies,
+    ProjectState,
+    StateSource,
+)
 from tests.helpers import (
     FILES,
     approved,

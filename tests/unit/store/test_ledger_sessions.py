@@ -12,18 +12,39 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ringi.domain import codec
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.run import RunPhase
-from ringi.domain.session import OPEN_SESSIONS, LogEntry, SessionFacts, SessionStatus
-from ringi.domain.subject import SubjectKind
-from ringi.errors import Ambiguous, BadDocument, NotFound, SessionRace, StorageFailed
-from ringi.ports import NewEvent, SessionStore
-from ringi.store.connection import DATABASE, GET_META, connect
-from ringi.store.integrity import verify
-from ringi.store.ledger import Ledger
-from ringi.store.lists import PlanReader
-from ringi.store.migrations import MIGRATIONS
+from ringi.app.integrity import verify
+from ringi.app.ledger import Ledger
+from ringi.app.lists import PlanReader
+from ringi.errors import (
+    Ambiguous,
+    BadDocument,
+    NotFound,
+    SessionRace,
+    StorageFailed,
+)
+from ringi.kernel import codec
+from ringi.ledger.connection import (
+    DATABASE,
+    GET_META,
+    connect,
+)
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.migrations import MIGRATIONS
+from ringi.ledger.ports import (
+    NewEvent,
+    SessionStore,
+)
+from ringi.ledger.subject import SubjectKind
+from ringi.runs.document import RunPhase
+from ringi.sessions.document import (
+    OPEN_SESSIONS,
+    LogEntry,
+    SessionFacts,
+    SessionStatus,
+)
 from tests.helpers import SetClock, ledger_of, open_scratch
 from tests.unit.store.made_sessions import (
     ANSWERED,
@@ -290,9 +311,9 @@ def test_a_ledger_from_before_has_no_session_and_can_have_one(tmp_path: Path):
 def test_a_list_without_sessions_loads_nothing_for_them(tmp_path: Path):
     connect(tmp_path, 1).close()
     script = (
-        "import sys; from pathlib import Path; from ringi.store.lists import PlanReader\n"
+        "import sys; from pathlib import Path; from ringi.app.lists import PlanReader\n"
         "before = set(sys.modules); found = PlanReader(Path(sys.argv[1]), 1).session_refs(open_only=True)\n"
-        "assert found == [] and 'ringi.domain.session' not in sys.modules and set(sys.modules) == before"
+        "assert found == [] and 'ringi.sessions.document' not in sys.modules and set(sys.modules) == before"
     )
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -9,14 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from ringi.errors import Busy, StorageFailed
-from ringi.store.lock import FileLock, PassingLock
+from ringi.errors import (
+    Busy,
+    StorageFailed,
+)
+from ringi.ledger.lock import (
+    FileLock,
+    PassingLock,
+)
 from tests.helpers import open_scratch, proposed, python, write
 
 HOLD = """
 import sys
 from pathlib import Path
-from ringi.store.lock import FileLock
+from ringi.ledger.lock import FileLock
 with FileLock(Path(sys.argv[1]), 1)("execute"):
     print("held", flush=True)
     sys.stdin.read()

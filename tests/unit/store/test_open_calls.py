@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.store.open_calls import OpenCalls
+from ringi.models.open_calls import OpenCalls
 
 
 def test_it_is_a_mapping_that_another_process_reads(tmp_path: Path):

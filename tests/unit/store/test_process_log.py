@@ -13,9 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringi.kernel.telemetry.port import (
+    Component,
+    Level,
+)
 from ringi.policy.masking import masked
-from ringi.ports.telemetry import Component, Level
-from ringi.store.process_log import FILE, LogSettings, ProcessLogFile
+from ringi.runs.process_log import (
+    FILE,
+    LogSettings,
+    ProcessLogFile,
+)
 from tests.fakes.people import SteppingClock
 from tests.functional.disks import fill, small_disk
 
@@ -128,9 +135,9 @@ def test_it_is_put_aside_when_it_is_full_and_the_oldest_goes(tmp_path: Path):
 WRITER = """
 import sys
 from pathlib import Path
-from ringi.ports.telemetry import Component, Level
-from ringi.store.process_log import LogSettings, ProcessLogFile
-from ringi.wiring.system import SystemClock
+from ringi.kernel.telemetry.port import Component, Level
+from ringi.runs.process_log import LogSettings, ProcessLogFile
+from ringi.kernel.system import SystemClock
 log = ProcessLogFile(Path(sys.argv[1]), SystemClock(), str, LogSettings())
 for number in range(700):
     log(Component.EXECUTION, Level.INFO, f"Line {sys.argv[2]}-{number}", "x" * 900)

@@ -11,16 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain import codec
-from ringi.domain.approval import ApprovalHistory
-from ringi.domain.events import LoggedEvent
-from ringi.domain.execution import ExecutionResult
-from ringi.domain.plan import PlanDocument, PlanIndex, PlanPage, PlanStatus
+from ringi.app.api import Workspace
+from ringi.app.ledger import Ledger
+from ringi.approvals.document import ApprovalHistory
 from ringi.errors import StorageFailed
+from ringi.kernel import codec
+from ringi.ledger.event import LoggedEvent
+from ringi.plans.document import (
+    PlanDocument,
+    PlanIndex,
+    PlanPage,
+    PlanStatus,
+)
+from ringi.plans.execution import ExecutionResult
 from ringi.plans.tool import PlanTool
-from ringi.store.ledger import Ledger
-from ringi.usecases.verify import verify_plan
+from ringi.plans.verify import verify_plan
 from tests.helpers import (
     approve,
     approved,

@@ -8,11 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace, open_workspace
+from ringi.app.api import (
+    Workspace,
+    open_workspace,
+)
+from ringi.app.ledger import (
+    Ledger,
+    LedgerReader,
+)
+from ringi.app.projection import (
+    Later,
+    Projection,
+)
+from ringi.ledger.events import Changed
 from ringi.plans.tool import PlanTool
-from ringi.store.events import Changed
-from ringi.store.ledger import Ledger, LedgerReader
-from ringi.store.projection import Later, Projection
 from tests.helpers import Person, assert_whole, environment_of, in_child, open_scratch
 
 

@@ -7,13 +7,21 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ringi.api import Workspace
-from ringi.domain import codec
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.run import Run, RunPhase, StepState, StopCode
-from ringi.domain.run_plan import RunPlan
-from ringi.ports import NewEvent
-from ringi.store.ledger import Ledger
+from ringi.app.api import Workspace
+from ringi.app.ledger import Ledger
+from ringi.engine.run_plan import RunPlan
+from ringi.kernel import codec
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.runs.document import (
+    Run,
+    RunPhase,
+    StepState,
+    StopCode,
+)
 from tests.helpers import ledger_of, open_scratch
 from tests.unit.runner.run_samples import REQUEST_ID, done, passed, plan_of, run_of, step_of, stopped
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ringi.api import open_workspace
+from ringi.app.api import open_workspace
 from tests.fakes.people import SeatedPerson
 from tests.helpers import approved, create, environment_of, ledger_of
 

@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from ringi.store.vault import FOLDER, KEY, SealedFiles
+from ringi.ledger.vault import (
+    FOLDER,
+    KEY,
+    SealedFiles,
+)
 
 pytestmark = pytest.mark.req("PP-12")
 ONE, OTHER = f"answer-{'1' * 64}", f"answer-{'2' * 64}"
@@ -221,5 +225,6 @@ def test_two_writers_of_one_entry_leave_one_of_theirs(vault: SealedFiles):
 
 
 def test_starting_does_not_load_the_library():
-    code = "import sys, ringi.store.vault, ringi.wiring.cache; sys.exit('cryptography' in sys.modules)"
+    loaded = "import sys, ringi.ledger.vault, ringi.models.configured_cache"
+    code = f"{loaded}; sys.exit('cryptography' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

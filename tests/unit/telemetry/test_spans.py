@@ -16,17 +16,42 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv.attributes import error_attributes
 
-from ringi.domain.prompt import Material, NewSummary, Prompt
-from ringi.domain.session import Purpose
+from ringi.app.telemetry import (
+    has_receiver,
+    telemetry_of,
+)
+from ringi.config.keys import (
+    Config,
+    Logs,
+    Tracing,
+)
 from ringi.errors import ModelRejected
-from ringi.llm.backend import Reply, RetryLater
-from ringi.llm.client import ModelClient
-from ringi.ports import telemetry as port
-from ringi.ports.telemetry import NO_SPANS, Phase, Spans, tool_call
-from ringi.telemetry.sending import Closing, provider_of
-from ringi.telemetry.spans import OtelSpans, Shown
-from ringi.wiring.config_keys import Config, Logs, Tracing
-from ringi.wiring.telemetry import has_receiver, telemetry_of
+from ringi.kernel.telemetry import port
+from ringi.kernel.telemetry.port import (
+    NO_SPANS,
+    Phase,
+    Spans,
+    tool_call,
+)
+from ringi.kernel.telemetry.sending import (
+    Closing,
+    provider_of,
+)
+from ringi.kernel.telemetry.spans import (
+    OtelSpans,
+    Shown,
+)
+from ringi.models.backend import (
+    Reply,
+    RetryLater,
+)
+from ringi.models.client import ModelClient
+from ringi.models.prompt import (
+    Material,
+    NewSummary,
+    Prompt,
+)
+from ringi.sessions.document import Purpose
 from tests.fakes.people import SteppingClock
 from tests.fakes.trace_receiver import Answers, TraceReceiver
 from tests.helpers import PATIENCE_SEC

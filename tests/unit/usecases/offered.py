@@ -6,12 +6,22 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ringi.api import Workspace
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.forge import ForgeTerms, Offer, OfferedStep
-from ringi.domain.plan import PlannedCommit, with_state
+from ringi.app.api import Workspace
+from ringi.forges.document import (
+    ForgeTerms,
+    Offer,
+    OfferedStep,
+)
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
 from ringi.plans.commit_message import offered_message
-from ringi.ports import NewEvent
+from ringi.plans.document import (
+    PlannedCommit,
+    with_state,
+)
 from tests.helpers import ledger_of
 from tests.unit.usecases.steps import RUN, Files
 

@@ -8,20 +8,48 @@ from typing import Any
 
 import pytest
 
-from ringi.api import Workspace, open_workspace
-from ringi.api.doctor import doctor_of
-from ringi.domain.answer import DropSpec, NewContent
-from ringi.domain.plan import PlanStatus
-from ringi.errors import BegunInEditor, Busy, CopyFailed, NothingToResume, StorageFailed
-from ringi.store.ledger import Ledger
-from ringi.usecases import beside
-from ringi.usecases.agent_copies import abandoned, kept, make_room, of_agents, remove_settled, size_of
-from ringi.usecases.agent_sandbox import AgentSandbox
-from ringi.usecases.difference_plan import Taken
-from ringi.usecases.doctor import REPAIR, Mark
-from ringi.usecases.resume import find_copy, resume_in
-from ringi.workspace.copy import Supervisor, WorkCopy
-from ringi.workspace.copy_run import SCRATCH
+from ringi.agents import launch as beside
+from ringi.agents.copies import (
+    abandoned,
+    kept,
+    make_room,
+    of_agents,
+    remove_settled,
+    size_of,
+)
+from ringi.agents.resume import (
+    find_copy,
+    resume_in,
+)
+from ringi.agents.sandbox import AgentSandbox
+from ringi.app.api import (
+    Workspace,
+    open_workspace,
+)
+from ringi.app.doctor import doctor_of
+from ringi.app.doctor_checks import (
+    REPAIR,
+    Mark,
+)
+from ringi.app.ledger import Ledger
+from ringi.errors import (
+    BegunInEditor,
+    Busy,
+    CopyFailed,
+    NothingToResume,
+    StorageFailed,
+)
+from ringi.plans.answer_document import (
+    DropSpec,
+    NewContent,
+)
+from ringi.plans.document import PlanStatus
+from ringi.plans.from_difference import Taken
+from ringi.tree.copy import (
+    Supervisor,
+    WorkCopy,
+)
+from ringi.tree.copy_run import SCRATCH
 from tests.fakes.people import InterruptingClock
 from tests.helpers import (
     Person,

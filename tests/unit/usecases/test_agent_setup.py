@@ -11,11 +11,19 @@ from typing import Any
 
 import pytest
 
+from ringi.agents.setup import (
+    Offer,
+    make_alias,
+    missing,
+    offer,
+    present,
+    program,
+    propose,
+)
 from ringi.agents.table import CONFIGURABLE as AGENTS
-from ringi.api import Workspace
-from ringi.domain.plan import PlanStatus
+from ringi.app.api import Workspace
 from ringi.errors import NameTaken
-from ringi.usecases.agent_setup import Offer, make_alias, missing, offer, present, program, propose
+from ringi.plans.document import PlanStatus
 from tests.helpers import approve, make_files, open_scratch, undo
 
 WORDS = ["ringi"]

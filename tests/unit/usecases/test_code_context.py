@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from ringi.context.tokens import tokens
-from ringi.fs import OsFileSystem
+from ringi.kernel.fs import OsFileSystem
 from ringi.policy.masking import masked
-from ringi.usecases.code_context import SnapshotContext, decoded
-from ringi.workspace.snapshot import Snapshots
-from ringi.workspace.tree import Tree
+from ringi.project.code_context import (
+    SnapshotContext,
+    decoded,
+)
+from ringi.project.tokens import tokens
+from ringi.tree.snapshot import Snapshots
+from ringi.tree.tree import Tree
 
 pytestmark = pytest.mark.req("PP-1")
 

@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from ringi.usecases.conversation import conversation_of
+from ringi.agents.conversation import conversation_of
 
 ONE, TWO = "01a1e63f-1c7b-70a3-a0c9-5e8c2332bb06", "6dba6e28-9274-45a3-bd8e-858dba1f58d4"
 

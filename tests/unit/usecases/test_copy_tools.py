@@ -8,11 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.process import BUILT_IN, ErrorKind, ToolEffect
-from ringi.ports.process import ToolResult
-from ringi.usecases.copy_tools import CopyTools
-from ringi.workspace.copy import capture
-from ringi.workspace.copy_steps import stand_at
+from ringi.engine.process import (
+    BUILT_IN,
+    ErrorKind,
+    ToolEffect,
+)
+from ringi.runs.copy_tools import CopyTools
+from ringi.tools.ports_process import ToolResult
+from ringi.tree.copy import capture
+from ringi.tree.copy_steps import stand_at
 from tests.fakes.tools import KEY, TEXT, ToolDesk, tool_desk
 from tests.functional.beside_desk import walled
 from tests.unit.workspace.repositories import commit, fingerprint, git, write

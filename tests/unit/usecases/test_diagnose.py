@@ -10,17 +10,32 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace, open_workspace
-from ringi.domain.project_state import Diagnostic, Gap, GapCode, Severity
-from ringi.store.lock import FileLock
-from ringi.usecases.agent_copies import abandoned
-from ringi.usecases.diagnose import Basis, Diagnosed, diagnose
-from ringi.usecases.settings import DiagnosticCommand as Command
-from ringi.wiring.config import executable
-from ringi.workspace.copy import WorkCopy
-from ringi.workspace.diagnostics import LIMITS, Limits
-from ringi.workspace.pins import Trust
-from ringi.workspace.shadow import Shadow
+from ringi.agents.copies import abandoned
+from ringi.app.api import (
+    Workspace,
+    open_workspace,
+)
+from ringi.config.load import executable
+from ringi.config.pins import Trust
+from ringi.config.settings import DiagnosticCommand as Command
+from ringi.ledger.lock import FileLock
+from ringi.project.diagnose import (
+    Basis,
+    Diagnosed,
+    diagnose,
+)
+from ringi.project.diagnostics import (
+    LIMITS,
+    Limits,
+)
+from ringi.project.state import (
+    Diagnostic,
+    Gap,
+    GapCode,
+    Severity,
+)
+from ringi.tree.copy import WorkCopy
+from ringi.tree.tree_capture import Shadow
 from tests.helpers import Person, environment_of, holds_soon, python, untouched
 
 FOUND = Diagnostic("app/hello.py", "bad", 1, 2, Severity.ERROR, source="echo")

@@ -9,10 +9,17 @@ from pathlib import Path
 import pytest
 
 from ringi import open_workspace
-from ringi.api.doctor import doctor_of
-from ringi.domain.plan import PlanStatus
-from ringi.errors import NewerVersion, NothingToAdopt
-from ringi.usecases.doctor import REPAIR, Finding, Mark
+from ringi.app.doctor import doctor_of
+from ringi.app.doctor_checks import (
+    REPAIR,
+    Finding,
+    Mark,
+)
+from ringi.errors import (
+    NewerVersion,
+    NothingToAdopt,
+)
+from ringi.plans.document import PlanStatus
 from tests.helpers import (
     approved,
     assert_whole,

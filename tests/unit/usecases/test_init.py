@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from ringi.app.setup import initialise
+from ringi.config.load import load
 from ringi.errors import StorageFailed
-from ringi.wiring.config import load
-from ringi.wiring.setup import initialise
 
 
 def test_made_once_and_kept(tmp_path: Path):

@@ -9,28 +9,66 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ringi.api import Workspace
-from ringi.context.tokens import tokens
-from ringi.domain import codec
-from ringi.domain.answer import DropHunks, NewContent
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.metrics import Basis, Figure, FigureName, Metrics, Unit, met
-from ringi.domain.planning import (
+from ringi.app.api import Workspace
+from ringi.app.ledger import Ledger
+from ringi.config.settings import (
+    BesideSettings,
+    DiagnosticSettings,
+    MetricSettings,
+    RunSettings,
+    Settings,
+)
+from ringi.engine.document import (
     CompletionDocument,
     CompletionSummary,
     PlanningDocument,
     Subtask,
     TaskDecomposition,
 )
-from ringi.domain.process import ActionRecord, ActionState, ErrorKind, Process
-from ringi.domain.run import Attempt, RoleHow, Run, RunPhase, Spent, StepState, StepStatus
-from ringi.domain.run_plan import RunRole
-from ringi.domain.session import TargetPath, TokenUsage
-from ringi.ports import NewEvent
-from ringi.store.ledger import Ledger
-from ringi.usecases.metrics import measure
-from ringi.usecases.metrics.figures import Figures, spread
-from ringi.usecases.settings import BesideSettings, DiagnosticSettings, MetricSettings, RunSettings, Settings
+from ringi.engine.process import (
+    ActionRecord,
+    ActionState,
+    ErrorKind,
+    Process,
+)
+from ringi.engine.run_plan import RunRole
+from ringi.kernel import codec
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.metrics.document import (
+    Basis,
+    Figure,
+    FigureName,
+    Metrics,
+    Unit,
+    met,
+)
+from ringi.metrics.figures import (
+    Figures,
+    spread,
+)
+from ringi.metrics.measure import measure
+from ringi.plans.answer_document import (
+    DropHunks,
+    NewContent,
+)
+from ringi.project.tokens import tokens
+from ringi.runs.document import (
+    Attempt,
+    RoleHow,
+    Run,
+    RunPhase,
+    Spent,
+    StepState,
+    StepStatus,
+)
+from ringi.sessions.document import (
+    TargetPath,
+    TokenUsage,
+)
 from tests.fakes.models import Desk, ScriptedModel, ShownProject
 from tests.helpers import approve, create, open_scratch, proposed, set_clock, undo, write
 from tests.unit.runner.run_samples import plan_of, step_of

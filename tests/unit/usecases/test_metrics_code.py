@@ -8,14 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.api import Workspace
-from ringi.domain.metrics import FigureName
-from ringi.domain.plan import ActionSpec, SpecKind
-from ringi.usecases.metrics import coverage
-from ringi.usecases.metrics.code import MOST_BYTES
-from ringi.usecases.metrics.coverage import Coverage, NoCoverage, read_report
-from ringi.views.metrics import basis
-from ringi.workspace.dependencies.parser import is_installed
+from ringi.app.api import Workspace
+from ringi.metrics import coverage
+from ringi.metrics.code import MOST_BYTES
+from ringi.metrics.coverage import (
+    Coverage,
+    NoCoverage,
+    read_report,
+)
+from ringi.metrics.document import FigureName
+from ringi.metrics.view import basis
+from ringi.plans.document import (
+    ActionSpec,
+    SpecKind,
+)
+from ringi.project.dependencies.parser import is_installed
 from tests.helpers import approve, create, open_scratch, proposed, write
 
 F = FigureName

@@ -6,12 +6,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ringi.domain.cache import AnswerOrigin
-from ringi.domain.run import Attempt, RoleHow, Run, RunPhase, StepStatus
-from ringi.domain.run_plan import RunRole
-from ringi.domain.session import SessionStatus
+from ringi.engine.run_plan import RunRole
 from ringi.errors import NotFound
-from ringi.usecases.plan_cache import accepted
+from ringi.models.cache import AnswerOrigin
+from ringi.models.plan_cache import accepted
+from ringi.runs.document import (
+    Attempt,
+    RoleHow,
+    Run,
+    RunPhase,
+    StepStatus,
+)
+from ringi.sessions.document import SessionStatus
 from tests.unit.runner.run_samples import done, plan_of, run_of, step_of
 
 pytestmark = pytest.mark.req("PP-12")

@@ -7,22 +7,39 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace, open_workspace
-from ringi.domain.events import Actor
-from ringi.domain.feedback import Side
-from ringi.domain.plan import ActionSpec, CheckResult, PlanDocument, PlanState, PlanStatus, SpecKind
-from ringi.domain.risk import Risk
+from ringi.app.api import (
+    Workspace,
+    open_workspace,
+)
 from ringi.errors import NoSandbox
+from ringi.kernel.text import Text
+from ringi.ledger.event import Actor
+from ringi.ledger.ports import Ran
 from ringi.plans.check import add_checks
+from ringi.plans.diff_view import (
+    Row,
+    RowKind,
+)
+from ringi.plans.document import (
+    ActionSpec,
+    CheckResult,
+    PlanDocument,
+    PlanState,
+    PlanStatus,
+    SpecKind,
+)
+from ringi.plans.feedback import Side
+from ringi.plans.news import News
 from ringi.plans.propose import set_specs
-from ringi.ports import Ran
-from ringi.text import Text
-from ringi.usecases.plan_merge import NOTHING_LEFT
-from ringi.usecases.plan_news import News
-from ringi.usecases.plan_review import PlanReview
-from ringi.usecases.review import Choice, ReviewAct, ReviewEnd
-from ringi.usecases.reviewed_plan import ReviewedPlan
-from ringi.views.diff import Row, RowKind
+from ringi.plans.review_loop import (
+    Choice,
+    ReviewAct,
+    ReviewEnd,
+)
+from ringi.plans.review_merge import NOTHING_LEFT
+from ringi.plans.review_plan import PlanReview
+from ringi.plans.reviewed_plan import ReviewedPlan
+from ringi.policy.risk_level import Risk
 from tests.fakes.prompters import Answer, ScriptedPrompter, Step
 from tests.helpers import Person, approve, create, delete, ledger_of, open_scratch, proposed, write
 

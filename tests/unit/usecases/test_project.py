@@ -6,14 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain import codec
-from ringi.domain.project_state import Dependencies, EditorState, Unanalysed, Unsaved, why_incomplete
+from ringi.app.api import Workspace
 from ringi.errors import BadDocument
-from ringi.text import Text
-from ringi.usecases import project
-from ringi.workspace.dependencies import is_final
-from ringi.workspace.dependencies.references import GIVEN_UP
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.project import capture as project
+from ringi.project.dependencies import is_final
+from ringi.project.dependencies.references import GIVEN_UP
+from ringi.project.state import (
+    Dependencies,
+    EditorState,
+    Unanalysed,
+    Unsaved,
+    why_incomplete,
+)
 from tests.helpers import ledger_of, open_scratch
 
 GARBAGE = b"not a cache"

@@ -4,12 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.approval import TypedAnswer
-from ringi.errors import NoChannel, WrongAnswer
-from ringi.store.lock import FileLock
-from ringi.text import Text
-from ringi.usecases.trust import ProjectTrust
-from ringi.workspace.pins import Part, Trust, TrustState, commands_part
+from ringi.approvals.document import TypedAnswer
+from ringi.config.pins import (
+    Part,
+    Trust,
+    TrustState,
+    commands_part,
+)
+from ringi.config.trust import ProjectTrust
+from ringi.errors import (
+    NoChannel,
+    WrongAnswer,
+)
+from ringi.kernel.text import Text
+from ringi.ledger.lock import FileLock
 from tests.helpers import Person, SetClock
 
 

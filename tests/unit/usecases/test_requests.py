@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain.problems import Level
-from ringi.domain.request import read_request
-from ringi.errors import BadInstruction, PathRefused
-from ringi.text import Text
-from ringi.usecases import requests
-from ringi.usecases.requests import new_request
+from ringi.app.api import Workspace
+from ringi.errors import (
+    BadInstruction,
+    PathRefused,
+)
+from ringi.kernel.problems import Level
+from ringi.kernel.text import Text
+from ringi.sessions import request_files as requests
+from ringi.sessions.request import read_request
+from ringi.sessions.request_files import new_request
 from tests.helpers import open_scratch
 
 LOCALES = Path(requests.__file__).parents[1] / "locale"

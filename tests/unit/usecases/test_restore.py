@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ringi.api.doctor import doctor_of
-from ringi.domain import codec
-from ringi.domain.events import EventKind
-from ringi.domain.session import (
+from ringi.app.doctor import doctor_of
+from ringi.app.doctor_checks import (
+    REPAIR,
+    Finding,
+    Mark,
+)
+from ringi.app.restore import restore_sessions
+from ringi.kernel import codec
+from ringi.ledger.event import EventKind
+from ringi.sessions.document import (
     DecisionPoint,
     DesignOption,
     PlanningSession,
@@ -18,8 +24,6 @@ from ringi.domain.session import (
     SessionStatus,
     Tradeoffs,
 )
-from ringi.usecases.doctor import REPAIR, Finding, Mark
-from ringi.usecases.restore import restore_sessions
 from tests.helpers import environment_of, ledger_of, open_scratch
 from tests.unit.store.made_sessions import added, approved, id_of, log, question, saved, session
 

@@ -7,11 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain import codec
-from ringi.domain.feedback import Side
-from ringi.domain.plan import ActionSpec, Encoding, PlanStatus, SpecKind
-from ringi.domain.review import PlanReviewDocument, ReviewedFile
+from ringi.app.api import Workspace
 from ringi.errors import (
     AmendedTwice,
     BadTransition,
@@ -22,11 +18,32 @@ from ringi.errors import (
     PlanChanged,
     Stale,
 )
-from ringi.text import Text
-from ringi.usecases.amend import Comment, Drop, Wanted, Write, amend_plan
-from ringi.usecases.export import as_patch
-from ringi.usecases.review_document import Limits, review_document
-from ringi.usecases.reviewed_plan import ReviewedPlan
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.plans.amend_by_script import (
+    Comment,
+    Drop,
+    Wanted,
+    Write,
+    amend_plan,
+)
+from ringi.plans.document import (
+    ActionSpec,
+    Encoding,
+    PlanStatus,
+    SpecKind,
+)
+from ringi.plans.export import as_patch
+from ringi.plans.feedback import Side
+from ringi.plans.review_data import (
+    PlanReviewDocument,
+    ReviewedFile,
+)
+from ringi.plans.review_document import (
+    Limits,
+    review_document,
+)
+from ringi.plans.reviewed_plan import ReviewedPlan
 from tests.helpers import Person, approve, create, delete, open_scratch, proposed, write
 
 MANY = "".join(f"line {number}\n" for number in range(1, 61))

@@ -9,13 +9,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain import codec
-from ringi.domain.approval import RunSubject, TypedAnswer
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.run import RunPhase
-from ringi.domain.run_plan import RunPlan
-from ringi.domain.session import ApprovedSession, DecisionPending, QuestionPending
+from ringi.app.api import Workspace
+from ringi.app.integrity import verify
+from ringi.approvals.document import (
+    RunSubject,
+    TypedAnswer,
+)
+from ringi.engine.compile import (
+    RunNames,
+    compile_run_plan,
+)
+from ringi.engine.run_parts import Planned
+from ringi.engine.run_plan import RunPlan
 from ringi.errors import (
     NoChannel,
     NotAsked,
@@ -26,17 +31,25 @@ from ringi.errors import (
     UnfitForRun,
     WrongAnswer,
 )
-from ringi.planning.compile import RunNames, compile_run_plan
-from ringi.planning.run_parts import Planned
-from ringi.ports import NewEvent
-from ringi.store.integrity import verify
-from ringi.text import Text
-from ringi.usecases.run_start import (
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.runs.document import RunPhase
+from ringi.runs.start import (
     ReviewedRun,
     covering,
     start_from_file,
     start_from_request,
     start_from_session,
+)
+from ringi.sessions.document import (
+    ApprovedSession,
+    DecisionPending,
+    QuestionPending,
 )
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import Person, ledger_of, open_scratch, rewire

@@ -10,13 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain.approval import ApprovalSubject
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.execution import CommitOutcome
-from ringi.domain.plan import CheckPhase, CheckResult, PlanStatus, SpecKind, undone_at
-from ringi.domain.run import Finding, RunPhase, Severity
-from ringi.domain.run_plan import RunRole
+from ringi.app.api import Workspace
+from ringi.approvals.document import ApprovalSubject
+from ringi.engine.run_plan import RunRole
 from ringi.errors import (
     BranchMoved,
     CheckFailed,
@@ -26,13 +22,33 @@ from ringi.errors import (
     StepElsewhere,
     StepNotCommitted,
 )
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
 from ringi.plans import execute as executing
+from ringi.plans.document import (
+    CheckPhase,
+    CheckResult,
+    PlanStatus,
+    SpecKind,
+    undone_at,
+)
+from ringi.plans.execution import CommitOutcome
 from ringi.plans.executor import Executor
 from ringi.plans.overlaps import overlaps
 from ringi.plans.propose import keep_specs
-from ringi.ports import NewEvent
-from ringi.usecases.step_plan import propose_step, step_end
-from ringi.usecases.verify import Examination
+from ringi.plans.verify import Examination
+from ringi.runs.document import (
+    Finding,
+    RunPhase,
+    Severity,
+)
+from ringi.runs.step_plan import (
+    propose_step,
+    step_end,
+)
 from tests.helpers import HELLO, ROOT, approve, assert_whole, fingerprint, kinds, ledger_of, proposed, write
 from tests.unit.usecases.steps import (
     MORE,

@@ -2,8 +2,14 @@
 
 import pytest
 
-from ringi.domain.plan import ActionSpec, SpecKind
-from ringi.usecases.titles import title_of_paths, title_of_specs
+from ringi.plans.document import (
+    ActionSpec,
+    SpecKind,
+)
+from ringi.plans.titles import (
+    title_of_paths,
+    title_of_specs,
+)
 
 ADD, WRITE, DELETE = SpecKind.CREATE, SpecKind.WRITE, SpecKind.DELETE
 

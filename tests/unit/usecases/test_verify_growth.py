@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.usecases.verify import Examination
+from ringi.plans.verify import Examination
 from tests.helpers import approved, create, ledger_of, open_scratch, write
 
 FEW = 15

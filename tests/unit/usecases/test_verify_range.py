@@ -6,18 +6,42 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.approvals.replay import MOST
-from ringi.domain import codec
-from ringi.domain.approval import ProofKind, SignedAct, Statement
-from ringi.domain.grant import GrantScope, GrantSubject
-from ringi.domain.plan import SpecKind
-from ringi.domain.provenance import GrantProof, InToto, Step
-from ringi.domain.provenance_verdict import Level, Mode, at_least
-from ringi.domain.risk import Risk
-from ringi.domain.subject import StepOf
-from ringi.patching.render import Changed, Side, render_patch
-from ringi.ports.provenance import PastCommit
-from ringi.usecases.verify_range import Asked, Findings, Signing, verify_range
+from ringi.approvals.document import (
+    ProofKind,
+    SignedAct,
+    Statement,
+)
+from ringi.approvals.grant_document import (
+    GrantScope,
+    GrantSubject,
+)
+from ringi.kernel import codec
+from ringi.ledger.subject import StepOf
+from ringi.patch.render import (
+    Changed,
+    Side,
+    render_patch,
+)
+from ringi.plans.document import SpecKind
+from ringi.policy.risk_level import Risk
+from ringi.provenance.document import (
+    GrantProof,
+    InToto,
+    Step,
+)
+from ringi.provenance.ports import PastCommit
+from ringi.provenance.replay import MOST
+from ringi.provenance.verdict import (
+    Level,
+    Mode,
+    at_least,
+)
+from ringi.provenance.verify_range import (
+    Asked,
+    Findings,
+    Signing,
+    verify_range,
+)
 from tests.fakes.past import (
     ALICE,
     AT,

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api import Workspace
-from ringi.domain.approval import TypedAnswer
-from ringi.planning.tool import PlanningTool
-from ringi.usecases.verify import Examination
+from ringi.app.api import Workspace
+from ringi.approvals.document import TypedAnswer
+from ringi.plans.verify import Examination
+from ringi.sessions.tool import PlanningTool
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import ledger_of, open_scratch, rewire
 

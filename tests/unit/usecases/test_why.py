@@ -3,12 +3,20 @@
 from types import SimpleNamespace
 from typing import Any
 
-from ringi.domain.provenance_verdict import Evidence, Level, LineVerdict
-from ringi.domain.session import DecisionPoint, DesignOption, Tradeoffs
-from ringi.domain.subject import StepOf
 from ringi.errors import NotFound
-from ringi.text import Text
-from ringi.usecases.why import with_ledger
+from ringi.kernel.text import Text
+from ringi.ledger.subject import StepOf
+from ringi.provenance.verdict import (
+    Evidence,
+    Level,
+    LineVerdict,
+)
+from ringi.provenance.why import with_ledger
+from ringi.sessions.document import (
+    DecisionPoint,
+    DesignOption,
+    Tradeoffs,
+)
 
 STEP = StepOf("r-1", "S02", "RQ-1")
 TOLD = LineVerdict(

@@ -3,11 +3,24 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.answer import Difference, OutcomeKind, PlanAnswer, SpecDifference
-from ringi.domain.feedback import Feedback, FeedbackKind, LineComment, Side
-from ringi.domain.plan import CheckResult, PlanStatus
-from ringi.text import visible
-from ringi.views.message import message_of
+from ringi.agents.message import message_of
+from ringi.kernel.text import visible
+from ringi.plans.answer_document import (
+    Difference,
+    OutcomeKind,
+    PlanAnswer,
+    SpecDifference,
+)
+from ringi.plans.document import (
+    CheckResult,
+    PlanStatus,
+)
+from ringi.plans.feedback import (
+    Feedback,
+    FeedbackKind,
+    LineComment,
+    Side,
+)
 
 
 def answer(**more: object) -> PlanAnswer:

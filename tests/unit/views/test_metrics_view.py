@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain.metrics import (
+from ringi.kernel.text import in_language
+from ringi.metrics import view as words
+from ringi.metrics.document import (
     AgentFigures,
     Basis,
     Day,
@@ -20,9 +22,7 @@ from ringi.domain.metrics import (
     TaskFigures,
     Unit,
 )
-from ringi.text import in_language
-from ringi.views import metrics as words
-from ringi.views.metrics_page import page
+from ringi.metrics.page import page
 
 ENGLISH, JAPANESE = in_language("en"), in_language("ja")
 

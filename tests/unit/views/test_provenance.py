@@ -6,14 +6,22 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
+from ringi.approvals.document import ProofKind
 from ringi.cli.ui import Ui
-from ringi.domain import codec
-from ringi.domain.approval import ProofKind
-from ringi.domain.provenance_verdict import Mode, RangeVerdict
-from ringi.domain.subject import StepOf
-from ringi.usecases.verify_range import Asked, Findings, Signing, verify_range
-from ringi.views.provenance import range_lines
-from ringi.views.sarif import sarif
+from ringi.kernel import codec
+from ringi.ledger.subject import StepOf
+from ringi.provenance.sarif import sarif
+from ringi.provenance.verdict import (
+    Mode,
+    RangeVerdict,
+)
+from ringi.provenance.verify_range import (
+    Asked,
+    Findings,
+    Signing,
+    verify_range,
+)
+from ringi.provenance.view import range_lines
 from tests.fakes.past import ALICE, NOW, MemoryHistory, PastKeys, change, statement, stored
 from tests.helpers import ROOT
 

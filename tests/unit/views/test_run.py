@@ -1,8 +1,17 @@
 import pytest
 
-from ringi.domain.run import Run, RunPhase, StepState, Stop, StopCode
-from ringi.views.run import changed, stop_lines
-from ringi.views.run_plan import plan_lines
+from ringi.engine.run_plan_view import plan_lines
+from ringi.runs.document import (
+    Run,
+    RunPhase,
+    StepState,
+    Stop,
+    StopCode,
+)
+from ringi.runs.view import (
+    changed,
+    stop_lines,
+)
 from tests.unit.runner.run_samples import plan_of, step_of
 
 

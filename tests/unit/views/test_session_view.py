@@ -12,9 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ringi.cli.planning import dialogue, review
-from ringi.cli.ui import Ui, help_lines, width
-from ringi.domain.session import (
+from ringi.cli.planning import (
+    dialogue,
+    review,
+)
+from ringi.cli.ui import (
+    Ui,
+    help_lines,
+    width,
+)
+from ringi.kernel.markdown import markdown
+from ringi.kernel.text import Text
+from ringi.ledger.ports import StoredSession
+from ringi.sessions.document import (
     ApprovalPending,
     DecisionPending,
     DecisionPoint,
@@ -28,10 +38,7 @@ from ringi.domain.session import (
     TokenUsage,
     Tradeoffs,
 )
-from ringi.ports import StoredSession
-from ringi.text import Text
-from ringi.views.markdown import markdown
-from ringi.views.session import (
+from ringi.sessions.view import (
     MINUS,
     answer_lines,
     decision_lines,

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
-from ringi.domain.plan import (
+from ringi.plans.document import (
     ExecutionLink,
     Plan,
     PlanDocument,
@@ -13,11 +13,15 @@ from ringi.domain.plan import (
     PlanState,
     PlanStatus,
 )
-from ringi.domain.risk import Risk
-from ringi.views.plan import PlanFacts, brief_lines, plan_lines
-from ringi.views.review import heading_of
-from ringi.views.standing import standing
-from ringi.views.waiting import waiting_lines
+from ringi.plans.review_view import heading_of
+from ringi.plans.standing_view import standing
+from ringi.plans.view import (
+    PlanFacts,
+    brief_lines,
+    plan_lines,
+)
+from ringi.plans.waiting_view import waiting_lines
+from ringi.policy.risk_level import Risk
 
 PLAN = Plan("id", "title", "title", (), "", (), "2026-01-01T00:00:00Z", 1)
 REF = PlanRef("id", 1, "title", PlanStatus.PENDING_REVIEW, 1, "", "", "", 1, 1, 1, Risk.LOW)

@@ -8,12 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.cli.arguments import LEAST, require_long
-from ringi.domain.session import SessionRef, SessionStatus
+from ringi.cli.arguments import (
+    LEAST,
+    require_long,
+)
 from ringi.errors import NotFound
-from ringi.store import connection
-from ringi.views.status import session_phase, short_names
-from ringi.views.words import age
+from ringi.ledger import connection
+from ringi.plans.words import age
+from ringi.runs.status_view import (
+    session_phase,
+    short_names,
+)
+from ringi.sessions.document import (
+    SessionRef,
+    SessionStatus,
+)
 
 
 def ref(status: SessionStatus, *counts: int) -> SessionRef:

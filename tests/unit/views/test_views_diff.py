@@ -7,12 +7,21 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.domain.feedback import LineComment, Side
-from ringi.patching.render import Side as FileSide
-from ringi.patching.render import render
-from ringi.text import Text
-from ringi.views.diff import Content, Row, RowKind, Section, hunks_of
-from ringi.views.lines import Span
+from ringi.kernel.lines import Span
+from ringi.kernel.text import Text
+from ringi.patch.render import Side as FileSide
+from ringi.patch.render import render
+from ringi.plans.diff_view import (
+    Content,
+    Row,
+    RowKind,
+    Section,
+    hunks_of,
+)
+from ringi.plans.feedback import (
+    LineComment,
+    Side,
+)
 
 TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"", b"d\r", b"@@ x", b"\\ y"]), max_size=40).flatmap(
     lambda lines: st.sampled_from([b"\n".join(lines), b"\n".join([*lines, b""])])

@@ -15,16 +15,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ringi
+from ringi.config import keys as module
+from ringi.config.file import MAX_FILE_BYTES
+from ringi.config.keys import (
+    DEFAULTS,
+    KEYS,
+    SECTIONS,
+    Config,
+)
+from ringi.config.load import (
+    Loaded,
+    Origin,
+    Source,
+    check_expressions,
+    executable,
+    load,
+)
+from ringi.config.pins import Trust
+from ringi.config.rules import (
+    Guard,
+    Section,
+)
 from ringi.errors import BadConfiguration
+from ringi.ledger.lock import FileLock
 from ringi.policy.files import UNJUDGED
-from ringi.store.lock import FileLock
-from ringi.wiring import config_keys as module
-from ringi.wiring.config import Loaded, Origin, Source, check_expressions, executable, load
-from ringi.wiring.config_file import MAX_FILE_BYTES
-from ringi.wiring.config_keys import DEFAULTS, KEYS, SECTIONS, Config
-from ringi.wiring.config_rules import Guard, Section
-from ringi.workspace.pins import Trust
-from ringi.workspace.places import project_file, user_file
+from ringi.tree.places import (
+    project_file,
+    user_file,
+)
 
 # For every key a value that no guard objects to, and one that differs from it.
 SAMPLES: dict[str, tuple[Any, Any]] = {
@@ -458,7 +476,7 @@ def test_the_real_environment_is_not_read(place: Place, monkeypatch: pytest.Monk
 
 def test_without_files_neither_yaml_nor_difflib_is_loaded():
     program = (
-        "import sys; from pathlib import Path; from ringi.wiring.config import load;"
+        "import sys; from pathlib import Path; from ringi.config.load import load;"
         "load(Path('/nonexistent'), {'HOME': '/nonexistent', 'RINGI_LANGUAGE': 'ja'});"
         "sys.exit(' '.join({'yaml', 'difflib'} & set(sys.modules)) or 0)"
     )

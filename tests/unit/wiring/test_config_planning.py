@@ -5,12 +5,20 @@ from typing import Any
 
 import pytest
 
+from ringi.config.keys import KEYS
+from ringi.config.load import (
+    Loaded,
+    Origin,
+    load,
+)
+from ringi.config.settings_from import planning_settings
+from ringi.engine.levels import (
+    Level,
+    PlanningSettings,
+    Strategy,
+)
 from ringi.errors import BadConfiguration
-from ringi.planning.levels import Level, PlanningSettings, Strategy
-from ringi.wiring.config import Loaded, Origin, load
-from ringi.wiring.config_keys import KEYS
-from ringi.wiring.settings import planning_settings
-from ringi.workspace.places import project_file
+from ringi.tree.places import project_file
 
 CHAPTERS = {
     "9.1": """

@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from ringi.store.lock import FileLock
-from ringi.wiring.config import executable, load
-from ringi.wiring.models import mask_of
-from ringi.workspace.pins import Trust
-from ringi.workspace.places import project_file
+from ringi.config.load import (
+    executable,
+    load,
+)
+from ringi.config.pins import Trust
+from ringi.ledger.lock import FileLock
+from ringi.models.configured import mask_of
+from ringi.tree.places import project_file
 
 
 @pytest.mark.req("PP-17")

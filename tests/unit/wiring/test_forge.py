@@ -8,12 +8,27 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.forge import ForgeKind, Item, ItemKind, Project
-from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken, NotPermitted
-from ringi.text import Text
-from ringi.wiring.config import Origin, Source, load
-from ringi.wiring.forge import KnownForges
-from ringi.wiring.permits import permits_of
+from ringi.approvals.configured_permits import permits_of
+from ringi.config.load import (
+    Origin,
+    Source,
+    load,
+)
+from ringi.errors import (
+    ForgeFailed,
+    NoExtra,
+    NoForge,
+    NoForgeToken,
+    NotPermitted,
+)
+from ringi.forges.configured import KnownForges
+from ringi.forges.document import (
+    ForgeKind,
+    Item,
+    ItemKind,
+    Project,
+)
+from ringi.kernel.text import Text
 from tests.helpers import environment_of
 from tests.support.forge_server import ForgeServer
 
@@ -141,7 +156,7 @@ def test_kind_is_told_or_in_the_name(clone: Path):
 
 # --- tokens -------------------------------------------------------------------------------------------------
 
-HEAVY = ("httpx2", "ssl", "ringi.forges", "ringi.integrations.remotes")
+HEAVY = ("httpx2", "ssl", "ringi.forges.http", "ringi.tree.remotes")
 TOKENS = {"GITHUB_TOKEN": "ghp_0123456789", "GITLAB_TOKEN": "glpat-0123456789"}
 
 
@@ -258,7 +273,7 @@ def test_no_library_is_loaded_before_a_forge_is_used(clone: Path):
     git(clone, "remote", "add", "origin", "https://github.com/acme/app.git")
     source = f"""
         import sys
-        from ringi.api.workspace import open_workspace
+        from ringi.app.workspace import open_workspace
         with open_workspace({str(clone)!r}) as workspace:
             print([name for name in {HEAVY!r} if name in sys.modules])
             assert workspace.forges.here().project.path == "acme/app"

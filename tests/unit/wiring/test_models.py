@@ -5,12 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from ringi.errors import NoExtra, NoModelKey, UnknownModel
-from ringi.llm import providers
-from ringi.llm.client import ModelClient
-from ringi.llm.recording import Recording, Replay
-from ringi.wiring.config_keys import Config, Llm
-from ringi.wiring.models import choose
+from ringi.config.keys import (
+    Config,
+    Llm,
+)
+from ringi.errors import (
+    NoExtra,
+    NoModelKey,
+    UnknownModel,
+)
+from ringi.models import providers
+from ringi.models.client import ModelClient
+from ringi.models.configured import choose
+from ringi.models.recording import (
+    Recording,
+    Replay,
+)
 
 KEYS = {"OPENAI_API_KEY": "sk-0123456789", "ANTHROPIC_API_KEY": "sk-ant-0123456789"}
 HEAVY = ("pydantic_ai", "pydantic", "openai", "anthropic", "httpx", "httpx2", "genai_prices", "opentelemetry")
@@ -161,8 +171,8 @@ def _loaded(code):
     source = f"""
         import sys
         from pathlib import Path
-        from ringi.wiring.config_keys import Config
-        from ringi.wiring.models import choose
+        from ringi.config.keys import Config
+        from ringi.models.configured import choose
         {code}
         print([name for name in {HEAVY!r} if name in sys.modules])
     """
@@ -175,7 +185,7 @@ def _loaded(code):
     [
         'choose("playbook", Config(), {}, Path())',
         'choose("ollama:x", Config(), {}, Path())',  # only a question loads them
-        "import ringi.llm.http_backend, ringi.llm.providers",
+        "import ringi.models.http_backend, ringi.models.providers",
     ],
 )
 def test_no_model_library_is_loaded_before_it_is_used(code):

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from ringi.api.doctor import doctor_of
-from ringi.domain.process import ToolEffect
-from ringi.wiring.config_keys import Config, Planning, Security
-from ringi.wiring.tools import server_tools
+from ringi.app.doctor import doctor_of
+from ringi.config.keys import (
+    Config,
+    Planning,
+    Security,
+)
+from ringi.engine.process import ToolEffect
+from ringi.tools.configured import server_tools
 from tests.fakes import mcp_server
 from tests.fakes.mcp_http import HttpTools
 from tests.helpers import environment_of

@@ -14,14 +14,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.errors import Interrupted, NoSandbox, NoSuchProgram, PathRefused
-from ringi.ports import Ran
-from ringi.process import sandbox
-from ringi.process.environment import SYSTEM_PATH
-from ringi.process.hidden import Hidden, hidden
-from ringi.process.sandbox import How, Mount, Places, arguments, kept_of, sees
-from ringi.process.supervisor import read_stat
-from ringi.workspace.commands import CommandSettings, WorkspaceCommands
+from ringi.errors import (
+    Interrupted,
+    NoSandbox,
+    NoSuchProgram,
+    PathRefused,
+)
+from ringi.kernel.process import sandbox
+from ringi.kernel.process.environment import SYSTEM_PATH
+from ringi.kernel.process.hidden import (
+    Hidden,
+    hidden,
+)
+from ringi.kernel.process.sandbox import (
+    How,
+    Mount,
+    Places,
+    arguments,
+    kept_of,
+    sees,
+)
+from ringi.kernel.process.supervisor import read_stat
+from ringi.ledger.ports import Ran
+from ringi.plans.commands import (
+    CommandSettings,
+    WorkspaceCommands,
+)
 from tests.helpers import python
 
 PATIENCE = 90.0
@@ -234,7 +252,7 @@ def test_a_signal_ends_the_command(place: Place, number: signal.Signals):
         "import os, sys\n"
         "from pathlib import Path\n"
         "from ringi.errors import Interrupted\n"
-        "from ringi.workspace.commands import CommandSettings, WorkspaceCommands\n"
+        "from ringi.plans.commands import CommandSettings, WorkspaceCommands\n"
         "settings = CommandSettings('off', (), 1, ())\n"
         "try:\n"
         "    commands = WorkspaceCommands(Path(sys.argv[1]), os.environ, settings)\n"

@@ -10,13 +10,29 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ringi.domain.plan import CheckPhase
 from ringi.errors import Interrupted
-from ringi.process.capture import last
-from ringi.workspace.commands import CommandSettings, WorkspaceCommands
-from ringi.workspace.copy import Supervisor, WorkCopy
-from ringi.workspace.copy_run import CopyChecks, CopyRun, Files, ScratchCopies, kept_for, remove_kept
-from ringi.workspace.places import Places, places_of
+from ringi.kernel.process.capture import last
+from ringi.plans.commands import (
+    CommandSettings,
+    WorkspaceCommands,
+)
+from ringi.plans.document import CheckPhase
+from ringi.tree.copy import (
+    Supervisor,
+    WorkCopy,
+)
+from ringi.tree.copy_run import (
+    CopyChecks,
+    CopyRun,
+    Files,
+    ScratchCopies,
+    kept_for,
+    remove_kept,
+)
+from ringi.tree.places import (
+    Places,
+    places_of,
+)
 from tests.helpers import environment_of, make_files
 from tests.unit.workspace.test_copy_checks import sandbox_trouble
 

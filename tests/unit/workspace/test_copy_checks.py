@@ -9,19 +9,36 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
-from ringi.domain.plan import CheckPhase, CheckResult
-from ringi.errors import CopyFailed, PathRefused, StorageFailed
-from ringi.fs import OsFileSystem
-from ringi.process import sandbox
-from ringi.process.ancestors import process_start
-from ringi.process.environment import SYSTEM_PATH
-from ringi.text import Text
-from ringi.views import words
-from ringi.workspace.commands import CommandSettings, WorkspaceCommands
-from ringi.workspace.copy import WorkCopy
-from ringi.workspace.copy_run import SCRATCH, CopyChecks, lay_over
-from ringi.workspace.places import Places, places_of
-from ringi.workspace.tree import Tree
+from ringi.errors import (
+    CopyFailed,
+    PathRefused,
+    StorageFailed,
+)
+from ringi.kernel.fs import OsFileSystem
+from ringi.kernel.process import sandbox
+from ringi.kernel.process.ancestors import process_start
+from ringi.kernel.process.environment import SYSTEM_PATH
+from ringi.kernel.text import Text
+from ringi.plans import words
+from ringi.plans.commands import (
+    CommandSettings,
+    WorkspaceCommands,
+)
+from ringi.plans.document import (
+    CheckPhase,
+    CheckResult,
+)
+from ringi.tree.copy import WorkCopy
+from ringi.tree.copy_run import (
+    SCRATCH,
+    CopyChecks,
+    lay_over,
+)
+from ringi.tree.places import (
+    Places,
+    places_of,
+)
+from ringi.tree.tree import Tree
 from tests.helpers import environment_of, fingerprint, make_files, untouched
 
 DRY = CheckPhase.DRY
@@ -263,8 +280,8 @@ def test_a_copy_that_cannot_be_removed_hides_no_result(places: Places):
 def child_that(places: Places, command: str) -> subprocess.CompletedProcess[str]:
     """A process of its own that checks with the command, in which {pid} is the process's number."""
     program = (
-        "import os, sys; from pathlib import Path; from ringi.workspace.copy_run import CopyChecks;"
-        "from ringi.workspace.places import places_of; from ringi.domain.plan import CheckPhase;"
+        "import os, sys; from pathlib import Path; from ringi.tree.copy_run import CopyChecks;"
+        "from ringi.tree.places import places_of; from ringi.plans.document import CheckPhase;"
         "places, command = places_of(Path(sys.argv[1]), os.environ), sys.argv[2].format(pid=os.getpid());"
         "CopyChecks(places, os.environ, 30)([command], {}, CheckPhase.DRY)"
     )

@@ -10,9 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.domain import codec
-from ringi.domain.project_state import Diagnostic, Severity
-from ringi.workspace.diagnostics import Format, Limits, Parsed, Place, Unparsed, merged, parse
+from ringi.kernel import codec
+from ringi.project.diagnostics import (
+    Format,
+    Limits,
+    Parsed,
+    Place,
+    Unparsed,
+    merged,
+    parse,
+)
+from ringi.project.state import (
+    Diagnostic,
+    Severity,
+)
 
 FILES = frozenset(["a.py", "src/b.c", "app/(group)/page.tsx", "with space.py", "日本.py", "12", "x&y.py"])
 HERE = Place(("/copy/tree", "/real/tree"), FILES)

@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.process.git import ABSENT, TreeChange
-from ringi.workspace.difference import too_many
+from ringi.kernel.process.git import (
+    ABSENT,
+    TreeChange,
+)
+from ringi.tree.difference import too_many
 
 
 def new(path: str, oid: str = "") -> TreeChange:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ringi.workspace.copy import WorkCopy
-from ringi.workspace.shadow import Shadow
-from ringi.workspace.snapshot import Snapshots
+from ringi.tree.copy import WorkCopy
+from ringi.tree.snapshot import Snapshots
+from ringi.tree.tree_capture import Shadow
 
 MIB = 1024 * 1024
 ROOM = 64 * MIB

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.errors import PathRefused
-from ringi.text import Text
-from ringi.workspace.paths import normalise
+from ringi.kernel.text import Text
+from ringi.tree.paths import normalise
 
 REFUSED = {
     "it leaves its folder with ..": ["..", "../x", "a/../b", "a/..", "./../x"],

@@ -11,11 +11,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.errors import BadConfiguration, InTheWay
-from ringi.store.lock import FileLock
-from ringi.wiring.config import Loaded, Origin, executable, load
-from ringi.workspace.pins import SIGNERS, Part, Pin, Trust, TrustState, Verdict, commands_part
-from ringi.workspace.places import project_file, signers_file, trust_file
+from ringi.config.load import (
+    Loaded,
+    Origin,
+    executable,
+    load,
+)
+from ringi.config.pins import (
+    SIGNERS,
+    Part,
+    Pin,
+    Trust,
+    TrustState,
+    Verdict,
+    commands_part,
+)
+from ringi.errors import (
+    BadConfiguration,
+    InTheWay,
+)
+from ringi.ledger.lock import FileLock
+from ringi.tree.places import (
+    project_file,
+    signers_file,
+    trust_file,
+)
 from tests.helpers import NOBODY, in_child, reachable_folder
 
 CHECKS = "with:\n  checks: [make test]\n"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.run import StopCode
 from ringi.errors import (
     BaseBranchMissing,
     BranchMoved,
@@ -19,10 +18,20 @@ from ringi.errors import (
     UnbornBranch,
     WorkBranchExists,
 )
-from ringi.integrations.commits import GitCommits
-from ringi.ports import CommitOrder
-from ringi.workspace.places import Places, places_of
-from ringi.workspace.run_branch import BranchOf, RunBranch, base_of, dirty_files, require_free
+from ringi.ledger.ports import CommitOrder
+from ringi.runs.branch import (
+    BranchOf,
+    RunBranch,
+    base_of,
+    dirty_files,
+    require_free,
+)
+from ringi.runs.document import StopCode
+from ringi.tree.commits import GitCommits
+from ringi.tree.places import (
+    Places,
+    places_of,
+)
 from tests.helpers import copied, fingerprint
 from tests.unit.workspace.repositories import git
 
@@ -114,15 +123,15 @@ def test_a_second_call_makes_nothing(repo: Path) -> None:
 CHILD = """
 import os, signal, sys
 from pathlib import Path
-from ringi.workspace import run_branch
-from ringi.workspace.places import places_of
-from ringi.workspace.run_branch import BranchOf, RunBranch
+from ringi.runs import branch
+from ringi.tree.places import places_of
+from ringi.runs.branch import BranchOf, RunBranch
 
 left = int(sys.argv[1])
 
 def tracer(frame, event, arg):
     global left
-    if event == "line" and frame.f_code.co_filename == run_branch.__file__:
+    if event == "line" and frame.f_code.co_filename == branch.__file__:
         left -= 1
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)

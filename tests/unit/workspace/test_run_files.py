@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ringi.errors import InTheWay
 from ringi.policy.masking import masked
-from ringi.workspace.run_files import RunFiles
+from ringi.runs.files import RunFiles
 
 REQUEST, RUN = "RQ-20260102-001", "20260102-030405-a1b2c3"
 LOG = f"runs/{REQUEST}/{RUN}/logs/step.S01.unit-00-01.log"

@@ -8,7 +8,10 @@ import time
 import pytest
 
 from ringi.errors import CopyFailed
-from ringi.workspace.shadow import Captured, Shadow
+from ringi.tree.tree_capture import (
+    Captured,
+    Shadow,
+)
 from tests.unit.workspace.repositories import (
     WatchedGit,
     as_another_user,
@@ -568,7 +571,7 @@ class TestSurviving:
         root = repository(tmp_path / "r", {f"f{n}": str(n) for n in range(200)})
         expected = fresh_tree(root, tmp_path)
         script = (
-            "import sys; from pathlib import Path; from ringi.workspace.shadow import Shadow\n"
+            "import sys; from pathlib import Path; from ringi.tree.tree_capture import Shadow\n"
             "print({Shadow(Path(sys.argv[1]), Path(sys.argv[2])).capture().tree for _ in range(5)})"
         )
         command = [sys.executable, "-c", script, str(store), str(root)]

@@ -13,10 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.domain.codec import canonical
-from ringi.errors import NotFound, Unreadable
-from ringi.workspace.shadow import Shadow
-from ringi.workspace.snapshot import Snapshot, Snapshots
+from ringi.errors import (
+    NotFound,
+    Unreadable,
+)
+from ringi.kernel.codec import canonical
+from ringi.tree.snapshot import (
+    Snapshot,
+    Snapshots,
+)
+from ringi.tree.tree_capture import Shadow
 from tests.unit.workspace.repositories import (
     WatchedGit,
     as_another_user,
@@ -492,7 +498,7 @@ def test_several_at_once_agree(tmp_path, state):
     root = repository(tmp_path / "r", {f"f{n}": str(n) for n in range(100)})
     repository(root / "sub", {"x": "1"})
     script = (
-        "import sys; from pathlib import Path; from ringi.workspace.snapshot import Snapshots\n"
+        "import sys; from pathlib import Path; from ringi.tree.snapshot import Snapshots\n"
         "snapshots = Snapshots(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "print(*{snapshots.take().id for _ in range(4)})"
     )

@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.approval import FileChange
-from ringi.domain.codec import digest
-from ringi.domain.execution import ExecutionResult, OpStatus
-from ringi.domain.plan import FileState
-from ringi.workspace.stage import Stage
+from ringi.approvals.document import FileChange
+from ringi.kernel.codec import digest
+from ringi.plans.document import FileState
+from ringi.plans.execution import (
+    ExecutionResult,
+    OpStatus,
+)
+from ringi.tree.stage import Stage
 from tests.crash import scenarios
 from tests.crash.foreign import Desk, conflicts
 from tests.crash.scenarios import Scenario

@@ -9,10 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from ringi.domain.codec import digest
-from ringi.errors import PathRefused, RingiError
-from ringi.fs import FileChanged, OsFileSystem
-from ringi.workspace.tree import Tree
+from ringi.errors import (
+    PathRefused,
+    RingiError,
+)
+from ringi.kernel.codec import digest
+from ringi.kernel.fs import (
+    FileChanged,
+    OsFileSystem,
+)
+from ringi.tree.tree import Tree
 from tests.helpers import open_descriptors
 
 

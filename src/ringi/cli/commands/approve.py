@@ -7,21 +7,54 @@ from typing import Final, NamedTuple
 
 import click
 
-from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
+from ringi.approvals.document import (
+    ApprovalRequest,
+    ApprovedPlan,
+    Proof,
+    ProofKind,
+    TypedAnswer,
+)
+from ringi.approvals.prompter import (
+    APPROVE,
+    is_yes,
+    typed_digest,
+)
+from ringi.approvals.task_permits import always_asked
+from ringi.approvals.view import proof
+from ringi.cli.app import (
+    EXIT_PERSON_NEEDED,
+    App,
+    pass_app,
+)
 from ringi.cli.arguments import require_text
-from ringi.cli.ask import LONGEST_DIFF, LinePrompter, require_terminal, signed
+from ringi.cli.ask import (
+    LONGEST_DIFF,
+    LinePrompter,
+    require_terminal,
+    signed,
+)
 from ringi.cli.plan_names import PLAN
-from ringi.cli.plan_output import describe, require_open, show_comparison
-from ringi.domain.approval import ApprovalRequest, ApprovedPlan, Proof, ProofKind, TypedAnswer
-from ringi.domain.plan import ALL_SPECS, PlanDocument, SpecSelection, risk_of, selected
-from ringi.domain.risk import Risk
-from ringi.errors import NotRequested, NotTogether, PlanChanged
-from ringi.text import Text
-from ringi.usecases.permits import always_asked
-from ringi.usecases.prompter import APPROVE, is_yes, typed_digest
-from ringi.views import words
-from ringi.views.approval import proof
-from ringi.views.plan import total_line
+from ringi.cli.plan_output import (
+    describe,
+    require_open,
+    show_comparison,
+)
+from ringi.errors import (
+    NotRequested,
+    NotTogether,
+    PlanChanged,
+)
+from ringi.kernel.text import Text
+from ringi.plans import words
+from ringi.plans.document import (
+    ALL_SPECS,
+    PlanDocument,
+    SpecSelection,
+    risk_of,
+    selected,
+)
+from ringi.plans.view import total_line
+from ringi.policy.risk_level import Risk
 
 _TOGETHER: Final = {"none": (), "low": (Risk.LOW,), "medium": (Risk.LOW, Risk.MEDIUM)}
 

@@ -4,9 +4,12 @@ from typing import Any
 
 import click
 
-from ringi.cli.app import App, pass_app
-from ringi.domain.cache import KeptCounts
-from ringi.text import Text
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
+from ringi.kernel.text import Text
+from ringi.models.cache import KeptCounts
 
 _KILOBYTE = 1024
 

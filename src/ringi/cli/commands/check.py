@@ -2,12 +2,29 @@
 
 import click
 
-from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import STDIN, read_named
-from ringi.domain.codec import MAX_DOCUMENT_BYTES
-from ringi.domain.problems import Level, Problem, ProblemRow
-from ringi.text import Text, shown
-from ringi.usecases.check_document import Checked, DocumentKind, check_document
+from ringi.app.check_document import (
+    Checked,
+    DocumentKind,
+    check_document,
+)
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
+from ringi.cli.arguments import (
+    STDIN,
+    read_named,
+)
+from ringi.kernel.codec import MAX_DOCUMENT_BYTES
+from ringi.kernel.problems import (
+    Level,
+    Problem,
+    ProblemRow,
+)
+from ringi.kernel.text import (
+    Text,
+    shown,
+)
 
 EXIT_REFUSED = 6
 _NAMES = {

@@ -5,13 +5,24 @@ from typing import Final
 
 import click
 
-from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import STDIN, read_named, require_text
-from ringi.domain.context import FileKind
-from ringi.ports import Gathered
-from ringi.text import Text, translated, visible
-from ringi.views.lines import Style
-from ringi.views.session import restless_words
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
+from ringi.cli.arguments import (
+    STDIN,
+    read_named,
+    require_text,
+)
+from ringi.kernel.lines import Style
+from ringi.kernel.text import (
+    Text,
+    translated,
+    visible,
+)
+from ringi.ledger.ports import Gathered
+from ringi.project.context import FileKind
+from ringi.sessions.view import restless_words
 
 _KINDS: Final = {
     FileKind.SOURCE: Text("source"),

@@ -6,8 +6,11 @@ from ringi.cli.app import App
 from ringi.cli.commands.run_driver import RunDriver
 from ringi.cli.commands.run_options import amending
 from ringi.cli.plan_names import RUN
-from ringi.cli.runs import GOING_ON, reading
-from ringi.usecases.run import RunOptions
+from ringi.cli.runs import (
+    GOING_ON,
+    reading,
+)
+from ringi.runs.drive import RunOptions
 
 
 @click.command("continue")

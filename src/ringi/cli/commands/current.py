@@ -2,9 +2,12 @@
 
 import click
 
-from ringi.cli.app import App, pass_app
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
 from ringi.cli.commands.list_ import show_table
-from ringi.views import words
+from ringi.plans import words
 
 
 @click.command()

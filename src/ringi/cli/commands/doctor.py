@@ -3,14 +3,24 @@
 import click
 from msgspec import UNSET
 
-from ringi.api.doctor import doctor_of
-from ringi.cli.app import App, pass_app
-from ringi.text import Text, shown, translated
-from ringi.usecases import beside
-from ringi.usecases.agent_sandbox import AgentSandbox
-from ringi.usecases.doctor import Finding, Mark
-from ringi.usecases.workspace import OpenWorkspace
-from ringi.workspace.copy import WorkCopy
+from ringi.agents import launch as beside
+from ringi.agents.sandbox import AgentSandbox
+from ringi.app.context import OpenWorkspace
+from ringi.app.doctor import doctor_of
+from ringi.app.doctor_checks import (
+    Finding,
+    Mark,
+)
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
+from ringi.kernel.text import (
+    Text,
+    shown,
+    translated,
+)
+from ringi.tree.copy import WorkCopy
 
 _MARKS = {Mark.GOOD: ("✓", "green"), Mark.NOTE: ("!", "yellow"), Mark.BAD: ("✗", "red")}
 

@@ -2,9 +2,12 @@
 
 import click
 
-from ringi.cli.app import App, pass_app
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
 from ringi.cli.plan_names import PLAN
-from ringi.text import Text
+from ringi.kernel.text import Text
 
 
 @click.command()

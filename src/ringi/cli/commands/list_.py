@@ -4,11 +4,23 @@ from collections.abc import Sequence
 
 import click
 
-from ringi.cli.app import App, pass_app
-from ringi.cli.ui import cut, terminal_columns
-from ringi.domain.plan import PlanRef, PlanStatus
-from ringi.text import Text, translated
-from ringi.views import words
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
+from ringi.cli.ui import (
+    cut,
+    terminal_columns,
+)
+from ringi.kernel.text import (
+    Text,
+    translated,
+)
+from ringi.plans import words
+from ringi.plans.document import (
+    PlanRef,
+    PlanStatus,
+)
 
 
 @click.command("list")
@@ -88,7 +100,7 @@ def _titles(app: App, run_ids: Sequence[str]) -> dict[str, str]:
     if not run_ids:
         return {}
     from ringi.cli.runs import reading  # noqa: PLC0415  # most plans are not of a run
-    from ringi.views.run import title_of  # noqa: PLC0415
+    from ringi.runs.view import title_of  # noqa: PLC0415
 
     with reading(app) as reader:
         return {run_id: title_of(reader.ledger.run(run_id).instruction) for run_id in run_ids}

@@ -2,13 +2,16 @@
 
 import click
 
-from ringi.cli.app import App, pass_app
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
 from ringi.cli.arguments import require_long
 from ringi.cli.plan_names import PLAN
-from ringi.domain.session import is_session
 from ringi.errors import LogBroken
-from ringi.text import Text
-from ringi.views.verdict import event_line
+from ringi.kernel.text import Text
+from ringi.plans.verdict_view import event_line
+from ringi.sessions.document import is_session
 
 
 @click.command()

@@ -6,16 +6,27 @@ from typing import Final
 
 import click
 
-from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import Moment, require_text, span_of
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
+from ringi.cli.arguments import (
+    Moment,
+    require_text,
+    span_of,
+)
 from ringi.cli.ui import width
-from ringi.domain.metrics import Metrics
 from ringi.errors import StorageFailed
-from ringi.fs import replace_file
-from ringi.text import Text, shown, translated
-from ringi.views import metrics as words
-from ringi.views.metrics_page import page
-from ringi.wiring.system import timestamp
+from ringi.kernel.fs import replace_file
+from ringi.kernel.system import timestamp
+from ringi.kernel.text import (
+    Text,
+    shown,
+    translated,
+)
+from ringi.metrics import view as words
+from ringi.metrics.document import Metrics
+from ringi.metrics.page import page
 
 _WIDEST: Final = 50
 """Columns of a label; longer ones push the rest of their row."""

@@ -5,15 +5,25 @@ from typing import Final
 
 import click
 
-from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import STDIN, read_named, require_text
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
+from ringi.cli.arguments import (
+    STDIN,
+    read_named,
+    require_text,
+)
 from ringi.cli.commands.cache import no_cache
-from ringi.cli.planning.similar import accepts, can_ask
+from ringi.cli.planning.similar import (
+    accepts,
+    can_ask,
+)
 from ringi.cli.progress import progress_on
-from ringi.domain.planning import OutlineOutcome
-from ringi.usecases.outline import outline as outline_of
-from ringi.usecases.outline import similar_outline
-from ringi.views.outline import outline_lines
+from ringi.engine.document import OutlineOutcome
+from ringi.engine.outline import outline as outline_of
+from ringi.engine.outline import similar_outline
+from ringi.engine.outline_view import outline_lines
 
 _EXIT: Final = {
     OutlineOutcome.UNCLEAR_GOAL: 3,

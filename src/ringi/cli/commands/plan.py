@@ -6,7 +6,10 @@ from typing import Any
 
 import click
 
-from ringi.cli.app import App, pass_app
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
 from ringi.cli.arguments import STDIN
 from ringi.cli.commands.cache import no_cache
 from ringi.cli.planning import CHOOSE
@@ -69,7 +72,7 @@ def plan(app: App, /, words: tuple[str, ...], **options: Any) -> None:
 
 def _carried_out(run_id: str) -> int:
     from ringi.cli.commands.run_driver import RunDriver  # noqa: PLC0415  # most sessions end without
-    from ringi.usecases.run import RunOptions  # noqa: PLC0415
+    from ringi.runs.drive import RunOptions  # noqa: PLC0415
 
     return RunDriver(click.get_current_context(), run_id, RunOptions()).go()
 

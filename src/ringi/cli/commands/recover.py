@@ -6,14 +6,17 @@ from typing import Final, NamedTuple
 
 import click
 
-from ringi.cli.app import App, pass_app
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
 from ringi.cli.ask import ask
 from ringi.cli.plan_names import PLAN
-from ringi.domain.execution import ExecutionResult
 from ringi.errors import UnknownCommand
-from ringi.text import Text
-from ringi.usecases.ref_damage import mend_refs
-from ringi.views.result import result_lines
+from ringi.kernel.text import Text
+from ringi.plans.execution import ExecutionResult
+from ringi.plans.result_view import result_lines
+from ringi.provenance.ref_damage import mend_refs
 
 _DONE: Final = frozenset(["d", "done"])
 _AGAIN: Final = frozenset(["a", "again"])

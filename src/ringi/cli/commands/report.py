@@ -2,13 +2,19 @@
 
 import click
 
-from ringi.cli.app import App, pass_app
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
 from ringi.cli.plan_names import RUN
-from ringi.cli.runs import document, reading
-from ringi.runner.report import report as written
-from ringi.store.run_documents import facts_of_run
-from ringi.text import translated
-from ringi.views.markdown import markdown
+from ringi.cli.runs import (
+    document,
+    reading,
+)
+from ringi.kernel.markdown import markdown
+from ringi.kernel.text import translated
+from ringi.runs.documents import facts_of_run
+from ringi.runs.report import report as written
 
 
 @click.command()

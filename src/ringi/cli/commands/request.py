@@ -2,13 +2,21 @@
 
 import click
 
-from ringi.cli.app import App, pass_app
-from ringi.cli.commands.approve import approve_command, ask_later, only, tell_standing
+from ringi.approvals.document import ApprovedPlan
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
+from ringi.cli.commands.approve import (
+    approve_command,
+    ask_later,
+    only,
+    tell_standing,
+)
 from ringi.cli.plan_names import PLAN
-from ringi.domain.approval import ApprovedPlan
-from ringi.domain.plan import SpecSelection
-from ringi.text import Text
-from ringi.views import words
+from ringi.kernel.text import Text
+from ringi.plans import words
+from ringi.plans.document import SpecSelection
 
 
 @click.command()

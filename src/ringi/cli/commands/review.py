@@ -10,32 +10,58 @@ from typing import Final
 
 import click
 
-from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
+from ringi.agents.copies import remove_settled
+from ringi.cli.app import (
+    EXIT_DECLINED,
+    EXIT_PERSON_NEEDED,
+    EXIT_STALE,
+    App,
+)
 from ringi.cli.ask import require_terminal
 from ringi.cli.commands.execute import carry_out
 from ringi.cli.commands.undo import undo
 from ringi.cli.plan_names import REVIEWED
-from ringi.cli.plan_output import tell_discarded, tell_sent_back
+from ringi.cli.plan_output import (
+    tell_discarded,
+    tell_sent_back,
+)
 from ringi.cli.recheck import Recheck
 from ringi.cli.review_dialogue import DialoguePrompter
 from ringi.cli.screen.cells import has_many_colours
 from ringi.cli.screen.prompter import ScreenPrompter
 from ringi.cli.screen.terminal import Terminal
 from ringi.cli.ui import speaks_unicode
-from ringi.domain.plan import ENDED, PlanDocument, PlanRef, PlanStatus, selected, undone_at
-from ringi.errors import Busy, Interrupted, NotFound, RingiError
+from ringi.errors import (
+    Busy,
+    Interrupted,
+    NotFound,
+    RingiError,
+)
+from ringi.kernel.process.progress import watched
+from ringi.kernel.text import Text
 from ringi.plans.commit_revert import standing
+from ringi.plans.document import (
+    ENDED,
+    PlanDocument,
+    PlanRef,
+    PlanStatus,
+    selected,
+    undone_at,
+)
+from ringi.plans.prompter import (
+    PlanPrompter,
+    StartChecks,
+)
+from ringi.plans.review_loop import ReviewEnd
+from ringi.plans.review_plan import PlanReview
+from ringi.plans.review_view import told
+from ringi.plans.reviewed_plan import (
+    ReviewedPlan,
+    is_dormant,
+)
 from ringi.plans.status import refusal
-from ringi.process.counting import watched
-from ringi.text import Text
-from ringi.usecases.agent_copies import remove_settled
-from ringi.usecases.plan_prompter import PlanPrompter, StartChecks
-from ringi.usecases.plan_review import PlanReview
-from ringi.usecases.review import ReviewEnd
-from ringi.usecases.reviewed_plan import ReviewedPlan, is_dormant
-from ringi.views.review import told
-from ringi.views.words import STATUS
-from ringi.workspace.copy_run import remove_kept
+from ringi.plans.words import STATUS
+from ringi.tree.copy_run import remove_kept
 
 _LEAST: Final = (20, 5)
 _NOTHING: Final = (0, 0)
@@ -157,7 +183,7 @@ def _tell_namesake(app: App, name: str) -> None:
     """A plan comes before a branch of the same name."""
     if not (app.root / ".git").exists():
         return
-    from ringi.usecases.revision_plan import revisions_of  # noqa: PLC0415  # see above
+    from ringi.plans.from_revision import revisions_of  # noqa: PLC0415  # see above
 
     with contextlib.suppress(RingiError):
         if ref := revisions_of(app.workspace).ref_named(name):
@@ -232,7 +258,7 @@ def _review(
     app: App, looked: ReviewedPlan, prompter: PlanPrompter, starter: StartChecks, back: Text | None
 ) -> ReviewEnd:
     def agent() -> str:
-        from ringi.usecases.resume import agent_to_resume  # noqa: PLC0415  # only after a rejection
+        from ringi.agents.resume import agent_to_resume  # noqa: PLC0415  # only after a rejection
 
         # Two documents would be no JSON.
         return "" if app.ui.as_json else agent_to_resume(app.workspace, looked.plan_id)

@@ -11,11 +11,11 @@ from ringi.cli.commands.cache import no_cache
 from ringi.cli.commands.run_driver import RunDriver
 from ringi.cli.planning.driver import is_seated
 from ringi.cli.planning.entry import Then
-from ringi.domain.run import Review
-from ringi.text import Text
-from ringi.usecases.forge.terms import approved_here
-from ringi.usecases.run import RunOptions
-from ringi.views.lines import Style
+from ringi.forges.terms import approved_here
+from ringi.kernel.lines import Style
+from ringi.kernel.text import Text
+from ringi.runs.document import Review
+from ringi.runs.drive import RunOptions
 
 _KEY: Final = click.Path(path_type=Path)
 _OPTIONS: Final = (

@@ -3,13 +3,19 @@
 from pathlib import Path
 from typing import Final
 
+from ringi.approvals.prompter import typed_approval
 from ringi.cli.app import App
-from ringi.cli.ask import LinePrompter, signed
-from ringi.errors import NotFound, RevisionExpired
-from ringi.text import Text
-from ringi.usecases.prompter import typed_approval
-from ringi.usecases.revision import ReviewedRevision
-from ringi.views.revision import proposed_lines
+from ringi.cli.ask import (
+    LinePrompter,
+    signed,
+)
+from ringi.errors import (
+    NotFound,
+    RevisionExpired,
+)
+from ringi.kernel.text import Text
+from ringi.runs.revision import ReviewedRevision
+from ringi.runs.revision_view import proposed_lines
 
 _WORDS: Final = Text("What should be different? (Enter leaves it open)")
 

@@ -2,10 +2,16 @@
 
 import click
 
-from ringi.cli.app import App, pass_app
-from ringi.domain.schemas import SCHEMAS, json_schema
+from ringi.app.schemas import (
+    SCHEMAS,
+    json_schema,
+)
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
 from ringi.errors import NotFound
-from ringi.text import Text
+from ringi.kernel.text import Text
 
 
 @click.command()

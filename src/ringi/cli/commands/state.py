@@ -2,13 +2,24 @@
 
 import click
 
-from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import document_in, read_named
-from ringi.domain.project_state import Diagnostic, EditorState, ProjectState, why
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
+from ringi.cli.arguments import (
+    document_in,
+    read_named,
+)
 from ringi.errors import NoState
-from ringi.text import Text
-from ringi.usecases import project
-from ringi.usecases.project import Captured
+from ringi.kernel.text import Text
+from ringi.project import capture as project
+from ringi.project.capture import Captured
+from ringi.project.state import (
+    Diagnostic,
+    EditorState,
+    ProjectState,
+    why,
+)
 
 _SHOWN = 5
 

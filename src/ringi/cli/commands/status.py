@@ -7,20 +7,52 @@ from typing import Any, Final
 import click
 import msgspec
 
-from ringi.cli.app import App, pass_app
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
 from ringi.cli.arguments import require_long
 from ringi.cli.plan_names import RUN
-from ringi.cli.planning.driver import Driver, show_sessions
-from ringi.cli.runs import document, lock_of, reading, show, watch
+from ringi.cli.planning.driver import (
+    Driver,
+    show_sessions,
+)
+from ringi.cli.runs import (
+    document,
+    lock_of,
+    reading,
+    show,
+    watch,
+)
 from ringi.cli.ui import cut
-from ringi.domain.run import OVER
-from ringi.domain.session import OPEN_SESSIONS, ApprovalPending, SessionView, is_session
-from ringi.errors import Ambiguous, NotFound, RingiError
-from ringi.text import Text
-from ringi.views.run import run_facts, title_of
-from ringi.views.session import answer_lines, feedback_lines, given_by_agent, pending_lines
-from ringi.views.status import SESSION_PHASE, short_names
-from ringi.views.words import age
+from ringi.errors import (
+    Ambiguous,
+    NotFound,
+    RingiError,
+)
+from ringi.kernel.text import Text
+from ringi.plans.words import age
+from ringi.runs.document import OVER
+from ringi.runs.status_view import (
+    SESSION_PHASE,
+    short_names,
+)
+from ringi.runs.view import (
+    run_facts,
+    title_of,
+)
+from ringi.sessions.document import (
+    OPEN_SESSIONS,
+    ApprovalPending,
+    SessionView,
+    is_session,
+)
+from ringi.sessions.view import (
+    answer_lines,
+    feedback_lines,
+    given_by_agent,
+    pending_lines,
+)
 
 _MOST_RUNS: Final = 20
 

@@ -5,15 +5,20 @@ from collections.abc import Mapping
 
 import click
 
+from ringi.app.setup import project_trust
+from ringi.approvals.document import TypedAnswer
 from ringi.approvals.proof import TYPED_LENGTH
-from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
-from ringi.cli.ask import ask, require_terminal
+from ringi.cli.app import (
+    EXIT_PERSON_NEEDED,
+    App,
+    pass_app,
+)
+from ringi.cli.ask import (
+    ask,
+    require_terminal,
+)
 from ringi.cli.commands.signers import accept_shown
-from ringi.domain.approval import TypedAnswer
-from ringi.text import Text
-from ringi.usecases.trust import COMMAND
-from ringi.wiring.setup import project_trust
-from ringi.workspace.pins import (
+from ringi.config.pins import (
     MASKING,
     MODEL_ADDRESS,
     MODELS,
@@ -23,6 +28,8 @@ from ringi.workspace.pins import (
     TrustState,
     Verdict,
 )
+from ringi.config.trust import COMMAND
+from ringi.kernel.text import Text
 
 _ = gettext.gettext
 _STATES: Mapping[TrustState, tuple[Text, str]] = {

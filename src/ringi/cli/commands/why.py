@@ -7,15 +7,21 @@ from typing import Final
 
 import click
 
-from ringi.cli.app import App, pass_app
+from ringi.cli.app import (
+    App,
+    pass_app,
+)
 from ringi.cli.verify_range import has_ledger
-from ringi.errors import NotFound, NoWorkspace
-from ringi.fs import read_bounded
-from ringi.text import Text
-from ringi.usecases.why import why as reason_of
-from ringi.usecases.why import with_ledger
-from ringi.views.provenance import why_lines
-from ringi.wiring.provenance import verifying
+from ringi.errors import (
+    NotFound,
+    NoWorkspace,
+)
+from ringi.kernel.fs import read_bounded
+from ringi.kernel.text import Text
+from ringi.provenance.open import verifying
+from ringi.provenance.view import why_lines
+from ringi.provenance.why import why as reason_of
+from ringi.provenance.why import with_ledger
 
 _LARGEST: Final = 64 * 1024 * 1024
 

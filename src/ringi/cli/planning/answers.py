@@ -6,10 +6,22 @@ from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
 from ringi.cli.arguments import STDIN
-from ringi.domain.session import DecisionPoint, Question
-from ringi.errors import BadAnswers, BadConfiguration
-from ringi.text import Text
-from ringi.wiring.config_file import MAX_FILE_BYTES, Node, nearest_of, shown, tree
+from ringi.config.file import (
+    MAX_FILE_BYTES,
+    Node,
+    nearest_of,
+    shown,
+    tree,
+)
+from ringi.errors import (
+    BadAnswers,
+    BadConfiguration,
+)
+from ringi.kernel.text import Text
+from ringi.sessions.document import (
+    DecisionPoint,
+    Question,
+)
 
 _KEYS: Final = ("answers", "decisions", "otherwise")
 _DECISION_KEYS: Final = ("option", "reason")

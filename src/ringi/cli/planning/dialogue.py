@@ -5,21 +5,27 @@ from pathlib import Path
 from typing import Final
 from unicodedata import normalize
 
+from ringi.approvals.prompter import (
+    agrees,
+    is_yes,
+)
+from ringi.approvals.task_permits import skips_question
 from ringi.cli.app import EXIT_PERSON_NEEDED
-from ringi.cli.planning.driver import Driver, approved
+from ringi.cli.planning.driver import (
+    Driver,
+    approved,
+)
 from ringi.cli.planning.review import SessionPrompter
-from ringi.cli.planning.typed import PROMPT, Reminder, TypedLines, plain, slip
-from ringi.cli.ui import cut, help_lines
-from ringi.domain.session import (
-    OPEN_SESSIONS,
-    AgentPending,
-    ApprovalPending,
-    ApprovedSession,
-    CancelledSession,
-    DecisionPending,
-    Pending,
-    QuestionPending,
-    SessionView,
+from ringi.cli.planning.typed import (
+    PROMPT,
+    Reminder,
+    TypedLines,
+    plain,
+    slip,
+)
+from ringi.cli.ui import (
+    cut,
+    help_lines,
 )
 from ringi.errors import (
     BadAnswer,
@@ -31,14 +37,33 @@ from ringi.errors import (
     SessionRace,
     StorageFailed,
 )
-from ringi.planning.operations import option_of
-from ringi.text import Text
-from ringi.usecases.permits import skips_question
-from ringi.usecases.prompter import agrees, is_yes
-from ringi.usecases.review import ReviewEnd
-from ringi.usecases.session_review import ReviewedSession, SessionReview, cancelled, exit_code
-from ringi.views.lines import Style
-from ringi.views.session import decision_lines, feedback_lines, pending_lines, question_lines
+from ringi.kernel.lines import Style
+from ringi.kernel.text import Text
+from ringi.plans.review_loop import ReviewEnd
+from ringi.sessions.document import (
+    OPEN_SESSIONS,
+    AgentPending,
+    ApprovalPending,
+    ApprovedSession,
+    CancelledSession,
+    DecisionPending,
+    Pending,
+    QuestionPending,
+    SessionView,
+)
+from ringi.sessions.operations import option_of
+from ringi.sessions.review import (
+    ReviewedSession,
+    SessionReview,
+    cancelled,
+    exit_code,
+)
+from ringi.sessions.view import (
+    decision_lines,
+    feedback_lines,
+    pending_lines,
+    question_lines,
+)
 
 HELP: Final = (
     Text("A number chooses an option, and so does the letter of a decision's option: a, b …"),

@@ -7,13 +7,44 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ringi.approvals.document import (
+    Proof,
+    SignedAnswer,
+)
+from ringi.approvals.prompter import typed_approval
 from ringi.cli.app import App
-from ringi.cli.ask import LinePrompter, require_terminal, signed
-from ringi.cli.planning.answers import Answers, Reply, refuse
+from ringi.cli.ask import (
+    LinePrompter,
+    require_terminal,
+    signed,
+)
+from ringi.cli.planning.answers import (
+    Answers,
+    Reply,
+    refuse,
+)
 from ringi.cli.progress import progress_on
-from ringi.cli.ui import Ui, cut
-from ringi.domain.approval import Proof, SignedAnswer
-from ringi.domain.session import (
+from ringi.cli.ui import (
+    Ui,
+    cut,
+)
+from ringi.errors import (
+    BadAnswer,
+    BadAnswers,
+    Interrupted,
+    NotAsked,
+    RingiError,
+    SessionRace,
+)
+from ringi.kernel.lines import Style
+from ringi.kernel.text import Text
+from ringi.models.plan_cache import Offer
+from ringi.runs.role_planner import Planner
+from ringi.runs.status_view import (
+    session_facts,
+    short_names,
+)
+from ringi.sessions.document import (
     AgentPending,
     ApprovalPending,
     ApprovedSession,
@@ -25,14 +56,12 @@ from ringi.domain.session import (
     SessionView,
     WorkPending,
 )
-from ringi.errors import BadAnswer, BadAnswers, Interrupted, NotAsked, RingiError, SessionRace
-from ringi.text import Text
-from ringi.usecases.plan_cache import Offer
-from ringi.usecases.prompter import typed_approval
-from ringi.usecases.role_planner import Planner
-from ringi.usecases.session_review import OpenSession, ReviewedSession, exit_code
-from ringi.views.lines import Style
-from ringi.views.session import (
+from ringi.sessions.review import (
+    OpenSession,
+    ReviewedSession,
+    exit_code,
+)
+from ringi.sessions.view import (
     agent_lines,
     approval_lines,
     approved_line,
@@ -41,7 +70,6 @@ from ringi.views.session import (
     totals,
     work_lines,
 )
-from ringi.views.status import session_facts, short_names
 
 _LEAST_TITLE: Final = 12
 

@@ -2,12 +2,20 @@
 
 from ringi.cli.app import App
 from ringi.cli.planning.driver import is_seated
-from ringi.domain.session import SessionView
-from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
-from ringi.text import Text
-from ringi.usecases.forge.intake import intake_lines, start_from_item
-from ringi.usecases.forge.progress import tell_session
-from ringi.views.lines import Style
+from ringi.errors import (
+    ForgeFailed,
+    NoExtra,
+    NoForge,
+    NoForgeToken,
+)
+from ringi.forges.intake import (
+    intake_lines,
+    start_from_item,
+)
+from ringi.forges.progress import tell_session
+from ringi.kernel.lines import Style
+from ringi.kernel.text import Text
+from ringi.sessions.document import SessionView
 
 
 def started_from_item(app: App, named: str, *, opens_change: bool) -> SessionView:

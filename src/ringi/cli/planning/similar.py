@@ -5,16 +5,16 @@ import sys
 from ringi.cli.app import App
 from ringi.cli.ask import confirmed
 from ringi.cli.ui import cut
-from ringi.domain.cache import PlanKind
-from ringi.domain.forge import ForgeTerms
-from ringi.domain.session import SessionView
 from ringi.errors import BadBrought
-from ringi.text import Text
-from ringi.usecases import similar_plan
-from ringi.usecases.plan_cache import Offer
-from ringi.views.lines import Style
-from ringi.views.words import age
-from ringi.wiring.models import PLAYBOOK
+from ringi.forges.document import ForgeTerms
+from ringi.kernel.lines import Style
+from ringi.kernel.text import Text
+from ringi.models.cache import PlanKind
+from ringi.models.configured import PLAYBOOK
+from ringi.models.plan_cache import Offer
+from ringi.plans.words import age
+from ringi.sessions import similar_plan
+from ringi.sessions.document import SessionView
 
 
 def can_ask(app: App) -> bool:

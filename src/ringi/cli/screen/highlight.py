@@ -11,8 +11,12 @@ from functools import lru_cache
 from types import FrameType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ringi.cli.screen.cells import Piece, Pieces, width
-from ringi.text import visible
+from ringi.cli.screen.cells import (
+    Piece,
+    Pieces,
+    width,
+)
+from ringi.kernel.text import visible
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer  # type: ignore[import-untyped]  # it has none

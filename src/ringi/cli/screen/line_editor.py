@@ -2,8 +2,13 @@
 
 from typing import Final, Literal
 
-from ringi.cli.screen.cells import Piece, Pieces, clip, width
-from ringi.text import visible
+from ringi.cli.screen.cells import (
+    Piece,
+    Pieces,
+    clip,
+    width,
+)
+from ringi.kernel.text import visible
 
 _PASTED: Final = "paste:"
 _CANCELLING: Final = frozenset(["esc", "ctrl-c", "ctrl-g", "eof", "stop"])

@@ -12,10 +12,15 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple, Self
 
-from ringi.cli.screen.cells import Pieces, clip, sgr, width
+from ringi.cli.screen.cells import (
+    Pieces,
+    clip,
+    sgr,
+    width,
+)
 from ringi.cli.screen.keyboard import KeyReader
-from ringi.process.signals import SignalPipe
-from ringi.text import deceiving
+from ringi.kernel.process.signals import SignalPipe
+from ringi.kernel.text import deceiving
 
 _CHUNK: Final = 4096
 _WAKE: Final = 0

@@ -6,11 +6,15 @@ from typing import NamedTuple
 
 from ringi.cli.screen.cells import Pieces
 from ringi.cli.screen.line_editor import LineEditor
-from ringi.domain.plan import PlanDocument
-from ringi.text import Text
-from ringi.views.diff import Row, Section, conflict_at
-from ringi.views.lines import Span
-from ringi.views.review import Heading
+from ringi.kernel.lines import Span
+from ringi.kernel.text import Text
+from ringi.plans.diff_view import (
+    Row,
+    Section,
+    conflict_at,
+)
+from ringi.plans.document import PlanDocument
+from ringi.plans.review_view import Heading
 
 
 class Place(NamedTuple):

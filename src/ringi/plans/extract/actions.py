@@ -4,8 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ringi.domain.plan import ActionSpec, SpecKind
-from ringi.text import Text
+from ringi.kernel.text import Text
+from ringi.plans.document import (
+    ActionSpec,
+    SpecKind,
+)
 
 LONGEST: Final = 4096
 """Longer lines are not read: no path is that long."""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from ringi.kernel.text import Text
 from ringi.plans.extract.actions import (
     LONGEST,
     SPAN,
@@ -18,7 +19,6 @@ from ringi.plans.extract.actions import (
     read_line,
     several,
 )
-from ringi.text import Text
 
 _FENCE: Final = re.compile(r"([ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?)(`{3,}|~{3,})(.*)", re.DOTALL).fullmatch
 _QUOTE: Final = re.compile(r"[ \t]*>").match

@@ -3,13 +3,23 @@
 import re
 from typing import Final
 
-from ringi.domain.extraction import Extraction, Unplaced
-from ringi.domain.plan import ActionSpec, SpecKind
 from ringi.errors import BadPatch
-from ringi.patching.parse import parse_patch
-from ringi.patching.patch import Patch, dump
+from ringi.kernel.text import Text
+from ringi.patch.parse import parse_patch
+from ringi.patch.patch import (
+    Patch,
+    dump,
+)
+from ringi.plans.document import (
+    ActionSpec,
+    SpecKind,
+)
 from ringi.plans.effects import packed
-from ringi.plans.extract.actions import has_extension, is_known, read_action
+from ringi.plans.extract.actions import (
+    has_extension,
+    is_known,
+    read_action,
+)
 from ringi.plans.extract.blocks import (
     Above,
     Aside,
@@ -22,7 +32,10 @@ from ringi.plans.extract.blocks import (
     read_info,
 )
 from ringi.plans.extract.shell import Shell
-from ringi.text import Text
+from ringi.plans.extraction import (
+    Extraction,
+    Unplaced,
+)
 
 _SHOWN: Final = 200
 _CONSOLES: Final = frozenset(["console", "shell-session", "shellsession"])

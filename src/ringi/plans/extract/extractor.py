@@ -10,9 +10,14 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.domain.extraction import Extraction, Unplaced
-from ringi.domain.plan import CHANGING, ActionSpec, SpecKind
-from ringi.domain.prompt import (
+from ringi.errors import (
+    BadPatch,
+    PatchMismatch,
+    PathRefused,
+    StorageFailed,
+    Unreadable,
+)
+from ringi.models.prompt import (
     MOST_SPECS,
     Budget,
     Material,
@@ -22,12 +27,23 @@ from ringi.domain.prompt import (
     OnProgress,
     Prompt,
 )
-from ringi.domain.session import Purpose
-from ringi.errors import BadPatch, PatchMismatch, PathRefused, StorageFailed, Unreadable
-from ringi.patching.mend import normalise
+from ringi.patch.repair import normalise
+from ringi.plans.document import (
+    CHANGING,
+    ActionSpec,
+    SpecKind,
+)
 from ringi.plans.extract.content import extract
+from ringi.plans.extraction import (
+    Extraction,
+    Unplaced,
+)
 from ringi.plans.reading import guarded
-from ringi.plans.services import Services, plan_id_of
+from ringi.plans.services import (
+    Services,
+    plan_id_of,
+)
+from ringi.sessions.document import Purpose
 
 _BUDGET: Final = Budget(seconds=120.0, output_tokens=4096)
 _RULES: Final = (

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ringi.text import Text
+from ringi.kernel.text import Text
 
 _PLAIN: Final = re.compile(r"[^\s\\'\"`$|&;<>()*?\[{~#]+").match
 _IN_QUOTES: Final = re.compile(r"[^\"\\$`]+").match

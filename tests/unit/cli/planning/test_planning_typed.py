@@ -10,9 +10,12 @@ from typing import NamedTuple
 
 import pytest
 
-from ringi.cli.planning.typed import Reminder, TypedLines
+from ringi.cli.planning.typed import (
+    Reminder,
+    TypedLines,
+)
 from ringi.cli.ui import Ui
-from ringi.text import Text
+from ringi.kernel.text import Text
 
 
 class Seat(NamedTuple):

@@ -3,8 +3,16 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ringi.cli.screen.cells import Piece, broken, width
-from ringi.cli.screen.draw import Highlights, screen, wrapped
+from ringi.cli.screen.cells import (
+    Piece,
+    broken,
+    width,
+)
+from ringi.cli.screen.draw import (
+    Highlights,
+    screen,
+    wrapped,
+)
 from ringi.cli.screen.help import help_page
 from ringi.cli.screen.highlight import highlight
 from ringi.cli.screen.line_editor import LineEditor
@@ -22,13 +30,31 @@ from ringi.cli.screen.viewport import (
     widen,
 )
 from ringi.cli.ui import cut
-from ringi.domain.plan import DiffTotals, Plan, PlanDocument, PlanRef, PlanState, PlanStatus
-from ringi.domain.risk import Risk
-from ringi.patching.render import Side, render
-from ringi.text import Text, deceiving
-from ringi.views.diff import Content, RowKind, Section, hunks_of
-from ringi.views.lines import Span
-from ringi.views.review import heading_of
+from ringi.kernel.lines import Span
+from ringi.kernel.text import (
+    Text,
+    deceiving,
+)
+from ringi.patch.render import (
+    Side,
+    render,
+)
+from ringi.plans.diff_view import (
+    Content,
+    RowKind,
+    Section,
+    hunks_of,
+)
+from ringi.plans.document import (
+    DiffTotals,
+    Plan,
+    PlanDocument,
+    PlanRef,
+    PlanState,
+    PlanStatus,
+)
+from ringi.plans.review_view import heading_of
+from ringi.policy.risk_level import Risk
 
 NASTY = st.text(
     st.sampled_from("aé日本\x1b\u202e\t\r \u0301\u200bｱ🙂\x07") | st.characters(exclude_characters="\n"),

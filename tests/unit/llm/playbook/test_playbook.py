@@ -10,10 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.domain.base import Document
-from ringi.domain.context import ProjectFacts
-from ringi.domain.prompt import Budget, NewDecisions, NewQuestions, NewSummary, Prompt
-from ringi.domain.session import (
+from ringi.kernel.document import Document
+from ringi.ledger.ports import LanguageModel
+from ringi.models.prompt import (
+    Budget,
+    NewDecisions,
+    NewQuestions,
+    NewSummary,
+    Prompt,
+)
+from ringi.project.context import ProjectFacts
+from ringi.sessions.document import (
     Brief,
     DecisionPoint,
     DesignOption,
@@ -23,9 +30,8 @@ from ringi.domain.session import (
     TokenUsage,
     Tradeoffs,
 )
-from ringi.llm.playbook import Playbook
-from ringi.llm.playbook.questions import decisions
-from ringi.ports import LanguageModel
+from ringi.sessions.playbook import Playbook
+from ringi.sessions.playbook.questions import decisions
 
 T = TypeVar("T")
 

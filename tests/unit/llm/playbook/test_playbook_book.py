@@ -9,7 +9,16 @@ from string import Formatter
 import msgspec
 import pytest
 
-from ringi.llm.playbook.book import CONTENT, Book, DecisionEntry, Kind, QuestionEntry, book, shown, vocabulary
+from ringi.sessions.playbook.book import (
+    CONTENT,
+    Book,
+    DecisionEntry,
+    Kind,
+    QuestionEntry,
+    book,
+    shown,
+    vocabulary,
+)
 
 EN, JA = book("en"), book("ja")
 SLOTS = {"start", "place", "home", "others", "test", "beside", "docs", "changelog", "log", "manifest", "run"}

@@ -3,8 +3,17 @@
 import pytest
 from msgspec.structs import replace
 
-from ringi.domain.context import Definition, FileKind, FoundFile, ProjectFacts
-from ringi.llm.playbook.case import Files, case_of, told_in
+from ringi.project.context import (
+    Definition,
+    FileKind,
+    FoundFile,
+    ProjectFacts,
+)
+from ringi.sessions.playbook.case import (
+    Files,
+    case_of,
+    told_in,
+)
 from tests.unit.llm.playbook.sessions import brief_of
 
 READMES = ("docs/agents/README.md", "README.md", "README.ja.md", "docs/design/README.md")

@@ -12,10 +12,16 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import pytest
 
-from ringi.domain.prompt import NewQuestions
-from ringi.domain.session import Brief, Question
-from ringi.llm.playbook.questions import decisions, questions
-from ringi.llm.playbook.summary import summary
+from ringi.models.prompt import NewQuestions
+from ringi.sessions.document import (
+    Brief,
+    Question,
+)
+from ringi.sessions.playbook.questions import (
+    decisions,
+    questions,
+)
+from ringi.sessions.playbook.summary import summary
 from tests.unit.llm.playbook.sessions import brief_of, decided
 
 GOLDEN: Final = Path(__file__).with_name("sessions.json")

@@ -4,8 +4,14 @@
 
 import pytest
 
-from ringi.llm.playbook.book import Kind, Said
-from ringi.llm.playbook.instruction import read, things_said
+from ringi.sessions.playbook.book import (
+    Kind,
+    Said,
+)
+from ringi.sessions.playbook.instruction import (
+    read,
+    things_said,
+)
 
 KINDS = {
     Kind.BUG: [

@@ -5,11 +5,15 @@ import json
 import msgspec
 import pytest
 
-from ringi.domain.context import FileKind, FoundFile, ProjectFacts
-from ringi.domain.plan_answers import NewOutline
-from ringi.domain.planning import PlanningBrief
-from ringi.llm.playbook.case import case_of
-from ringi.llm.playbook.outline import outline
+from ringi.engine.answers import NewOutline
+from ringi.engine.document import PlanningBrief
+from ringi.project.context import (
+    FileKind,
+    FoundFile,
+    ProjectFacts,
+)
+from ringi.sessions.playbook.case import case_of
+from ringi.sessions.playbook.outline import outline
 from tests.unit.llm.playbook.sessions import PROJECT, brief_of
 
 BUG = "Report.total is wrong for no orders"

@@ -10,8 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.domain.context import Definition, FileKind, FoundFile, ProjectFacts
-from ringi.domain.session import (
+from ringi.project.context import (
+    Definition,
+    FileKind,
+    FoundFile,
+    ProjectFacts,
+)
+from ringi.sessions.document import (
     Brief,
     DecisionPoint,
     DesignOption,
@@ -19,9 +24,9 @@ from ringi.domain.session import (
     QuestionType,
     Tradeoffs,
 )
-from ringi.llm.playbook.book import book
-from ringi.llm.playbook.case import case_of
-from ringi.llm.playbook.summary import summary
+from ringi.sessions.playbook.book import book
+from ringi.sessions.playbook.case import case_of
+from ringi.sessions.playbook.summary import summary
 from tests.unit.llm.playbook.sessions import FOUND, PATHS, PROJECT, answered, brief_of, decided
 from tests.unit.llm.playbook.test_playbook_instruction import CASES
 

@@ -4,11 +4,20 @@ from textwrap import dedent
 
 import pytest
 
-from ringi.domain.codec import foreign, pretty
-from ringi.domain.extraction import Extraction, Unplaced
-from ringi.domain.plan import ActionSpec, SpecKind
-from ringi.patching.parse import parse_patch
+from ringi.kernel.codec import (
+    foreign,
+    pretty,
+)
+from ringi.patch.parse import parse_patch
+from ringi.plans.document import (
+    ActionSpec,
+    SpecKind,
+)
 from ringi.plans.extract.content import extract
+from ringi.plans.extraction import (
+    Extraction,
+    Unplaced,
+)
 
 pytestmark = pytest.mark.req("PT-14")
 

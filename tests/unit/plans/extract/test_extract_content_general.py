@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.domain.codec import canonical
+from ringi.kernel.codec import canonical
 from ringi.plans.extract.content import extract
 
 pytestmark = pytest.mark.req("PT-14")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.domain.plan import SpecKind
+from ringi.plans.document import SpecKind
 from ringi.plans.extract.content import extract
 from ringi.plans.extract.shell import Words
 from tests.helpers import PATIENCE_SEC

@@ -8,12 +8,20 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.api import Workspace
-from ringi.approvals.audit import Facts, doubts
-from ringi.domain import subject as subjects
-from ringi.domain.approval import ProofKind, ReviewAnswer, Strength
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.forge import (
+from ringi.app.api import Workspace
+from ringi.approvals.document import (
+    ProofKind,
+    ReviewAnswer,
+    Strength,
+)
+from ringi.errors import (
+    ForgeBusy,
+    NoChannel,
+    NotProven,
+    ReviewRefused,
+    SignatureNeeded,
+)
+from ringi.forges.document import (
     Access,
     Account,
     ChangeState,
@@ -30,19 +38,24 @@ from ringi.domain.forge import (
     approved_in,
     approving,
 )
-from ringi.domain.plan import ALL_SPECS, PlanStatus
-from ringi.errors import (
-    ForgeBusy,
-    NoChannel,
-    NotProven,
-    ReviewRefused,
-    SignatureNeeded,
+from ringi.forges.review_lookup import ForgeReviews
+from ringi.ledger import subject as subjects
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
 )
+from ringi.ledger.ports import NewEvent
 from ringi.plans.approve import covering
-from ringi.ports import NewEvent
-from ringi.usecases.forge.reviews import ForgeReviews
-from ringi.usecases.step_plan import step_end
-from ringi.usecases.verify import Examination
+from ringi.plans.audit import (
+    Facts,
+    doubts,
+)
+from ringi.plans.document import (
+    ALL_SPECS,
+    PlanStatus,
+)
+from ringi.plans.verify import Examination
+from ringi.runs.step_plan import step_end
 from tests.fakes.forges import ALICE, BOB, PROJECT, RINGI, ROBOT, MemoryForge
 from tests.fakes.people import AgentAtWork
 from tests.fakes.signing import MadeUpKeys

@@ -6,22 +6,53 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ringi.api import Workspace
-from ringi.approvals.audit import Facts, doubts
-from ringi.domain import codec
-from ringi.domain import subject as subjects
-from ringi.domain.approval import ProofKind, ProofRecord, ReviewAnswer, Strength
-from ringi.domain.events import Actor, EventKind
-from ringi.domain.forge import ForgeTerms, Item, ItemKind, ReviewHow, ReviewProof, ReviewVerdict, approving
-from ringi.domain.session import ApprovedSession, DecisionPending, QuestionPending
-from ringi.errors import NotProven, ReviewRefused, SignatureNeeded
-from ringi.planning.tool import PlanningTool
-from ringi.ports import NewEvent
-from ringi.usecases.forge.reviews import ForgeReviews
-from ringi.usecases.revision import ReviewedRevision
-from ringi.usecases.run_start import ReviewedRun, covering, start_from_file
-from ringi.usecases.verify import Examination
-from ringi.views.approval import proof as shown_proof
+from ringi.app.api import Workspace
+from ringi.approvals.document import (
+    ProofKind,
+    ProofRecord,
+    ReviewAnswer,
+    Strength,
+)
+from ringi.approvals.view import proof as shown_proof
+from ringi.errors import (
+    NotProven,
+    ReviewRefused,
+    SignatureNeeded,
+)
+from ringi.forges.document import (
+    ForgeTerms,
+    Item,
+    ItemKind,
+    ReviewHow,
+    ReviewProof,
+    ReviewVerdict,
+    approving,
+)
+from ringi.forges.review_lookup import ForgeReviews
+from ringi.kernel import codec
+from ringi.ledger import subject as subjects
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.plans.audit import (
+    Facts,
+    doubts,
+)
+from ringi.plans.verify import Examination
+from ringi.runs.revision import ReviewedRevision
+from ringi.runs.start import (
+    ReviewedRun,
+    covering,
+    start_from_file,
+)
+from ringi.sessions.document import (
+    ApprovedSession,
+    DecisionPending,
+    QuestionPending,
+)
+from ringi.sessions.tool import PlanningTool
 from tests.fakes.forges import ALICE, BOB, PROJECT, RINGI, ROBOT, MemoryForge
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import ledger_of, open_scratch, rewire

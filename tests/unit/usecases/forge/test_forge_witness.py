@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.approvals.envelope import Grounds, judged
-from ringi.domain.approval import ProofKind, SignedAct
-from ringi.domain.forge import (
+from ringi.approvals.document import (
+    ProofKind,
+    SignedAct,
+)
+from ringi.errors import ForgeBusy
+from ringi.forges.document import (
     Access,
     ChangeState,
     ForgeKind,
@@ -21,13 +24,35 @@ from ringi.domain.forge import (
     ReviewVerdict,
     approving,
 )
-from ringi.domain.provenance import InToto, Step, opened
-from ringi.domain.provenance_verdict import Level, Mode
-from ringi.errors import ForgeBusy
-from ringi.patching.render import Changed, Side, render_patch
-from ringi.ports.forge import FileOnForge
-from ringi.usecases.forge.witness import MOST, ForgeWitness
-from ringi.usecases.verify_range import Asked, Findings, Signing, verify_range
+from ringi.forges.port import FileOnForge
+from ringi.forges.witness import (
+    MOST,
+    ForgeWitness,
+)
+from ringi.patch.render import (
+    Changed,
+    Side,
+    render_patch,
+)
+from ringi.provenance.document import (
+    InToto,
+    Step,
+    opened,
+)
+from ringi.provenance.envelope import (
+    Grounds,
+    judged,
+)
+from ringi.provenance.verdict import (
+    Level,
+    Mode,
+)
+from ringi.provenance.verify_range import (
+    Asked,
+    Findings,
+    Signing,
+    verify_range,
+)
 from tests.fakes import forges
 from tests.fakes.forges import BOB, PROJECT, RINGI, MemoryForge
 from tests.fakes.past import NOW, ROOTS, MemoryHistory, PastKeys, change, envelope, statement, stored

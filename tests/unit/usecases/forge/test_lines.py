@@ -2,8 +2,13 @@
 
 import pytest
 
-from ringi.domain.feedback import Side
-from ringi.usecases.forge.run_feedback import Bytes, Place, StepFiles, place_of
+from ringi.forges.run_feedback import (
+    Bytes,
+    Place,
+    StepFiles,
+    place_of,
+)
+from ringi.plans.feedback import Side
 
 BASE = b"one\ntwo\nthree\nfour\n"
 FIRST = b"zero\none\ntwo\nTHREE\nfour\n"

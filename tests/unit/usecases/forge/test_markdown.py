@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.usecases.forge.markdown import as_block, in_line, literal, seen
+from ringi.forges.markdown import (
+    as_block,
+    in_line,
+    literal,
+    seen,
+)
 
 pytestmark = pytest.mark.req("PP-20")
 

@@ -6,9 +6,31 @@ import pytest
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from ringi.domain.forge import ForgeKind, ForgeTerms, Item, ItemKind, Offer, Project
-from ringi.domain.run import Run, RunPhase, StepState, StepStatus, StopCode
-from ringi.domain.session import (
+from ringi.forges.document import (
+    ForgeKind,
+    ForgeTerms,
+    Item,
+    ItemKind,
+    Offer,
+    Project,
+)
+from ringi.forges.progress import (
+    LONGEST,
+    Progress,
+    mark_of,
+    of_run,
+    of_session,
+)
+from ringi.forges.view import terms_words
+from ringi.ledger.ports import StoredSession
+from ringi.runs.document import (
+    Run,
+    RunPhase,
+    StepState,
+    StepStatus,
+    StopCode,
+)
+from ringi.sessions.document import (
     DecisionPoint,
     DesignOption,
     PlanningSession,
@@ -18,9 +40,6 @@ from ringi.domain.session import (
     SessionStatus,
     Tradeoffs,
 )
-from ringi.ports import StoredSession
-from ringi.usecases.forge.progress import LONGEST, Progress, mark_of, of_run, of_session
-from ringi.views.forge import terms_words
 from tests.unit.runner.run_samples import done, passed, plan_of, run_of, step_of, stopped
 
 pytestmark = pytest.mark.req("PP-9")

@@ -2,11 +2,19 @@
 
 import pytest
 
-from ringi.domain.forge import Account, Comment, Item, ItemKind
-from ringi.text import Text, in_language
-from ringi.usecases.forge.listen import Spoken
-from ringi.usecases.forge.run_feedback import first_line
-from ringi.usecases.forge.unclear import misread
+from ringi.forges.document import (
+    Account,
+    Comment,
+    Item,
+    ItemKind,
+)
+from ringi.forges.listen import Spoken
+from ringi.forges.misread_commands import misread
+from ringi.forges.run_feedback import first_line
+from ringi.kernel.text import (
+    Text,
+    in_language,
+)
 
 pytestmark = pytest.mark.req("PP-10")
 DIGITS = "0123456789ab"

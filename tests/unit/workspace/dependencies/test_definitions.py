@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.workspace.dependencies.definitions import definitions, readers
-from ringi.workspace.dependencies.references import Source
+from ringi.project.dependencies.definitions import (
+    definitions,
+    readers,
+)
+from ringi.project.dependencies.references import Source
 
 EXTRA = importlib.util.find_spec("tree_sitter_language_pack") is not None
 needs_the_extra = pytest.mark.skipif(not EXTRA, reason="needs the extra `graph`")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ringi.process.installation import extending_command
-from ringi.workspace.dependencies import dependents
-from ringi.workspace.dependencies.parser import extractor
+from ringi.kernel.process.installation import extending_command
+from ringi.project.dependencies import dependents
+from ringi.project.dependencies.parser import extractor
 from tests.unit.workspace.dependencies.trees import Files, uses
 
 JSON_PATHS = '{"compilerOptions": {"baseUrl": ".", "paths": {"@/*": ["src/*"], "exact": ["src/x.ts"]}}}'

@@ -6,8 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from ringi.workspace.dependencies import SourceFile, analyse, dependents
-from ringi.workspace.dependencies.python import LARGEST, RELATIVE, Broken, Lines, scan
+from ringi.project.dependencies import (
+    SourceFile,
+    analyse,
+    dependents,
+)
+from ringi.project.dependencies.python import (
+    LARGEST,
+    RELATIVE,
+    Broken,
+    Lines,
+    scan,
+)
 from tests.helpers import make_files
 from tests.unit.workspace.dependencies.trees import Files, oid, uses
 
@@ -210,7 +220,7 @@ def test_nothing_of_the_workspace_is_run_or_imported(tmp_path: Path):
     files |= {"sitecustomize.py": evil, "main.py": evil + "import app.sub, json", "app/__init__.py": evil}
     make_files(root, files | {"x.js": 'import "./y"'})
     script = (
-        "import sys\nfrom pathlib import Path\nimport ringi.workspace.dependencies as d\n"
+        "import sys\nfrom pathlib import Path\nimport ringi.project.dependencies as d\n"
         "from tests.unit.workspace.dependencies.trees import oid\n"
         "before = list(sys.path)\nroot, cache = Path(sys.argv[1]), Path(sys.argv[2])\n"
         "names = [p.relative_to(root).as_posix() for p in root.rglob('*.*')]\n"

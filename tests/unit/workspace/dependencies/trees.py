@@ -4,8 +4,11 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from ringi.domain.project_state import Dependencies
-from ringi.workspace.dependencies import SourceFile, analyse
+from ringi.project.dependencies import (
+    SourceFile,
+    analyse,
+)
+from ringi.project.state import Dependencies
 
 
 def oid(data: bytes) -> str:

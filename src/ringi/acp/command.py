@@ -1,0 +1,71 @@
+"""`ringi acp`: an editor speaks with an agent, which works in a copy of the project."""
+
+import os
+import sys
+from collections.abc import Mapping
+from gettext import gettext as _
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+import click
+
+from ringi.kernel.process.wire import claim_wire
+
+if TYPE_CHECKING:
+    from ringi.agents.words import Printer
+
+    class OwnPrinter(Printer, Protocol):
+        out: TextIO
+
+
+class App(Protocol):
+    @property
+    def environment(self) -> Mapping[str, str]: ...
+    @property
+    def start(self) -> Path: ...
+    @property
+    def ui(self) -> "OwnPrinter": ...
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CMD",
+    help="Run CMD in the copy after each turn; its result is shown.",
+)
+@click.option(
+    "--carry", multiple=True, metavar="PATH", help="Bring an ignored folder such as node_modules along."
+)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.pass_obj
+def acp(app: App, checks: tuple[str, ...], carry: tuple[str, ...], command: tuple[str, ...]) -> None:
+    """Run COMMAND, an agent that speaks ACP, in a copy of the project, for an editor.
+
+    The editor starts this instead of the agent. Each turn ends with a plan in the thread, and what you
+    decide about it goes into the next turn. No message of the editor approves anything.
+    """
+    if not command:
+        raise click.UsageError(_("Which agent? For example: ringi acp -- opencode acp"))
+    if not all(check.strip() for check in checks):
+        raise click.BadParameter(_("a check needs a command"), param_hint="--check")
+    wire = claim_wire()
+    app.ui.out = sys.stderr  # standard output belongs to the protocol
+    from ringi.acp.work import Wish, Work  # noqa: PLC0415  # not needed to show help
+
+    work = Work(Wish(command, app.start, app.environment, checks, carry), app.ui)
+    work.start_ahead()
+    import asyncio  # noqa: PLC0415  # while the agent starts
+
+    from ringi.acp.proxy import Proxy  # noqa: PLC0415  # as above
+
+    async def serve() -> int:
+        proxy = Proxy(work, app.ui)
+        code = await proxy.run(wire)
+        if proxy.stuck:
+            os._exit(code)
+        return code
+
+    if code := asyncio.run(serve()):
+        raise click.exceptions.Exit(code)

@@ -1,0 +1,139 @@
+"""Turns: each begins with what the person made of the last plan; its end is held until there is the next."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from ringi.acp.agent import (
+    Agent,
+    Turn,
+)
+from ringi.acp.channel import Answer
+from ringi.acp.files import in_words
+from ringi.acp.protocol import (
+    PROMPT,
+    Id,
+    Message,
+    RpcError,
+    answered,
+    content,
+    raw,
+    updated,
+)
+from ringi.acp.thread import (
+    ThreadPrinter,
+    fenced,
+)
+from ringi.errors import RingiError
+from ringi.kernel.text import (
+    Text,
+    shortened,
+    visible,
+)
+
+PATIENCE_SEC: Final = 10.0
+_LONGEST: Final = 2000
+_TAGGED: Final = re.compile(r"^<(\w+)>(.*?)(?:</\1>)?$")
+"""avante.nvim wraps what a person writes."""
+_FROM_RINGI: Final = (
+    "=== From ringi, which keeps your changes in a copy until a person approves them ===\n\n{message}\n"
+    "=== End of what ringi says; the person's own words follow ===\n\n"
+)
+
+
+class Turns:
+    def __init__(self, tell: Callable[[bytes], None], patience_sec: float) -> None:
+        self._tell = tell
+        self._patience_sec = patience_sec
+
+    async def take(self, agent: Agent, number: Id, params: dict[str, Any], version: int) -> Answer | None:
+        """The answer to a prompt; None if it was given already. Raises RingiError and RpcError."""
+        prompt = params.get("prompt")
+        blocks = prompt if isinstance(prompt, list) else []
+        turn = Turn(number, _asked(blocks))
+        first = not agent.turns
+        agent.begin(turn)
+        try:
+            self._warn(agent)
+            if first and (news := await agent.begin_turn(self._tell)):
+                block = {"type": "text", "text": _FROM_RINGI.format(message=news)}
+                params = {**params, "prompt": [block, *blocks]}
+            if turn.cancelled:
+                return Answer(Message(), answered(turn.id, {"stopReason": "cancelled"}))
+            return await self._carry_out(agent, turn, params, version)
+        finally:
+            agent.end(turn)
+
+    def _warn(self, agent: Agent) -> None:
+        if agent.warned:
+            return
+        agent.warned, printer = True, ThreadPrinter()
+        if agent.servers:
+            printer.line(
+                Text(
+                    "! Your editor gives the agent MCP servers outside of its sandbox: {names}. What they"
+                    " change is in no plan, and nobody approves it.",
+                    names=shortened(", ".join(agent.servers)),
+                )
+            )
+        for words in filter(None, (agent.started.warnings, printer.message if printer.rows else "")):
+            self._tell(agent.told.text(words))
+
+    async def _carry_out(
+        self, agent: Agent, turn: Turn, params: dict[str, Any], version: int
+    ) -> Answer | None:
+        try:
+            answer = await agent.channel.ask(PROMPT, raw(params), turn.id)
+        except RpcError:
+            await self._end(agent, turn)
+            raise
+        if version == 1 or answer.message.result is UNSET:
+            if stop := content(answer.message.result).get("stopReason"):
+                turn.cancelled = stop == "cancelled"
+            await self._end(agent, turn)
+            return answer
+        self._tell(answer.line)
+        try:
+            line = await turn.idle
+        finally:
+            await self._end(agent, turn)
+        self._tell(line)
+        return None
+
+    async def _end(self, agent: Agent, turn: Turn) -> None:
+        try:
+            await agent.end_turn(turn.asked, self._tell, cut_off=turn.cancelled)
+        except RingiError as error:
+            self._tell(agent.told.text(fenced(f"✗ {in_words(error).words}")))
+
+    def cancel(self, agent: Agent) -> None:
+        """An agent that does not end its turn even then is not waited for."""
+        for turn in agent.turns:
+            turn.cancelled = True
+            asyncio.get_running_loop().call_later(self._patience_sec, self._give_up, agent, turn)
+
+    def _give_up(self, agent: Agent, turn: Turn) -> None:
+        agent.channel.give_up(turn.id, answered(turn.id, {"stopReason": "cancelled"}))
+        if not turn.idle.done():
+            turn.idle.set_result(agent.told.idle("cancelled"))
+
+    def ended_by(self, agent: Agent, message: Message, line: bytes) -> bool:
+        """Whether an update ends a turn, as in version 2; then it is held."""
+        if not agent.turns:
+            return False
+        update, turn = updated(message.params), agent.turns[0]
+        if update.session_update != "state_update" or update.state != "idle" or turn.idle.done():
+            return False
+        turn.idle.set_result(line + b"\n")
+        return True
+
+
+def _asked(blocks: list[Any]) -> str:
+    """The beginning of what the person wrote, without empty lines."""
+    texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+    lines = [line for text in texts if isinstance(text, str) for line in text[:_LONGEST].splitlines()]
+    words = filter(None, (visible(_TAGGED.sub(r"\2", " ".join(line.split()))) for line in lines))
+    return "\n".join(words)

@@ -1,0 +1,522 @@
+"""The one place that picks adapters. What most commands do not need is imported on first use."""
+
+# ruff: noqa: PLC0415  # factories
+
+import glob
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ringi.app.ledger import Ledger
+from ringi.app.projection import (
+    Later,
+    Projection,
+)
+from ringi.app.telemetry import telemetry_of
+from ringi.approvals.accepted_signers import (
+    accepted_lists,
+    configured_proof,
+    offered_lists,
+    signatures_of,
+)
+from ringi.approvals.configured_permits import permits_of
+from ringi.approvals.person import TerminalPerson
+from ringi.approvals.signers import (
+    Configured,
+    Signers,
+)
+from ringi.config.keys import Config
+from ringi.config.load import (
+    Loaded,
+    load,
+)
+from ringi.config.settings_from import (
+    for_task,
+    run_settings,
+    settings_of,
+)
+from ringi.engine.run_plan import RunRole
+from ringi.forges.configured import (
+    KnownForges,
+    reviews_of,
+)
+from ringi.kernel.fs import OsFileSystem
+from ringi.kernel.system import (
+    SystemClock,
+    new_file_mode,
+    new_id,
+)
+from ringi.kernel.telemetry.port import Telemetry
+from ringi.kernel.text import (
+    Text,
+    in_language,
+)
+from ringi.ledger.connection import private_folder
+from ringi.ledger.events import Changed
+from ringi.ledger.lock import FileLock
+from ringi.ledger.ports import (
+    Clock,
+    CodeContext,
+    EventSink,
+    LanguageModel,
+    PersonChannel,
+    SessionStore,
+    Upkeep,
+)
+from ringi.ledger.upkeep import LedgerUpkeep
+from ringi.models.configured import (
+    budget_of,
+    choose,
+    mask_of,
+)
+from ringi.models.configured_cache import Caching
+from ringi.plans.configured_commands import (
+    BranchChecks,
+    PlanChecks,
+    PlanCommands,
+)
+from ringi.plans.document import (
+    CheckFailure,
+    PlannedChecks,
+)
+from ringi.plans.services import (
+    Rules,
+    Services,
+)
+from ringi.policy.risk import Thresholds
+from ringi.tools.configured import outside_tools
+from ringi.tree.places import (
+    Places,
+    places_of,
+)
+from ringi.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from ringi.agents.reading import ProjectReader
+    from ringi.engine.run_plan import RunPlan
+    from ringi.plans.extract.extractor import Extractor
+    from ringi.provenance.repository import GitRepository
+    from ringi.runs.document import (
+        Run,
+        RunFacts,
+    )
+    from ringi.runs.roles import ConfiguredRoles
+    from ringi.runs.services import Task
+    from ringi.sessions.services import SessionServices
+    from ringi.sessions.tool import PlanningTool
+    from ringi.tree.commits import GitCommits
+    from ringi.tree.copy import WorkCopy
+    from ringi.tree.snapshot import Snapshots
+
+Progress = Callable[[Text], None]
+"""Reports a slow step to the person."""
+_DAY = 86400
+
+
+class Assembly(NamedTuple):
+    """What an open workspace is made of."""
+
+    places: Places
+    loaded: Loaded
+    ledger: Ledger
+    upkeep: Upkeep
+    services: Services
+    signers: Signers
+    planning: Callable[[], "PlanningTool"]
+    extractor: Callable[[], "Extractor"]
+    roles: "Callable[[Mapping[RunRole, str] | None], ConfiguredRoles]"
+    caching: Caching
+    environment: Mapping[str, str]
+    forges: KnownForges
+    of_task: "Callable[[str], Assembly]"
+    """With the settings of a kind of task, over the same ledger."""
+
+
+def assemble(
+    root: Path,
+    environment: Mapping[str, str],
+    *,
+    sinks: Sequence[EventSink] = (),
+    supervisors: Callable[[], Sequence[tuple[int, str, str]]] = tuple,
+    person: PersonChannel | None = None,
+    clock: Clock | None = None,
+    ids: Callable[[], str] = new_id,
+    on_progress: Progress = lambda _: None,
+    at_once: bool = False,
+) -> Assembly:
+    places = places_of(root, environment)
+    loaded = load(places.root, environment)
+    config, clock = loaded.config, clock or SystemClock()
+    private_folder(places.state)
+    lock = places.state / "projection.lock"
+    projection = Projection(places.root, lock, config.keep.projections, report_of_run)
+    later = Later(projection, places.state, config.lock.wait_sec)
+
+    def after_commit(ledger: Ledger, changed: Changed) -> None:
+        (projection if at_once else later)(ledger, changed)
+        for event in changed.events:
+            for sink in sinks:
+                sink(event)
+
+    ledger = Ledger(
+        places.state, clock=clock, ids=ids, wait_sec=config.lock.wait_sec, after_commit=after_commit
+    )
+    ledger.workspace_id()
+    if ledger.meta("workspace") is None:
+        ledger.set_meta("workspace", os.fsencode(places.root).decode("utf-8", "backslashreplace"))
+    upkeep = LedgerUpkeep(places.root, ledger, projection, later.flush)
+    who = person or TerminalPerson(environment, supervisors)
+
+    def made(loaded: Loaded) -> Assembly:
+        return _assembled(places, loaded, environment, ledger, upkeep, who, clock, ids, on_progress)
+
+    return made(loaded)._replace(of_task=cache(lambda task: made(for_task(loaded, task))))
+
+
+def _assembled(
+    places: Places,
+    loaded: Loaded,
+    environment: Mapping[str, str],
+    ledger: Ledger,
+    upkeep: Upkeep,
+    person: PersonChannel,
+    clock: Clock,
+    ids: Callable[[], str],
+    on_progress: Progress,
+) -> Assembly:
+    configured = configured_proof(loaded)
+    caching = Caching(places, loaded.config, environment, ledger, clock)
+    forges = KnownForges(loaded, environment, places.root)
+    services = _services(
+        places, loaded, configured, environment, ledger, person, clock, ids, on_progress, caching, forges
+    )
+    assembly = Assembly(
+        places=places,
+        loaded=loaded,
+        ledger=ledger,
+        upkeep=upkeep,
+        services=services,
+        signers=Signers(
+            services,
+            configured,
+            offered=lambda: offered_lists(places.root, environment),
+            counting=lambda: accepted_lists(ledger, places.root, environment) or (),
+        ),
+        planning=lambda: _planning(
+            session_services(ledger, services, loaded, places, environment), services, caching
+        ),
+        extractor=lambda: _extractor(services),
+        roles=lambda commands: _roles(ledger, services, loaded, places, environment, commands, caching),
+        caching=caching,
+        environment=environment,
+        forges=forges,
+        of_task=lambda _: assembly,
+    )
+    return assembly
+
+
+def report_of_run(run: "Run", plan: "RunPlan | None", facts: "RunFacts") -> str:
+    """In the language of the request: it must not depend on whoever writes it."""
+    from ringi.engine.prompts import language_of
+    from ringi.runs.report import report
+
+    return report(run, plan, facts, in_language(language_of(run.instruction)))
+
+
+def _services(
+    places: Places,
+    loaded: Loaded,
+    configured: Configured,
+    environment: Mapping[str, str],
+    ledger: Ledger,
+    person: PersonChannel,
+    clock: Clock,
+    ids: Callable[[], str],
+    on_progress: Progress,
+    caching: Caching,
+    forges: KnownForges,
+) -> Services:
+    config = loaded.config
+    tree = Tree(OsFileSystem(), places.root)
+    telemetry = telemetry_of(places.root, config, environment, clock, ledger.workspace_id)
+    own = Services(
+        store=ledger,
+        tree=tree,
+        clock=clock,
+        ids=ids,
+        lock=FileLock(places.state / "lock", config.lock.wait_sec),
+        person=person,
+        rules=rules_of(config),
+        snapshot_id=lambda: snapshots(places).take().id,
+        snapshots=lambda: snapshots(places),
+        commands=PlanCommands(places, config, environment),
+        signatures=signatures_of(ledger, places.root, environment, configured),
+        check=PlanChecks(places, config, environment, on_progress),
+        analyse=lambda path: _analyse(places, tree, path, config),
+        mask=lambda text: mask_of(config, environment)(text),  # noqa: PLW0108  # it loads much
+        commits=lambda: commits_of(places, environment, on_progress),
+        repository=lambda: repository_of(places, places, environment),
+        model=cache(lambda: caching.around(_model(places, loaded, environment, telemetry))),
+        model_budget=budget_of(config),
+        telemetry=telemetry,
+        code=cache(lambda: code_of(places, tree, config, environment)),
+        permits=permits_of(config, forges),
+        tools=outside_tools(config, environment, places.root),
+        reviews=reviews_of(forges, config.forge),
+        tell=on_progress,
+    )
+
+    def on_branch(run_id: str) -> Services:
+        if not run_id:
+            return services
+        return _on_branch(services, places, ledger, loaded, environment, on_progress, run_id)
+
+    services = own._replace(on_branch=on_branch)
+    return services
+
+
+def _on_branch(
+    own: Services, places: Places, ledger: Ledger, loaded: Loaded, environment: Mapping[str, str],
+    on_progress: Progress, run_id: str,
+) -> Services:  # fmt: skip
+    """As the workspace's, but with the files and the commits of the run's branch."""
+    from ringi.runs.branch import (
+        BranchOf,
+        RunBranch,
+    )
+    from ringi.runs.branch_damage import mend_branch
+
+    branch = RunBranch(places, BranchOf.run(ledger.run(run_id)))
+    there, config = branch.places, loaded.config
+    tree = Tree(OsFileSystem(), there.root)
+
+    def mend(*, quick: bool = False) -> None:
+        if said := mend_branch(branch, quick=quick):
+            own.tell(said)
+
+    def prepare() -> None:
+        mend(quick=True)
+        branch.make()
+
+    def publish() -> str:
+        mend()
+        return branch.publish()
+
+    def timeout_sec() -> float:
+        plan = ledger.run_plan(run_id)
+        return plan.limits.timeout_sec if plan else config.checks.timeout_sec
+
+    return own._replace(
+        tree=tree,
+        snapshot_id=lambda: snapshots(there).take().id,
+        snapshots=lambda: snapshots(there),
+        commands=PlanCommands(there, config, environment),
+        check=BranchChecks(places, there, loaded, environment, on_progress, timeout_sec),
+        analyse=lambda path: _analyse(there, tree, path, config),
+        commits=lambda: commits_of(there, environment, on_progress),
+        repository=lambda: repository_of(there, places, environment),
+        tools=outside_tools(config, environment, there.root),
+        run_id=run_id,
+        prepare=prepare,
+        publish=publish,
+        tidy=branch.reset,
+    )
+
+
+def _planning(given: "SessionServices", services: Services, caching: Caching) -> "PlanningTool":
+    from ringi.sessions.tool import PlanningTool
+
+    return PlanningTool(given._replace(approved=lambda stored: caching.remember(services, stored)))
+
+
+def session_services(
+    ledger: SessionStore,
+    services: Services,
+    loaded: Loaded,
+    places: Places,
+    environment: Mapping[str, str],
+) -> "SessionServices":
+    import shutil
+
+    from ringi.engine.run_plan import MAIN_BRANCH
+    from ringi.ledger.lock import PassingLock
+    from ringi.models.open_calls import OpenCalls
+    from ringi.models.run_budget import (
+        session_priced,
+        session_within,
+    )
+    from ringi.sessions.request_files import request_files
+    from ringi.sessions.services import SessionServices
+    from ringi.tree.copy_layout import branch_of
+
+    config = loaded.config
+
+    def working_on(session_id: str) -> AbstractContextManager[None]:
+        return PassingLock(places.state / f"{session_id}.lock", config.lock.wait_sec)("planning")
+
+    return SessionServices(
+        store=ledger,
+        clock=services.clock,
+        ids=services.ids,
+        model=services.model or (lambda: _model(places, loaded, environment, services.telemetry)),
+        budget=budget_of(config),
+        person=services.person,
+        signatures=services.signatures,
+        code=services.code(),
+        runs=lambda name: shutil.which(name, path=environment.get("PATH")) is not None,
+        mask=mask_of(config, environment),
+        detailed=config.logs.detailed,
+        confidential=config.logs.confidential,
+        telemetry=services.telemetry,
+        working_on=working_on,
+        open_calls=OpenCalls(places.state),
+        sleep=time.sleep,
+        base_branch=lambda: branch_of(places.root) or MAIN_BRANCH,
+        requests=lambda: request_files(places.root),
+        permits=services.permits,
+        within=session_within(run_settings(loaded)),
+        priced=session_priced(run_settings(loaded)),
+        test_timeout_sec=config.checks.timeout_sec,
+        reviews=services.reviews,
+    )
+
+
+def _model(
+    places: Places, loaded: Loaded, environment: Mapping[str, str], telemetry: Telemetry
+) -> LanguageModel:
+    config, here = loaded.config, Path.cwd()
+    return choose(config.model, config, environment, here, lambda: _reader(places, loaded), telemetry.spans)
+
+
+def _reader(places: Places, loaded: Loaded, copy: "WorkCopy | None" = None) -> "ProjectReader":
+    from ringi.models.project_reader import (
+        CopyReader,
+        Project,
+    )
+
+    withheld = bool(loaded.config.context.never_send)
+    return CopyReader(Project(places, settings_of(loaded)), withheld=withheld, copy=copy)
+
+
+def _roles(
+    ledger: Ledger,
+    services: Services,
+    loaded: Loaded,
+    places: Places,
+    environment: Mapping[str, str],
+    commands: Mapping[RunRole, str] | None,
+    caching: Caching,
+) -> "ConfiguredRoles":
+    from ringi.models.project_reader import Project
+    from ringi.models.turns import (
+        compact_schema,
+        turns,
+        written,
+    )
+    from ringi.runs.configured_process import process_parts
+    from ringi.runs.roles import (
+        ConfiguredRoles,
+        RoleServices,
+    )
+
+    config, project = loaded.config, Project(places, settings_of(loaded))
+
+    def model(name: str, task: "Task | None") -> LanguageModel:
+        copy, spans = task.copy if task else None, services.telemetry.spans
+        reader = partial(_reader, places, loaded, copy)
+        return caching.around(choose(name, config, environment, Path.cwd(), reader, spans), task)
+
+    return ConfiguredRoles(
+        RoleServices(
+            workspace=project,
+            environment=environment,
+            sessions=ledger,
+            code=services.code,
+            model=model,
+            budget=budget_of(config),
+            mask=mask_of(config, environment, keep_lines=True),
+            written=lambda prompt, kind: written(turns(prompt, compact_schema(kind))),
+            process=process_parts(ledger, services, loaded, project, environment),
+        ),
+        commands,
+    )
+
+
+def _analyse(places: Places, tree: Tree, path: str, config: Config) -> str:
+    from ringi.project.analysis import analyse
+
+    return analyse(places, tree, path, critical=config.risk.critical)
+
+
+def _extractor(services: Services) -> "Extractor":
+    from ringi.plans.extract.extractor import Extractor
+
+    return Extractor(services)
+
+
+def snapshots(places: Places) -> "Snapshots":
+    from ringi.tree.snapshot import Snapshots
+
+    return Snapshots(places.state, places.root)
+
+
+def code_of(places: Places, tree: Tree, config: Config, environment: Mapping[str, str]) -> CodeContext:
+    from ringi.models.configured import recording_of
+    from ringi.project.code_context import SnapshotContext
+
+    # What a model said before is no part of the project.
+    own = [(Path.cwd() / name).resolve() for name in [recording_of(config.model)] if name]
+    recordings = [str(path.relative_to(places.root)) for path in own if path.is_relative_to(places.root)]
+    return SnapshotContext(
+        lambda: snapshots(places),
+        tree,
+        mask=mask_of(config, environment, keep_lines=True),
+        index=places.state / "context",
+        tokens=config.context.tokens,
+        never_send=(*config.context.never_send, *map(glob.escape, recordings)),
+    )
+
+
+def commits_of(
+    places: Places, environment: Mapping[str, str], on_progress: Progress = lambda _: None
+) -> "GitCommits":
+    from ringi.tree.commits import GitCommits
+
+    return GitCommits(places.root, environment, on_progress)
+
+
+def repository_of(tree: Places, notes: Places, environment: Mapping[str, str]) -> "GitRepository | None":
+    """Of these files; the notes go to the person's own."""
+    if not os.path.lexists(notes.root / ".git"):
+        return None
+    from ringi.provenance.repository import GitRepository
+
+    return GitRepository(tree.root, environment, notes_root=notes.root)
+
+
+def rules_of(config: Config) -> Rules:
+    return Rules(
+        thresholds=Thresholds(
+            large_overwrite_lines=config.risk.large_overwrite_lines,
+            large_overwrite_bytes=config.risk.large_overwrite_bytes,
+            critical=config.risk.critical,
+            mutable=config.risk.mutable,
+        ),
+        max_file_bytes=config.limits.max_file_bytes,
+        max_specs=config.limits.max_specs,
+        forbidden_extensions=config.limits.forbidden_extensions,
+        expires_sec=config.approval.expires_sec,
+        keep_sec=config.keep.replaced_days * _DAY,
+        new_file_mode=new_file_mode(),
+        allowed_commands=config.run.allowed,
+        command_timeout_sec=config.run.timeout_sec,
+        kept_output=config.run.output_bytes,
+        checks=PlannedChecks(
+            config.checks.before, config.checks.after, CheckFailure(config.checks.on_failure)
+        ),
+        notes=config.provenance.notes,
+    )

@@ -1,0 +1,40 @@
+from collections.abc import Mapping
+from pathlib import Path
+
+from ringi.app.doctor_checks import (
+    Configuration,
+    Doctor,
+)
+from ringi.app.telemetry import tracing_lacks
+from ringi.app.workspace import open_workspace
+from ringi.config.load import load
+from ringi.ledger.moved import MovedLedger
+from ringi.tools.configured import server_tools
+from ringi.tools.ports import ServerState
+from ringi.tree.places import places_of
+
+
+def doctor_of(root: Path, environment: Mapping[str, str]) -> Doctor:
+    """For a workspace that may be damaged: it is opened only when the doctor examines it."""
+    places = places_of(root, environment)
+
+    def configuration() -> Configuration:
+        loaded = load(root, environment)
+        untrusted = loaded.trust is not None and not loaded.trust.trusted
+        lacks = tracing_lacks(loaded.config, environment)
+        return Configuration(len(loaded.files), loaded.notes, untrusted, lacks)
+
+    def servers() -> tuple[ServerState, ...]:
+        config = load(root, environment).config
+        if not config.mcp_servers:
+            return ()
+        with server_tools(config, environment, places.root) as tools:
+            return tools.states()
+
+    return Doctor(
+        places,
+        MovedLedger(places.root, places.state),
+        configuration,
+        lambda: open_workspace(root, environment=environment),
+        servers,
+    )

@@ -1,0 +1,338 @@
+"""What is fine, what is not, and the command that fixes it."""
+
+import errno
+import os
+import shlex
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from enum import StrEnum
+from typing import NamedTuple
+
+from ringi.agents.copies import (
+    MEGABYTE,
+    abandoned,
+    kept,
+    make_room,
+    remove_settled,
+    size_of,
+    too_much,
+)
+from ringi.app.context import OpenWorkspace
+from ringi.app.restore import (
+    restore_plans,
+    restore_sessions,
+)
+from ringi.errors import (
+    LedgerCorrupt,
+    NoChannel,
+    RingiError,
+    TooManyFiles,
+    WorkKept,
+)
+from ringi.kernel.fs import OsFileSystem
+from ringi.kernel.process import sandbox
+from ringi.kernel.process.environment import SYSTEM_PATH
+from ringi.kernel.text import Text
+from ringi.ledger.ports import LedgerFiles
+from ringi.provenance.ref_damage import (
+    damaged_refs,
+    mend_refs,
+)
+from ringi.tools.ports import ServerState
+from ringi.tree.copy import WorkCopy
+from ringi.tree.places import Places
+
+REPAIR = "ringi doctor --repair"
+MEND = "ringi recover"
+ADOPT = "ringi doctor --adopt"
+ACCEPT = "ringi doctor --accept-backup"
+_SHOWN = 5
+
+
+class Mark(StrEnum):
+    GOOD = "good"
+    NOTE = "note"
+    BAD = "bad"
+
+
+class Finding(NamedTuple):
+    mark: Mark
+    text: Text
+    mend: Text | str = ""
+    """A command, or what to do if no command fixes it."""
+
+
+class Configuration(NamedTuple):
+    files: int
+    notes: tuple[Text, ...]
+    untrusted: bool
+    """The project names commands or signers that nobody trusted."""
+    tracing_lacks: tuple[Text, str] | None = None
+    """Why no spans are sent although they should be, and what to do."""
+
+
+TakeCopy = Callable[[OpenWorkspace, WorkCopy], Text]
+"""Makes a plan from an agent's abandoned copy, and reports it."""
+
+
+class Doctor:
+    def __init__(
+        self,
+        places: Places,
+        ledger_files: LedgerFiles,
+        configuration: Callable[[], Configuration],
+        opened: Callable[[], AbstractContextManager[OpenWorkspace]],
+        servers: Callable[[], Sequence[ServerState]] = tuple,
+    ) -> None:
+        """`configuration`, `opened` and `servers` raise an error if something is wrong with them."""
+        self._places = places
+        self._ledger_files = ledger_files
+        self._configuration = configuration
+        self._opened = opened
+        self._servers = servers
+
+    def examine(self) -> list[Finding]:
+        findings = [*_tools(), *self._settings(), *self._place()]
+        if any(finding.mend == ADOPT for finding in findings):
+            return findings
+        try:
+            with self._opened() as workspace:
+                findings += [*_ledger(workspace), *_projections(workspace), *_file_system(workspace)]
+                findings += [*_refs(workspace), *_copies(workspace), *_person(workspace)]
+        except LedgerCorrupt as error:
+            findings.append(Finding(Mark.BAD, _as_text(error), REPAIR))
+        except RingiError as error:
+            findings.append(Finding(Mark.BAD, _as_text(error), Text(error.hint, **error.details)))
+        return findings
+
+    def repair(self, take_copy: TakeCopy) -> Iterator[Finding]:
+        """Fixes what it can, and yields what it did and what it could not fix."""
+        try:
+            with self._opened() as workspace:
+                for _ in _ledger(workspace):
+                    pass
+        except LedgerCorrupt:
+            for name in self._ledger_files.set_aside():
+                yield _fixed(Text("the damaged ledger was kept as {path}", path=str(name)))
+        with self._opened() as workspace:
+            yield from _taken_in(workspace)
+            if workspace.upkeep.differences():
+                workspace.upkeep.write_anew()
+                yield _fixed(Text("the files in .agent were rebuilt"))
+            yield from map(_fixed, mend_refs(workspace))
+            if expired := workspace.cache.sweep():
+                yield _fixed(Text("expired answers of models were removed: {count}", count=expired))
+            yield from map(_fixed, (*remove_settled(workspace), *make_room(workspace)))
+            for copy in abandoned(workspace):
+                try:
+                    yield _fixed(take_copy(workspace, copy))
+                except RingiError as error:
+                    # An unreadable copy must not stop the others.
+                    if not isinstance(error, TooManyFiles):
+                        error = WorkKept(why=_as_text(error), path=str(copy.tree))
+                    yield Finding(Mark.BAD, _as_text(error), Text(error.hint, **error.details))
+
+    def adopt(self) -> Text:
+        earlier = self._ledger_files.adopt()
+        return Text("the ledger of {path} now belongs to this workspace", path=str(earlier))
+
+    def accept_backup(self) -> Text:
+        with self._opened() as workspace:
+            if refusal := workspace.person.refusal():
+                raise NoChannel(why=refusal, command=ACCEPT)
+            workspace.upkeep.accept_older()
+            workspace.upkeep.write_anew()
+        return Text("the ledger counts as it is; what was revoked stays revoked")
+
+    def _settings(self) -> Iterator[Finding]:
+        try:
+            found = self._configuration()
+        except RingiError as error:
+            yield Finding(Mark.BAD, _as_text(error), "ringi config check")
+            return
+        yield Finding(Mark.GOOD, Text("the configuration is valid ({count} read)", count=found.files))
+        for note in found.notes:
+            yield Finding(Mark.NOTE, note, "ringi config show")
+        if found.untrusted:
+            text = Text("the project names commands or signers that nobody trusted")
+            yield Finding(Mark.NOTE, text, "ringi trust")
+        if found.tracing_lacks:
+            yield Finding(Mark.NOTE, *found.tracing_lacks)
+        try:
+            yield from _of_servers(self._servers())
+        except RingiError as error:
+            yield Finding(Mark.BAD, _as_text(error), Text(error.hint, **error.details))
+
+    def _place(self) -> Iterator[Finding]:
+        if (earlier := self._ledger_files.earlier()) is not None:
+            yield Finding(Mark.BAD, Text("this workspace was at {path} before", path=str(earlier)), ADOPT)
+        if self._places.state.is_relative_to(self._places.root):
+            text = Text("the ledger is inside the workspace: {path}", path=str(self._places.state))
+            yield Finding(Mark.NOTE, text, "RINGI_STATE_DIR=…")
+
+
+def _as_text(error: RingiError) -> Text:
+    return Text(error.message, **error.details)
+
+
+def _fixed(what: Text) -> Finding:
+    return Finding(Mark.GOOD, what)
+
+
+def _of_servers(states: Sequence[ServerState]) -> Iterator[Finding]:
+    for state in states:
+        if state.problem is not None:
+            yield Finding(Mark.BAD, state.problem, Text("fix its line in mcp_servers, or remove it"))
+            continue
+        text = Text("server {server} answers; it has {count} tools", server=state.name, count=state.tools)
+        yield Finding(Mark.GOOD, text)
+        for tool, why in state.left_out[:_SHOWN]:
+            what = Text("server {server}: {tool} is left out: {why}", server=state.name, tool=tool, why=why)
+            yield Finding(Mark.NOTE, what)
+
+
+def _tools() -> Iterator[Finding]:
+    if shutil.which("git"):
+        yield Finding(Mark.GOOD, Text("git is installed"))
+    else:
+        yield Finding(Mark.BAD, Text("git is not installed"), "apt install git / brew install git")
+    found = sandbox.usable(SYSTEM_PATH)
+    if isinstance(found, str):
+        yield Finding(Mark.GOOD, Text("agents and checks can run in a sandbox"))
+        if not sandbox.scoped(found):
+            text = Text("in it, an agent can reach sockets that have no file, such as an X server's")
+            yield Finding(Mark.NOTE, text, Text("use Linux 6.12 or newer, with Landlock"))
+    else:
+        yield Finding(Mark.NOTE, Text("there is no sandbox: {why}", why=found.why), found.mend)
+
+
+def _ledger(workspace: OpenWorkspace) -> Iterator[Finding]:
+    path = workspace.upkeep.require_sound()
+    yield Finding(Mark.GOOD, Text("the ledger is sound: {path}", path=path))
+    for result in workspace.recovered:
+        name = workspace.plan_name(result.plan_id)
+        text = Text("an interrupted execution of {plan} was finished or rolled back", plan=name)
+        yield Finding(Mark.NOTE, text, f"ringi show {name}")
+    if workspace.upkeep.is_older():
+        text = Text("the ledger is an older copy of itself; nothing is written to it")
+        yield Finding(Mark.BAD, text, ACCEPT)
+    breaks = workspace.verify_log()
+    if breaks:
+        yield Finding(Mark.BAD, Text("the log is broken: {first}", first=breaks[0]), "ringi log --verify")
+    else:
+        yield Finding(Mark.GOOD, Text("the log is unbroken"))
+    # The files first: what another process commits meanwhile is in the ledger before it is written.
+    if (lost := len(workspace.upkeep.written_plans())) and not workspace.plan.list(limit=1):
+        text = Text("the ledger has no plan, but .agent has {count}", count=lost)
+        yield Finding(Mark.BAD, text, REPAIR)
+    if (lost := len(workspace.upkeep.written_sessions())) and not workspace.sessions.session_ids():
+        text = Text("the ledger has no planning session, but .agent has {count}", count=lost)
+        yield Finding(Mark.BAD, text, REPAIR)
+
+
+def _projections(workspace: OpenWorkspace) -> Iterator[Finding]:
+    wrong = workspace.upkeep.differences()
+    if not wrong:
+        yield Finding(Mark.GOOD, Text("the files in .agent agree with the ledger"))
+    for path in wrong[:_SHOWN]:
+        yield Finding(
+            Mark.BAD, Text("{path} is missing or was changed; ringi does not rely on it", path=path), REPAIR
+        )
+    if len(wrong) > _SHOWN:
+        yield Finding(Mark.BAD, Text("… and {count} more", count=len(wrong) - _SHOWN), REPAIR)
+    for path in workspace.upkeep.foreign():
+        text = Text("{path} is not from this ledger; ringi does not rely on it", path=path)
+        yield Finding(Mark.BAD, text, f"rm -r {shlex.quote(path)}")
+
+
+def _file_system(workspace: OpenWorkspace) -> Iterator[Finding]:
+    """Tests real operations in the folder that executions use."""
+    folder = workspace.places.root / ".agent" / "tmp"
+    fs = OsFileSystem()
+    try:
+        for place in (folder.parent, folder):
+            if place.is_symlink():
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f"doctor-{os.getpid()}"
+        probe.mkdir()
+        at = fs.open_root(probe)
+        try:
+            fs.create(at, "a", b"a", 0o600)
+            fs.link(at, "a", at, "b")
+            fs.create(at, "c", b"c", 0o600)
+            fs.exchange(at, "a", at, "c")
+            good = fs.read(at, "a")[0] == b"c"
+        finally:
+            fs.close(at)
+            shutil.rmtree(probe, ignore_errors=True)
+    except OSError as error:
+        text = Text("files cannot be exchanged atomically here: {why}", why=error.strerror or str(error))
+        yield Finding(Mark.BAD, text, f"ls -ld {folder}")
+        return
+    if good:
+        yield Finding(Mark.GOOD, Text("this file system can link and exchange files"))
+
+
+def _refs(workspace: OpenWorkspace) -> Iterator[Finding]:
+    for ref, why in damaged_refs(workspace):
+        yield Finding(Mark.BAD, Text("{ref} in the repository is damaged: {why}", ref=ref, why=why), MEND)
+
+
+def _copies(workspace: OpenWorkspace) -> Iterator[Finding]:
+    for copy in abandoned(workspace):
+        text = Text("an agent's work is not a plan yet: {path}", path=str(copy.tree))
+        yield Finding(Mark.NOTE, text, REPAIR)
+    for one in kept(workspace):
+        facts = {
+            "path": str(one.copy.tree),
+            "plan": one.plan.name if one.plan else "",
+            "days": one.days,
+            "size": _megabytes(size_of(one.copy.folder)),
+        }
+        if one.copy.record.left_out:
+            text = Text("kept, because not all of it is in a plan: {path} ({days} days, {size} MB)", **facts)
+            yield Finding(Mark.NOTE, text, f"rm -r {shlex.quote(str(one.copy.folder))}")
+        elif one.settled:
+            text = Text("a copy that nobody needs any more: {path} ({days} days, {size} MB)", **facts)
+            yield Finding(Mark.NOTE, text, REPAIR)
+        else:
+            text = Text("the agent can resume {plan} in {path} ({days} days, {size} MB)", **facts)
+            yield Finding(Mark.GOOD, text)
+    if crowded := len(too_much(workspace)):
+        most = workspace.settings.beside.copies_mb
+        text = Text(
+            "copies take more than {most} MB (keep.copies_mb): {count} of them will go",
+            most=most,
+            count=crowded,
+        )
+        yield Finding(Mark.NOTE, text, REPAIR)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / MEGABYTE:.1f}"
+
+
+def _person(workspace: OpenWorkspace) -> Iterator[Finding]:
+    if refusal := workspace.person.refusal():
+        yield Finding(Mark.NOTE, Text("approvals cannot be typed here: {why}", why=refusal))
+    else:
+        yield Finding(Mark.GOOD, Text("approvals can be typed at this terminal"))
+
+
+def _taken_in(workspace: OpenWorkspace) -> Iterator[Finding]:
+    count, problems = restore_plans(workspace)
+    if count:
+        what = Text(
+            "{count} plans came back from .agent as proposed; approvals do not come back", count=count
+        )
+        yield _fixed(what)
+    count, more = restore_sessions(workspace)
+    if count:
+        what = Text(
+            "{count} planning sessions came back from .agent; approvals do not come back", count=count
+        )
+        yield _fixed(what)
+    for problem in (*problems, *more):
+        yield Finding(Mark.NOTE, problem)

@@ -1,0 +1,152 @@
+"""Restores plans and planning sessions from `.agent/` when the ledger is lost; never approvals."""
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import UNSET
+
+from ringi.app.context import OpenWorkspace
+from ringi.errors import (
+    BadDocument,
+    RingiError,
+    SessionRace,
+    Unreadable,
+)
+from ringi.kernel import codec
+from ringi.kernel.fs import (
+    TooLarge,
+    read_bounded,
+)
+from ringi.kernel.text import Text
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.ledger.subject import is_plan_id
+from ringi.plans.document import (
+    ALL_SPECS,
+    PlanDocument,
+    PlanStatus,
+    with_state,
+)
+from ringi.sessions.document import (
+    LogEntry,
+    PlanningSession,
+    SessionStatus,
+)
+from ringi.sessions.import_session import (
+    read_session,
+    taken,
+)
+from ringi.sessions.save import with_paths
+
+_LARGEST = codec.MAX_DOCUMENT_BYTES
+
+
+def restore_plans(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
+    """How many plans were restored, and why others were not. None if the ledger has any: it is not lost."""
+    root, store = workspace.places.root, workspace.services.store
+    taken, problems = [], []
+    for path in [] if store.refs(limit=1, discarded=True) else workspace.upkeep.written_plans():
+        try:
+            document = _read(path)
+        except RingiError as error:
+            problems.append(_problem(root, path, error))
+            continue
+        named = document.plan.id == path.parent.name and is_plan_id(document.plan.id)
+        if named:
+            taken.append(document)
+    if taken:
+        event = NewEvent(EventKind.TAKEN_IN, Actor.SYSTEM, "from .agent, as the ledger had no such plan")
+        with store.transaction() as transaction:
+            for document in sorted(taken, key=lambda document: document.plan.created_at):
+                transaction.add_plan(document, event, current=False)
+    return len(taken), problems
+
+
+def restore_sessions(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
+    """How many planning sessions were restored, and why others were not. None if the ledger has any."""
+    root, sessions = workspace.places.root, workspace.sessions
+    found, problems = [], []
+    for path in [] if sessions.session_ids() else workspace.upkeep.written_sessions():
+        try:
+            found.append(_read_session(path))
+        except RingiError as error:
+            problems.append(_problem(root, path, error))
+    if not found:
+        return 0, problems
+    event = NewEvent(
+        EventKind.SESSION_TAKEN_IN, Actor.SYSTEM, "from .agent, as the ledger had no such session"
+    )
+    try:
+        with sessions.transaction() as transaction:
+            for session in sorted(found, key=lambda session: session.created_at):
+                logs = _read_logs(workspace.upkeep.written_logs(session.session_id))
+                state = with_paths(taken(session), logs)
+                transaction.add_session(state.session, state.facts, event, logs)
+    except SessionRace:
+        # Another process has just restored them.
+        return 0, problems
+    return len(found), problems
+
+
+def _problem(root: Path, path: Path, error: RingiError) -> Text:
+    return Text("{path}: {why}", path=str(path.relative_to(root)), why=Text(error.message, **error.details))
+
+
+def _read_session(path: Path) -> PlanningSession:
+    session = read_session(_bytes_of(path), path.name)
+    if session.session_id != path.stem:
+        why = Text("its id is {id}, not the name of the file", id=session.session_id)
+        raise BadDocument(what=path.name, why=why)
+    return session
+
+
+def _read_logs(files: Mapping[SessionStatus, Path]) -> list[LogEntry]:
+    """Restores the logs as they are: they prove nothing, but would be lost otherwise."""
+    entries: list[LogEntry] = []
+    for phase, path in files.items():
+        with contextlib.suppress(Unreadable):
+            if data := _bytes_of(path):
+                entries.append(LogEntry(phase, data.decode("utf-8", "backslashreplace")))
+    return entries
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return read_bounded(path, _LARGEST)
+    except TooLarge:
+        size = path.stat().st_size
+        why = Text("it has {size} bytes, {limit} are allowed", size=size, limit=_LARGEST)
+        raise Unreadable(what=path.name, why=why) from None
+    except OSError as error:
+        raise Unreadable(what=path.name, why=error.strerror or str(error)) from None
+
+
+def _read(path: Path) -> PlanDocument:
+    document = codec.foreign(_bytes_of(path), PlanDocument, path.name)
+    # Anybody can write to this file, so trust no decision in it.
+    specs = tuple(
+        msgspec.structs.replace(spec, validated=False, notes="to be set again")
+        for spec in document.state.action_specs
+    )
+    document = with_state(
+        document,
+        status=PlanStatus.PROPOSED,
+        action_specs=specs,
+        approvals=(),
+        executions=(),
+        checks=(),
+        selection=ALL_SPECS,
+        requester=UNSET,
+    )
+    # No standing approval covers what nobody is known to have asked for.
+    document = msgspec.structs.replace(document, plan=msgspec.structs.replace(document.plan, requester=UNSET))
+    if document.change and document.change.superseded_at is None:
+        # Its project state is lost; `ringi propose --again` can renew it.
+        superseded = msgspec.structs.replace(document.change, superseded_at=document.plan.created_at)
+        document = msgspec.structs.replace(document, change=superseded)
+    return msgspec.structs.replace(document, approval=None, result=None)

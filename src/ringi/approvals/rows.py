@@ -1,0 +1,111 @@
+"""Requests and approvals of every kind of subject."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from ringi.approvals.document import (
+    Approval,
+    ApprovalRequest,
+    read_approval,
+)
+from ringi.errors import SessionRace
+from ringi.kernel import codec
+from ringi.ledger.connection import (
+    Reader,
+    as_bytes,
+)
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.events import (
+    About,
+    EventLog,
+    text_of,
+)
+from ringi.ledger.ports import (
+    NewEvent,
+    StoredIntent,
+)
+from ringi.plans.execution_rows import (
+    EXECUTIONS,
+    as_execution,
+)
+from ringi.sessions.document import short
+
+_ADD_REQUEST: Final = (
+    "INSERT INTO requests (id, plan_id, at, document)"
+    " VALUES (?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM requests), ?)"
+)
+_REQUESTS: Final = "SELECT document FROM requests WHERE plan_id = ? ORDER BY at"
+_ADD_APPROVAL: Final = (
+    "INSERT INTO approvals (id, subject_id, kind, granted_by, at, document)"
+    " VALUES (?, ?, ?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM approvals), ?)"
+)
+_GRANTED: Final = "SELECT document FROM approvals WHERE granted_by = ? ORDER BY at"
+_EVERY: Final = "SELECT document FROM approvals ORDER BY at"
+_APPROVALS: Final = "SELECT document, spent_by FROM approvals WHERE subject_id = ? ORDER BY at"
+_MENTIONED: Final = (
+    "SELECT EXISTS (SELECT 1 FROM events WHERE subject_id = ?1)"
+    " OR EXISTS (SELECT 1 FROM approvals WHERE subject_id = ?1)"
+)
+_SPEND: Final = "UPDATE approvals SET spent_by = ? WHERE id = ?"
+
+
+class Approvals(Reader):
+    def requests(self, subject_id: str) -> tuple[ApprovalRequest, ...]:
+        return tuple(as_request(document) for (document,) in self._select(_REQUESTS, subject_id))
+
+    def approvals(self, subject_id: str) -> tuple[Approval, ...]:
+        executions = [as_execution(*row) for row in self._select(EXECUTIONS, subject_id)]
+        found = self._select(_APPROVALS, subject_id)
+        return tuple(as_approval(document, run_id, executions) for document, run_id in found)
+
+    def every_approval(self) -> Iterator[Approval]:
+        """In the order they were given."""
+        return (read_approval(as_bytes(document)) for (document,) in self._select(_EVERY))
+
+    def mentions(self, subject_id: str) -> bool:
+        return bool(self._select(_MENTIONED, subject_id)[0][0])
+
+    def granted(self, grant_id: str) -> tuple[Approval, ...]:
+        return tuple(as_approval(document, None) for (document,) in self._select(_GRANTED, grant_id))
+
+
+class ApprovalWrites(EventLog):
+    def add_request(self, request: ApprovalRequest) -> None:
+        self._database.execute(_ADD_REQUEST, (request.id, request.subject_id, text_of(request)))
+
+    def add_approval(self, approval: Approval) -> None:
+        kind, subject_id = approval.about
+        values = (approval.id, subject_id, kind, approval.proof.grant or None, text_of(approval))
+        try:
+            self._database.execute(_ADD_APPROVAL, values)
+        except sqlite3.IntegrityError:
+            # A session is approved once.
+            raise SessionRace(session=short(subject_id)) from None
+
+    def set_signers(self, approval: Approval, actor: Actor) -> None:
+        event = NewEvent(EventKind.SIGNERS_SET, actor, evidence=approval)
+        self._add_event(About(approval.about, approval.subject), self._clock.now(), event)
+        self.add_approval(approval)
+
+    def spend(self, approval_id: str, run_id: str) -> None:
+        self._database.execute(_SPEND, (run_id, approval_id))
+
+
+def as_request(document: object) -> ApprovalRequest:
+    return codec.trusted(as_bytes(document), ApprovalRequest, "approval request")
+
+
+def as_approval(document: object, run_id: object, executions: Sequence[StoredIntent] = ()) -> Approval:
+    """That of a session became a run; that of a plan is spent by the newest execution under it."""
+    approval = read_approval(as_bytes(document))
+    spent_by = None if run_id is None else str(run_id)
+    for execution in executions:
+        if execution.intent.approval_id == approval.id:
+            spent_by = execution.intent.id
+    return msgspec.structs.replace(approval, spent_by=spent_by)

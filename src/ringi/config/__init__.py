@@ -1,0 +1,8 @@
+"""The configuration: every key, how files and environment are merged, and what a project may not decide.
+
+`keys` is the one table of keys with type, default, bounds and guard; `load` merges defaults, the user's file,
+the project's file and the environment; `file` reads strict YAML with line numbers. What a project's own files
+would run does nothing until a person has trusted it: `trust` asks, `pins` remembers the digest.
+
+Start with `keys`. Packages get the sections they need and never read a file or a variable themselves.
+"""

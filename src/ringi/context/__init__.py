@@ -1,7 +1,0 @@
-"""Which files of a project a request is about: words and definitions in an index, and a ranking."""
-
-from ringi.context.corpus import Corpus
-from ringi.context.index import MOST_TEXT, Content, Index
-from ringi.context.ranking import Ranked, rank
-
-__all__ = ["MOST_TEXT", "Content", "Corpus", "Index", "Ranked", "rank"]

@@ -1,0 +1,221 @@
+"""What would be done about a request, up to planning.json. Nothing is carried out."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from ringi.app.context import OpenWorkspace
+from ringi.engine import run_parts
+from ringi.engine.call_log import (
+    Call,
+    call_text,
+    why_it_failed,
+)
+from ringi.engine.compile import (
+    RunNames,
+    compile_run_plan,
+)
+from ringi.engine.document import (
+    Outline,
+    OutlineOutcome,
+    PlanningDocument,
+)
+from ringi.engine.engine import (
+    EngineServices,
+    Outcome,
+    Planned,
+    PlanningEngine,
+    Refused,
+    Unclear,
+    Undecomposed,
+    adopted,
+)
+from ringi.engine.phases import Phases
+from ringi.engine.prompts import language_of
+from ringi.engine.run_plan import (
+    MAIN_BRANCH,
+    RunPlan,
+)
+from ringi.errors import (
+    BadInstruction,
+    ModelFailed,
+    OutlineFailed,
+)
+from ringi.kernel import codec
+from ringi.kernel.fs import replace_file
+from ringi.kernel.telemetry.port import (
+    OPERATION,
+    WORKFLOW,
+)
+from ringi.kernel.text import Text
+from ringi.ledger.ports import Gathered
+from ringi.models.cache import PlanKind
+from ringi.models.plan_cache import Offer
+from ringi.models.prompt import OnProgress
+from ringi.project.context import ProjectFacts
+from ringi.project.tokens import tokens
+from ringi.runs.document import run_id
+from ringi.sessions import similar_plan
+from ringi.sessions.document import Purpose
+from ringi.sessions.operations import (
+    LONGEST_INSTRUCTION,
+    unfit,
+)
+from ringi.sessions.view import restless_words
+from ringi.tree.copy_layout import branch_of
+
+_NAMES: Final[dict[type, OutlineOutcome]] = {
+    Planned: OutlineOutcome.PLANNED,
+    Unclear: OutlineOutcome.UNCLEAR_GOAL,
+    Undecomposed: OutlineOutcome.DECOMPOSITION_FAILED,
+    Refused: OutlineOutcome.REFUSED,
+}
+
+
+class Outlined(NamedTuple):
+    document: Outline
+    outcome: Outcome
+    notes: tuple[Text, ...]
+
+
+def engine_of(workspace: OpenWorkspace, on_progress: OnProgress = lambda _: None) -> PlanningEngine:
+    """For one task."""
+    services = workspace.services
+    if services.model is None or services.model_budget is None:
+        raise TypeError("a workspace without a model cannot plan")
+    return PlanningEngine(
+        EngineServices(
+            model=services.model,
+            budget=services.model_budget,
+            settings=workspace.settings.planning,
+            count=tokens,
+            code=services.code(),
+            on_progress=on_progress,
+            telemetry=services.telemetry,
+        )
+    )
+
+
+def outline(
+    workspace: OpenWorkspace,
+    request: str,
+    on_progress: OnProgress = lambda _: None,
+    *,
+    similar: Offer | None = None,
+    use_it: bool = False,
+) -> Outlined:
+    """`similar` was offered to a person, who may have said to use it.
+
+    Raises BadInstruction, and OutlineFailed if the model does not answer.
+    """
+    workspace.services.permits.require_allowed(workspace.person.user())
+    words = request.strip()
+    if why := unfit(words, LONGEST_INSTRUCTION):
+        raise BadInstruction(why=why)
+    planned = workspace.settings.planning.enabled
+    gathered = workspace.code.gather(words) if planned else None
+    engine = engine_of(workspace, on_progress)
+    if similar is not None and use_it:
+        outcome = _again(workspace, engine, similar)
+    else:
+        outcome = _asked(workspace, engine, words, gathered)
+    notes = outcome.notes if isinstance(outcome, Planned | Unclear) else ()
+    if gathered and gathered.restless:
+        notes = (restless_words(gathered.restless), *notes)
+    run_plan = _run_plan(workspace, words, gathered, outcome) if isinstance(outcome, Planned) else None
+    document = _document(words, gathered, engine, outcome, notes, run_plan)
+    if similar is not None:
+        document = replace(document, similar=similar.shown(used=use_it))
+    return Outlined(document, outcome, notes)
+
+
+def similar_outline(workspace: OpenWorkspace, request: str) -> Offer | None:
+    """The plan for a similar request, for a person to decide about."""
+    if not workspace.settings.planning.enabled:
+        return None
+    return similar_plan.find(workspace, PlanKind.OUTLINE, request.strip())
+
+
+def _again(workspace: OpenWorkspace, engine: PlanningEngine, offer: Offer) -> Outcome:
+    plan = codec.foreign(offer.plan.value.encode(), PlanningDocument, "plan")
+    workspace.cache.took(offer)
+    engine.asked.append(Call(Purpose.OUTLINE, offer.plan.model, workspace.cache.usage(offer)))
+    return adopted(engine.services, offer.plan.task, plan)
+
+
+def _asked(
+    workspace: OpenWorkspace, engine: PlanningEngine, words: str, gathered: Gathered | None
+) -> Outcome:
+    log = workspace.places.state / "outline.log"
+    telemetry, about = workspace.services.telemetry, {OPERATION: "invoke_workflow", WORKFLOW: "outline"}
+    Phases(telemetry).started("outline")
+    try:
+        with telemetry.spans.root("ringi.outline", workspace.services.ids(), about):
+            outcome = engine.plan(words, gathered)
+    except ModelFailed as error:
+        why = why_it_failed(error, workspace.services.mask)
+        raise OutlineFailed(why=why, log=str(log)) from error
+    finally:
+        _write_log(workspace, engine, log)
+    used = [call.usage for call in engine.asked]
+    if isinstance(outcome, Planned) and gathered and any(one.requests for one in used):
+        similar_plan.remember_outline(
+            workspace, words, gathered, outcome.document, engine.asked[-1].model, used
+        )
+    return outcome
+
+
+def _write_log(workspace: OpenWorkspace, engine: PlanningEngine, log: Path) -> None:
+    """Instead of that of the outline before; without it nothing else is missing."""
+    services, settings = workspace.services, workspace.settings.planning
+    detailed, confidential = settings.detailed_log, settings.confidential
+    now = services.clock.now()
+    texts = [
+        call_text(call, now, services.mask, detailed=detailed, confidential=confidential)
+        for call in engine.asked
+    ]
+    with suppress(OSError):
+        replace_file(log, "".join(texts).encode("utf-8", "backslashreplace"), synced=False)
+
+
+def _run_plan(workspace: OpenWorkspace, request: str, gathered: Gathered | None, outcome: Planned) -> RunPlan:
+    """As a run would get it now; nothing is stored under these names."""
+    services, document = workspace.services, outcome.document
+    now = services.clock.now()
+    run = run_id(now, services.ids())
+    found = run_parts.Planned(
+        request,
+        goal=document.goal_understanding or None,
+        subtasks=document.subtasks,
+        actions=document.action_plan or None,
+        project=gathered.project if gathered else ProjectFacts(),
+        language=language_of(request),
+    )
+    names = RunNames(f"RQ-{run[:8]}-000", run, now, branch_of(workspace.places.root) or MAIN_BRANCH)
+    wishes = run_parts.RunWishes(timeout_sec=workspace.settings.check_timeout_sec)
+    return compile_run_plan(found, names, wishes)
+
+
+def _document(
+    request: str,
+    gathered: Gathered | None,
+    engine: PlanningEngine,
+    outcome: Outcome,
+    notes: tuple[Text, ...],
+    run_plan: RunPlan | None,
+) -> Outline:
+    return Outline(
+        request=request,
+        outcome=_NAMES[type(outcome)],
+        model=engine.asked[-1].model if engine.asked else "",
+        context=gathered.context.files if gathered else (),
+        context_tokens=gathered.context.tokens if gathered else 0,
+        plan=outcome.document,
+        planning_json=run_plan,
+        findings=outcome.findings if isinstance(outcome, Refused) else (),
+        notes=tuple(map(str, notes)),
+        calls=sum(1 for call in engine.asked if not call.usage.reused),
+        usage={str(purpose): usage for purpose, usage in engine.spent.items()},
+    )

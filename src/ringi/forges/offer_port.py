@@ -1,0 +1,67 @@
+"""What a run puts on a forge by git: commits that nobody has approved yet, the branch, and the notes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ringi.forges.document import ForgeTerms
+    from ringi.provenance.verdict import RangeVerdict
+    from ringi.runs.document import Run
+
+
+class OfferedFile(NamedTuple):
+    data: bytes
+    executable: bool
+
+
+class OfferOrder(NamedTuple):
+    parent: str
+    message: str  # the whole
+    files: Mapping[str, OfferedFile | None]
+    """As they would be in the workspace; None: deleted."""
+    at: str
+    """Its date, so that the same order gives the same commit."""
+
+
+class OfferedCommits(Protocol):
+    """Objects and nothing more, in the repository of a run's branch. Runs no hook and no filter."""
+
+    def make(self, order: OfferOrder, known: str = "") -> str:
+        """`known` itself if it is a commit of this tree, parent and message, whoever made it and when.
+
+        Raises NoCommit if git cannot make it, or only with a filter.
+        """
+
+
+class RemoteBranches(Protocol):
+    """Branches of one remote: the person's own git, with their network access and credentials."""
+
+    def tip(self, branch: str) -> str:
+        """The newest commit of the branch there; empty if there is no such branch. Raises PushFailed."""
+
+    def push(self, branch: str, commit: str, expected: str) -> None:
+        """Only if the branch there is at `expected`; empty: if there is none.
+
+        Raises BranchOvertaken if it is not, PushFailed.
+        """
+
+
+class Publishing(Protocol):
+    """What use cases need to bring a run to its forge."""
+
+    def commits(self, run: Run) -> OfferedCommits: ...
+
+    def branches(self, run: Run, terms: ForgeTerms) -> RemoteBranches:
+        """Raises NoForge if the remote leads elsewhere than where it was approved, PushFailed."""
+
+    def sync_notes(self, terms: ForgeTerms) -> None:
+        """Raises SyncFailed, NotesFailed."""
+
+    def report(self, run: Run) -> str:
+        """report.md, as it is now."""
+
+    def verdict(self, run: Run, head: str) -> RangeVerdict:
+        """What proves that everything from the run's base to here was approved. Raises CloneUnreadable."""

@@ -1,0 +1,117 @@
+"""How a run reaches its forge by git, and what it says there. Imported when one does."""
+
+import shlex
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from ringi.app.assemble import report_of_run
+from ringi.app.ledger import Ledger
+from ringi.errors import NoForge
+from ringi.forges.configured import KnownForges
+from ringi.forges.document import (
+    ForgeKind,
+    ForgeTerms,
+    Project,
+)
+from ringi.kernel.process.network import (
+    is_here,
+    origin,
+)
+from ringi.kernel.text import Text
+from ringi.provenance.exchange import (
+    BranchExchange,
+    GitLogin,
+    NotesExchange,
+)
+from ringi.provenance.notes import pause
+from ringi.provenance.open import verifying
+from ringi.provenance.sync import sync
+from ringi.provenance.verdict import (
+    Mode,
+    RangeVerdict,
+)
+from ringi.provenance.verify_range import (
+    Asked,
+    verify_range,
+)
+from ringi.runs.branch import (
+    BranchOf,
+    RunBranch,
+)
+from ringi.runs.document import Run
+from ringi.runs.documents import facts_of_run
+from ringi.tree.offered_commit import GitOffers
+from ringi.tree.places import Places
+from ringi.tree.remotes import Remotes
+
+_USERS: Final = {ForgeKind.GITHUB: "x-access-token", ForgeKind.GITLAB: "oauth2"}
+_JOB: Final = "gitlab-ci-token"
+
+
+class RunPublishing:
+    """See `ringi.forges.offer_port.Publishing`."""
+
+    def __init__(
+        self, places: Places, environment: Mapping[str, str], ledger: Ledger, forges: KnownForges
+    ) -> None:
+        self._places = places
+        self._environment = environment
+        self._ledger = ledger
+        self._forges = forges
+
+    def commits(self, run: Run) -> GitOffers:
+        return GitOffers(self._branch(run).root, self._environment)
+
+    def branches(self, run: Run, terms: ForgeTerms) -> BranchExchange:
+        place = self._forges.here(terms.remote)
+        if (place.project, place.remote_url) != (terms.project, terms.remote_url):
+            why = Text("the remote {name} leads to {now}, and {approved} was approved",
+                       name=terms.remote, now=place.remote_url, approved=terms.remote_url)  # fmt: skip
+            todo = Text("Set it back: {command}, or plan it anew", command=shlex.join(
+                ["git", "remote", "set-url", terms.remote, terms.remote_url]))  # fmt: skip
+            raise NoForge(why=why, todo=todo)
+        own = self._branch(run).root / ".git" / "objects"
+        return BranchExchange(
+            self._places.root,
+            self._environment,
+            terms.remote_url,
+            login=self._login(terms),
+            objects=[own] if own.is_dir() else [],
+        )
+
+    def sync_notes(self, terms: ForgeTerms) -> None:
+        exchange = NotesExchange(self._places.root, self._environment, login=self._login(terms))
+        sync(exchange, terms.remote_url, push=True, on_progress=lambda _: None, pause=pause)
+
+    def report(self, run: Run) -> str:
+        return report_of_run(run, self._ledger.run_plan(run.run_id), facts_of_run(self._ledger, run))
+
+    def verdict(self, run: Run, head: str) -> RangeVerdict:
+        with verifying(self._places.root, self._environment) as found:
+            base, commit = found.history.commit(run.base_commit), found.history.commit(head)
+            asked = Asked("run", run.run_id, base, commit, Mode.REPORT)
+            return verify_range(found.history, asked, found.signing).document
+
+    def _branch(self, run: Run) -> RunBranch:
+        return RunBranch(self._places, BranchOf.run(run))
+
+    def _login(self, terms: ForgeTerms) -> GitLogin | None:
+        """The token of the environment, or what the remote's address has; git asks its helpers for others."""
+        parts = urlsplit(terms.remote_url)
+        if parts.scheme != "https" and not (parts.scheme == "http" and is_here(parts.hostname or "")):
+            return None
+        url = f"{parts.scheme}://{parts.netloc}/"
+        user, password = self._told(terms.project, url) or self._written(terms.remote)
+        return GitLogin(url, user, password, self._forges.certificates())
+
+    def _told(self, project: Project, url: str) -> tuple[str, str] | None:
+        if origin(url) != origin(project.base_url):
+            return None
+        found = self._forges.variables(project)
+        return next(((_JOB if job else _USERS[project.kind], token) for token, job in found), None)
+
+    def _written(self, remote: str) -> tuple[str, str]:
+        """Taken out of the address: that of a remote is in the list of processes."""
+        parts = urlsplit(Remotes(self._places.root, self._environment).address(remote))
+        return parts.username or "", parts.password or ""

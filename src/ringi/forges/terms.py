@@ -1,0 +1,70 @@
+"""What a run does on a forge, as it is chosen before anybody approves it."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import UNSET
+
+from ringi.agents.sandbox import agent_sandbox
+from ringi.errors import NotOnForge
+from ringi.forges.document import (
+    ForgeTerms,
+    Item,
+)
+from ringi.kernel.text import Text
+from ringi.runs.document import Review
+
+if TYPE_CHECKING:
+    from ringi.app.context import OpenWorkspace
+
+
+def terms_here(
+    workspace: "OpenWorkspace", item: Item | None = None, *, opens_change: bool = True
+) -> ForgeTerms:
+    """Where the remote leads, as configured. Raises NoForge."""
+    place, told = workspace.forges.here(), workspace.settings.forge
+    return ForgeTerms(
+        project=place.project,
+        remote=place.remote,
+        remote_url=place.remote_url,
+        item=item or UNSET,
+        opens_change=opens_change,
+        approved_here=(opens_change and approved_here(workspace) is not None) or UNSET,
+        comments=told.comments and item is not None,
+        label=told.label if item is not None else "",
+    )
+
+
+def reviews_count(workspace: "OpenWorkspace") -> bool:
+    """Whether a yes on the forge can approve anything here."""
+    return workspace.settings.forge.reviews and not workspace.services.signatures.required()
+
+
+class ApprovedHere(NamedTuple):
+    """Why a person approves a run here, although the forge is to review it."""
+
+    why: Text
+    each: bool = False
+    """Step by step, before anything is there."""
+    mend: Text | str = ""
+    """How to change that; empty if somebody decided so."""
+
+
+def approved_here(workspace: "OpenWorkspace", created_by: str = "") -> ApprovedHere | None:
+    """None if a review there decides about a run that begins now. Raises NoSandbox."""
+    always = workspace.services.permits.always_asked(created_by, workspace.person.user())
+    if always is not None:
+        return ApprovedHere(always, each=True)
+    box = agent_sandbox(workspace)
+    if box.bwrap is None:
+        why = Text("there is no sandbox to test it in before that ({why})", why=box.why or "?")
+        return ApprovedHere(why, each=True, mend=box.mend)
+    if workspace.services.signatures.required():
+        return ApprovedHere(Text("approvals are signed here (approval.proof)"))
+    return None if workspace.settings.forge.reviews else ApprovedHere(Text("forge.reviews is off"))
+
+
+def require_approved_so(workspace: "OpenWorkspace", run_id: str, review: Review | None) -> None:
+    """Nobody pushes what the approved plan does not name. Raises NotOnForge."""
+    forge = workspace.sessions.run(run_id).forge
+    if review is Review.FORGE and not (forge and forge.opens_change):
+        raise NotOnForge(run=run_id, why=Text("its plan names no remote and no pull or merge request"))

@@ -1,0 +1,172 @@
+"""In a clone: whether the review that a note names is on the forge, and what the person saw there.
+
+Anybody who can push can write a note, so nothing of it is believed. What counts is what the forge has: the
+commit that was approved, and how it differs from the one that the change begins from. What a commit in
+between had and the last one has not, nobody saw.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from ringi.errors import (
+    ForgeConflict,
+    ForgeMissing,
+    ReviewRefused,
+)
+from ringi.forges.document import (
+    ChangeState,
+    ItemKind,
+    Project,
+    ReviewHow,
+    ReviewProof,
+)
+from ringi.forges.port import (
+    CodeHost,
+    ConfirmedReview,
+    FileOnForge,
+)
+from ringi.forges.review_lookup import (
+    NO_SUCH_REVIEW,
+    another_base,
+    no_access,
+    not_its_own,
+    objection,
+    require,
+    said_there,
+)
+from ringi.kernel.text import (
+    COMMIT_SHOWN,
+    Text,
+)
+from ringi.provenance.document import (
+    NOT_THERE,
+    FileAt,
+    Step,
+)
+
+MOST: Final = 100
+"""How many reviews are looked up at most: whoever can push can name more."""
+_MOST_COMMITS: Final = 250
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
+Files = Mapping[str, FileOnForge]
+
+
+class _Seen(NamedTuple):
+    """A review with the commits of its change, from the one that it begins from to the approved one."""
+
+    review: ReviewProof
+    commits: tuple[str, ...]
+    net: Mapping[str, Step]
+
+
+class ForgeWitness:
+    """Of the project that the clone's own remote leads to; about another one nobody is asked."""
+
+    def __init__(self, project: Project, host: Callable[[Project], CodeHost]) -> None:
+        self._project = project
+        self._host = host
+        self._lock = Lock()
+        self._seen: dict[ReviewProof, _Seen | ReviewRefused | None] = {}
+        self._trees: dict[str, Files] = {}
+
+    def confirm(self, review: ReviewProof, steps: Sequence[Step]) -> ConfirmedReview | None:
+        require(self._elsewhere(review))
+        with self._lock:
+            plain = replace(review, step_commit="")
+            if plain not in self._seen:
+                self._seen[plain] = self._looked_up(plain)
+            seen = self._seen[plain]
+            if isinstance(seen, ReviewRefused):
+                raise ReviewRefused(why=seen.details["why"])
+            if seen is None:
+                return None
+            require(self._unlike(seen, review.step_commit, steps))
+        return ConfirmedReview(replace(seen.review, step_commit=review.step_commit), seen.net)
+
+    def _elsewhere(self, review: ReviewProof) -> Text | None:
+        there, here = review.project, self._project
+        same = (there.kind, there.base_url, there.path.casefold())
+        if same != (here.kind, here.base_url, here.path.casefold()):
+            return Text("it is about {project} on {host}", project=there.path, host=there.host)
+        ids = (review.commit, review.step_commit)
+        if review.item.kind is not ItemKind.CHANGE or not _ID.fullmatch(review.id):
+            return NO_SUCH_REVIEW
+        if not all(map(_COMMIT.fullmatch, ids)) or review.item.number < 1:
+            return NO_SUCH_REVIEW
+        return None
+
+    def _looked_up(self, review: ReviewProof) -> _Seen | ReviewRefused | None:
+        if len(self._seen) >= MOST:
+            return ReviewRefused(why=Text("more than {count} reviews are named; this one was not looked up",
+                                          count=MOST))  # fmt: skip
+        try:
+            return self._look_up(self._host(self._project), review)
+        except ReviewRefused as error:
+            return error
+        except (ForgeMissing, ForgeConflict):
+            return ReviewRefused(why=NO_SUCH_REVIEW)
+
+    def _look_up(self, host: CodeHost, review: ReviewProof) -> _Seen | None:
+        found = said_there(host, review)
+        if review.how is ReviewHow.COMMENT and found.named != review.commit:
+            # Whoever may push could look for another commit that begins like that.
+            return None
+        number = review.item.number
+        change = host.changes.change(number)
+        if change.state is ChangeState.CLOSED:
+            raise ReviewRefused(why=Text("the change was closed"))
+        require(another_base(host, change, review.base, found.at))
+        require(not_its_own(change, found.author))
+        require(no_access(host, found.author))
+        require(objection(host, number, review.commit))
+        commits = _in_a_row(host, list(host.changes.commits(number)), review.commit)
+        before, after = (self._files(host, commit) for commit in (commits[0], commits[-1]))
+        net = {
+            path: Step(path, _at(before, path), _at(after, path))
+            for path in {*before, *after}
+            if before.get(path) != after.get(path)
+        }
+        confirmed = replace(
+            review, project=self._project, login=found.author.login, at=found.at, url=found.url
+        )
+        return _Seen(confirmed, commits, net)
+
+    def _unlike(self, seen: _Seen, step_commit: str, steps: Sequence[Step]) -> Text | None:
+        """Whether the commit of the step changes its files as the note says."""
+        if step_commit not in seen.commits[1:]:
+            return Text("the change does not have commit {id}", id=step_commit[:COMMIT_SHOWN])
+        host, place = self._host(self._project), seen.commits.index(step_commit)
+        before, after = (self._files(host, seen.commits[one]) for one in (place - 1, place))
+        for step in steps:
+            if (_at(before, step.path), _at(after, step.path)) != (step.before, step.after):
+                return Text("{path} is not changed like that in commit {id}", path=step.path,
+                            id=step_commit[:COMMIT_SHOWN])  # fmt: skip
+        return None
+
+    def _files(self, host: CodeHost, commit: str) -> Files:
+        if commit not in self._trees:
+            self._trees[commit] = host.commits.files(commit)
+        return self._trees[commit]
+
+
+def _in_a_row(host: CodeHost, commits: list[str], head: str) -> tuple[str, ...]:
+    """The commit that the change begins from, and its own up to the approved one, each on the one before."""
+    if head not in commits or len(commits) > _MOST_COMMITS:
+        raise ReviewRefused(why=Text("the change does not have commit {id}", id=head[:COMMIT_SHOWN]))
+    found = [head]
+    for commit in [*reversed(commits[: commits.index(head)]), ""]:
+        parents = host.commits.parents(found[-1])
+        if len(parents) != 1 or (commit and parents[0] != commit):
+            raise ReviewRefused(why=Text("the commits of the change do not follow one another"))
+        found.append(parents[0])
+    return tuple(reversed(found))
+
+
+def _at(files: Files, path: str) -> FileAt:
+    found = files.get(path)
+    return FileAt(found.mode, found.blob) if found else NOT_THERE

@@ -1,0 +1,75 @@
+"""Sentences that a document keeps with their details, so that everybody reads them in their own language."""
+
+from collections.abc import Callable, Mapping
+from string import Formatter
+from typing import Any
+
+from msgspec import UnsetType
+
+from ringi.kernel.document import Document
+from ringi.kernel.text import (
+    Text,
+    stored,
+    visible,
+)
+
+Mask = Callable[[str], str]
+
+
+class KeptText(Document, frozen=True):
+    template: str
+    details: dict[str, "Detail"]
+
+
+Detail = KeptText | str | float | int | bool | None
+
+
+def kept(text: Text, mask: Mask = str) -> KeptText:
+    return KeptText(text.template, kept_details(text.details, mask))
+
+
+def kept_details(details: Mapping[str, object], mask: Mask) -> dict[str, Detail]:
+    return {name: _kept(value, mask) for name, value in details.items()}
+
+
+def _kept(value: object, mask: Mask) -> Detail:
+    if isinstance(value, Text):
+        return kept(value, mask)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return whole(mask(str(value)))
+
+
+def whole(text: str) -> str:
+    """Replaces lone surrogates, which a document cannot hold."""
+    return text.encode("utf-8", errors="replace").decode()
+
+
+def told_details(details: Mapping[str, Detail]) -> dict[str, Any]:
+    """As they were. Raises ValueError for a template that none of ours could be."""
+    return {
+        name: Text(_checked(value.template), **told_details(value.details))
+        if isinstance(value, KeptText)
+        else value
+        for name, value in details.items()
+    }
+
+
+def _checked(template: str) -> str:
+    """Allows plain names only: a format field can also read attributes, or pad to a gigabyte."""
+    for _, name, wish, conversion in Formatter().parse(template):
+        if name is not None and (not name.isidentifier() or wish or conversion):
+            raise ValueError(template)
+    return template
+
+
+def told(text: KeptText | UnsetType, english: str) -> Text:
+    """The kept sentence; if there is none, what the English words tell."""
+    if isinstance(text, KeptText) and visible(text.template) == text.template:
+        try:
+            found = Text(_checked(text.template), **told_details(text.details))
+            if str(found) == english:
+                return found
+        except (LookupError, ValueError):
+            pass  # not one of ours
+    return stored(english)

@@ -1,0 +1,129 @@
+"""Maintains the ledger as a file, and what is written from it to `.agent/`."""
+
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from ringi.app.integrity import verify
+from ringi.app.ledger import (
+    Ledger,
+    LedgerReader,
+)
+from ringi.app.projection import (
+    PLANS,
+    Projection,
+)
+from ringi.errors import (
+    Busy,
+    LedgerCorrupt,
+    RingiError,
+)
+from ringi.kernel.text import Text
+from ringi.ledger.connection import (
+    DATABASE,
+    SET_META,
+    is_read_only,
+    translated,
+)
+from ringi.ledger.subject import SESSION_PREFIX
+from ringi.sessions.document import SessionStatus
+from ringi.sessions.files import (
+    LOGS,
+    SESSIONS,
+    log_name,
+)
+from ringi.sessions.rows import LOG_PHASES
+
+_WAIT_SEC: Final = 10.0
+
+
+class LedgerUpkeep:
+    def __init__(self, root: Path, ledger: Ledger, projection: Projection, flush: Callable[[], None]) -> None:
+        self._root = root
+        self._ledger = ledger
+        self._projection = projection
+        self._flush = flush
+
+    def require_sound(self) -> str:
+        path = str(self._ledger.folder / DATABASE)
+        try:
+            verdict = str(self._ledger.database.execute("PRAGMA quick_check(1)").fetchone()[0])
+        except sqlite3.DatabaseError as error:
+            verdict = str(error)
+        if verdict != "ok":
+            raise LedgerCorrupt(path=path, why=verdict)
+        self._try_to_write()
+        return path
+
+    def _try_to_write(self) -> None:
+        # A write by somebody else proves it as well.
+        with contextlib.suppress(Busy), translated(self._ledger.folder):
+            self._ledger.database.execute("BEGIN IMMEDIATE")
+            try:
+                self._ledger.database.execute(SET_META, ("tried", "1"))
+            finally:
+                with contextlib.suppress(sqlite3.Error):
+                    self._ledger.database.execute("ROLLBACK")
+
+    def breaks(self, plan_id: str = "") -> list[Text]:
+        return verify(self._ledger, plan_id)
+
+    def is_read_only(self) -> bool:
+        return is_read_only(self._ledger.folder)
+
+    def is_older(self) -> bool:
+        noted = self._ledger.head.read()
+        return noted is not None and self._ledger.is_behind(noted)
+
+    def accept_older(self) -> None:
+        self._ledger.accept_older()
+
+    def flush(self) -> None:
+        self._flush()
+
+    def problem(self) -> RingiError | None:
+        return self._projection.problem
+
+    def differences(self, subject_id: str = "") -> list[str]:
+        self._flush()
+        with self._reader() as reader:
+            return self._projection.differences(reader, subject_id)
+
+    def foreign(self) -> list[str]:
+        with self._reader() as reader:
+            return self._projection.foreign(reader)
+
+    def _reader(self) -> contextlib.closing[LedgerReader]:
+        """A connection of its own: the caller may be looking at one moment."""
+        return contextlib.closing(LedgerReader(self._ledger.folder, _WAIT_SEC))
+
+    def write_anew(self) -> None:
+        self._projection.rebuild(self._ledger)
+
+    def written_plans(self) -> list[Path]:
+        # Opening a pipe would block until somebody writes to it.
+        return list(filter(_is_regular, sorted(self._root.joinpath(*PLANS).glob("*/plan.json"))))
+
+    def written_sessions(self) -> list[Path]:
+        folder = self._root.joinpath(*SESSIONS)
+        if _leads_elsewhere(folder):
+            return []
+        return list(filter(_is_regular, sorted(folder.glob(f"{SESSION_PREFIX}*.json"))))
+
+    def written_logs(self, session_id: str) -> dict[SessionStatus, Path]:
+        folder = self._root.joinpath(*LOGS, session_id)
+        if _leads_elsewhere(folder):
+            return {}
+        files = {phase: folder / log_name(phase) for phase in LOG_PHASES}
+        return {phase: path for phase, path in files.items() if _is_regular(path)}
+
+
+def _is_regular(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _leads_elsewhere(folder: Path) -> bool:
+    """What is below a link is not ours."""
+    return folder.is_symlink() or folder.parent.is_symlink()

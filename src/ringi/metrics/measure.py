@@ -1,0 +1,89 @@
+"""Metrics from what is recorded (PP-13, PP-21, PP-26): reads the ledger once, asks nobody, starts nothing."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from ringi.config.settings import Settings
+from ringi.engine.levels import PlanningSettings
+from ringi.kernel.text import Text
+from ringi.metrics import figures
+from ringi.metrics.code import syntax_of
+from ringi.metrics.coverage import (
+    NoCoverage,
+    read_report,
+)
+from ringi.metrics.document import Metrics
+from ringi.metrics.people import (
+    PlanCounts,
+    Read,
+    count_plans,
+    read_events,
+    shown_reasons,
+)
+from ringi.metrics.port import History
+from ringi.metrics.tasks import (
+    Prices,
+    Task,
+    tasks_of,
+)
+
+__all__ = ["measure"]
+_LONGEST_NAME: Final = 80
+"""Of an agent: whoever proposes a plan chooses it."""
+
+
+def measure(
+    history: History, settings: Settings, root: Path, now: str, mask: Callable[[str], str], since: str = ""
+) -> Metrics:
+    """From `since` on: tasks that began, plans that were proposed, decisions that were made."""
+    with history.one_moment():
+        read = read_events(history, since)
+        plans = count_plans(history.every_plan(), read, since)
+        tasks = _tasks(history, read, settings.planning, Prices(settings.runs.prices))
+        tasks = [task for task in tasks if task.began_at >= since]
+        syntax = syntax_of(history, plans.generated)
+        said = _remarks(history, tasks, read, plans, since)
+    report = settings.metrics.coverage_report
+    coverage = (
+        read_report(root, report) if report else NoCoverage(Text("set quality_metrics.coverage_report"))
+    )
+    make, confidential = figures.Figures(settings.metrics), settings.planning.confidential
+    return Metrics(
+        created_at=now,
+        since=since,
+        events=read.events,
+        groups=(
+            figures.planning(make, tasks),
+            figures.time(make, tasks),
+            figures.resources(make, tasks),
+            figures.quality(make, tasks, plans, said, syntax, coverage),
+            figures.people(make, tasks, read, plans),
+        ),
+        agents=tuple(replace(agent, agent=mask(agent.agent)[:_LONGEST_NAME]) for agent in plans.agents),
+        reasons=() if confidential else tuple(shown_reasons(read.said_no, plans.names, mask)),
+        tasks=tuple(figures.plotted(task) for task in tasks[-figures.MOST_TASKS :]),
+        days=read.days,
+    )
+
+
+def _tasks(history: History, read: Read, planning: PlanningSettings, prices: Prices) -> Sequence[Task]:
+    return [*tasks_of(history, read.reasons, planning, prices)]
+
+
+def _remarks(
+    history: History, tasks: Sequence[Task], read: Read, plans: PlanCounts, since: str
+) -> dict[str, int]:
+    """Findings of roles that judge, and what people said: rejections, comments on lines, feedback on runs."""
+    found: Counter[str] = Counter()
+    for step in (step for task in tasks for run in task.steps for step in run):
+        found.update(step.findings)
+    people = plans.comments + sum(count for plan, count in read.rejects.items() if plan in plans.names)
+    for run in history.runs():
+        if run.created_at >= since:
+            people += sum(not one.agent for one in history.feedback(run.run_id))
+    found["people"] += people
+    return dict(found)

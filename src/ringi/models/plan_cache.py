@@ -1,0 +1,180 @@
+"""What was answered and approved before, to be used again: how much there is, and when it counts."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from ringi.errors import RingiError
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.ledger.ports import (
+    Clock,
+    SessionStore,
+)
+from ringi.models.cache import (
+    AnswerOrigin,
+    KeptCounts,
+    KeptPlan,
+    PlanKind,
+    SimilarPlan,
+)
+from ringi.models.cache_port import Vault
+from ringi.runs.document import (
+    Run,
+    RunPhase,
+    StepStatus,
+)
+from ringi.sessions.document import (
+    SessionStatus,
+    TokenUsage,
+    is_session,
+)
+
+PLAN: Final = "plan"
+
+
+class CacheServices(NamedTuple):
+    vault: Vault
+    clock: Clock
+    ttl_sec: int
+    store: SessionStore
+    secret: Callable[[str], bool]
+    """Whether a text holds what looks like a secret."""
+    tally: Callable[[], tuple[int, int]]
+    """The calls and tokens that were saved so far."""
+    saved: Callable[[int, int], None]
+    """So many more."""
+    why_not: Callable[[], Text | None]
+    """Why nothing is kept."""
+
+
+class Offer(NamedTuple):
+    plan: KeptPlan
+    alike: float
+
+    def shown(self, *, used: bool = False) -> SimilarPlan:
+        plan = self.plan
+        return SimilarPlan(
+            task=plan.task, alike=round(self.alike, 2), made_at=plan.made_at, model=plan.model, used=used
+        )
+
+
+class PlanCache:
+    """Of one workspace."""
+
+    def __init__(self, services: CacheServices) -> None:
+        self._services = services
+        self._vault = services.vault
+        self._ttl_sec = services.ttl_sec
+        self.why_not = services.why_not
+        self.reads = True
+        """A person who wants everything anew switches it off."""
+
+    def counts(self) -> KeptCounts:
+        files = [*self._vault.files()]
+        calls, tokens = self._services.tally()
+        why = self.why_not()
+        plans = sum(1 for one in files if one.name.startswith(PLAN))
+        return KeptCounts(
+            enabled=why is None,
+            why_not="" if why is None else str(why),
+            answers=len(files) - plans,
+            plans=plans,
+            bytes=sum(one.size for one in files),
+            ttl=self._ttl_sec,
+            saved_calls=calls,
+            saved_tokens=tokens,
+        )
+
+    # --- plans for similar requests
+
+    def remember(self, plan: KeptPlan) -> None:
+        """Unless it holds what looks like a secret, or its files have changed since."""
+        texts = (plan.task, plan.value, *plan.reads)
+        if self.why_not() is None and not any(map(self._services.secret, texts)):
+            self._vault.sweep(self._ttl_sec)
+            self._vault.put(_name(plan.kind, plan.task), codec.canonical(plan))
+
+    def similar(
+        self, kind: PlanKind, task: str, files: Callable[[str], str | None], snapshot: Callable[[], str]
+    ) -> Offer | None:
+        """The plan for the most similar request, if the files that it is about are as they were.
+
+        None for the same request on the same files: that is answered exactly.
+        """
+        if not self.reads or self.why_not() is not None:
+            return None
+        from ringi.project.similar import alike  # noqa: PLC0415  # most commands compare no requests
+
+        plans = [*self._plans(kind)]
+        if any(one.task == task for one in plans):
+            now = snapshot()
+            plans = [one for one in plans if (one.task, one.snapshot) != (task, now)]
+        found = [Offer(one, share) for one in plans if (share := alike(one.task, task))]
+        for offer in sorted(found, key=lambda one: (one.alike, one.plan.made_at), reverse=True):
+            unchanged = all(files(path) == digest for path, digest in offer.plan.reads.items())
+            if unchanged and accepted(self._services.store, offer.plan.origin):
+                return offer
+        return None
+
+    def usage(self, offer: Offer) -> TokenUsage:
+        return TokenUsage(reused=1, saved_tokens=offer.plan.tokens, reused_from=offer.plan.made_at)
+
+    def took(self, offer: Offer) -> None:
+        """A person took it: counts what that saved."""
+        self._services.saved(max(offer.plan.calls, 1), offer.plan.tokens)
+
+    def _plans(self, kind: PlanKind) -> Iterator[KeptPlan]:
+        now, oldest = self._services.clock.now(), self._services.clock.after(-self._ttl_sec)
+        for file in self._vault.files():
+            if not file.name.startswith(f"{PLAN}-"):
+                continue
+            data = self._vault.get(file.name)
+            with suppress(RingiError):  # of another version
+                plan = codec.foreign(data, KeptPlan, file.name) if data is not None else None
+                if plan is None or plan.kind is not kind:
+                    continue
+                if oldest < plan.made_at <= now:
+                    yield plan
+                else:
+                    self._vault.drop(file.name)
+
+    def clear(self) -> int:
+        return self._vault.clear()
+
+    def sweep(self) -> int:
+        """Removes what has expired."""
+        return self._vault.sweep(self._ttl_sec)
+
+
+def _name(kind: PlanKind, task: str) -> str:
+    return f"{PLAN}-{codec.digest(f'{kind} {task}'.encode('utf-8', 'backslashreplace'))}"
+
+
+def accepted(store: SessionStore, origin: AnswerOrigin) -> bool:
+    """Whether what an answer was for came to a good end, by what the ledger says now."""
+    try:
+        if origin.step_id:
+            return _step_done(store.run(origin.subject), origin)
+        if is_session(origin.subject):
+            session = store.session(origin.subject).session
+            if session.status is not SessionStatus.APPROVED:
+                return False
+            return not session.planner_session_id or _stands(store.run(session.planner_session_id))
+    except RingiError:  # gone, or unreadable
+        return False
+    return True
+
+
+def _step_done(run: Run, origin: AnswerOrigin) -> bool:
+    """The turn was the last of its role at the step, and the step was approved and committed."""
+    step = next((one for one in run.steps if one.step_id == origin.step_id), None)
+    if step is None or step.status is not StepStatus.DONE or run.undone:
+        return False
+    turns = [number for number, one in enumerate(step.attempts, 1) if one.role == origin.role]
+    return turns[-1:] == [origin.turn] and not step.attempts[origin.turn - 1].problem
+
+
+def _stands(run: Run) -> bool:
+    """Nobody took it back, ended it or planned it anew."""
+    return not (run.undone or run.replaced_by or run.phase is RunPhase.CANCELLED)

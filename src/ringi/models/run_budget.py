@@ -1,0 +1,81 @@
+"""What models may still take in a run (PP-13)."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from ringi.config.settings import (
+    RoleSettings,
+    RunSettings,
+)
+from ringi.errors import BudgetUsed
+from ringi.models.budget import (
+    SpentOn,
+    by_phase,
+    limit_of,
+    own_tokens,
+    planned_with,
+)
+from ringi.models.prompt import Prompt
+from ringi.project.tokens import (
+    asked_tokens,
+    read_tokens,
+)
+from ringi.runs.document import (
+    RunBudget,
+    Spent,
+)
+from ringi.runs.role_model import (
+    LEAST_ANSWER,
+    Limit,
+    Limits,
+)
+from ringi.sessions.document import (
+    PLAYBOOK,
+    TokenUsage,
+)
+
+_FREE: Final = ("ollama:", "replay:", PLAYBOOK)
+
+
+def price_of(model: str, prices: Mapping[str, tuple[float, float]]) -> tuple[float, float] | None:
+    """None if it is not known."""
+    return (0.0, 0.0) if model.startswith(_FREE) else prices.get(model)
+
+
+def run_left(budget: RunBudget, spent: Spent) -> Iterator[Limit]:
+    """Of a whole run, and of each phase."""
+    yield from _left("runs", budget.tokens, budget.dollars, spent)
+    taken = by_phase(spent)
+    for phase in SpentOn:
+        if (most := limit_of(budget, phase)) is not None:
+            yield Limit(f"runs.budget.{phase}_tokens", tokens=most - taken[phase], phase=phase)
+
+
+def role_left(role: str, settings: RoleSettings, spent: Spent) -> Iterator[Limit]:
+    yield from _left(f"roles.{role}", settings.max_tokens, settings.max_dollars, spent)
+
+
+def _left(name: str, tokens: int | None, dollars: float | None, spent: Spent) -> Iterator[Limit]:
+    if tokens is not None:
+        yield Limit(f"{name}.max_tokens", tokens=tokens - spent.input_tokens - spent.output_tokens)
+    if dollars is not None:
+        yield Limit(f"{name}.max_dollars", dollars=dollars - spent.dollars)
+
+
+def session_within(settings: RunSettings) -> Callable[[Prompt, str, TokenUsage], None]:
+    """For the calls of a planning session: they count for the run that it becomes."""
+
+    def require(prompt: Prompt, model: str, used: TokenUsage) -> None:
+        limits = Limits(
+            tuple(run_left(settings.budget, planned_with(used))), price_of(model, settings.prices)
+        )
+        read = read_tokens(prompt)
+        least = TokenUsage(0, asked_tokens(prompt) + read, LEAST_ANSWER, material_tokens=read)
+        if key := limits.exceeded(least, {SpentOn.PLANNING: own_tokens(least)}):
+            raise BudgetUsed(model=model, key=key)
+
+    return require
+
+
+def session_priced(settings: RunSettings) -> Callable[[str, TokenUsage], TokenUsage]:
+    return lambda model, usage: Limits((), price_of(model, settings.prices)).priced(usage)

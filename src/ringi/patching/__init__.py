@@ -1,1 +1,0 @@
-"""Differences between texts: read, applied, written, reversed. Bytes in, bytes out."""

@@ -1,1 +1,0 @@
-"""Planning sessions: a person clarifies, decides and approves what to do. Nothing is executed."""

@@ -1,0 +1,170 @@
+"""What an execution will write, and what became of it (PT-5, PT-12)."""
+
+from enum import StrEnum
+from typing import Final
+
+from msgspec import UNSET, UnsetType
+
+from ringi.approvals.document import (
+    Act,
+    FileChange,
+)
+from ringi.kernel import codec
+from ringi.kernel.document import (
+    Document,
+    Versioned,
+)
+from ringi.kernel.text import Text
+from ringi.plans.document import (
+    ActionSpec,
+    SpecKind,
+)
+
+_LONGEST_REASON: Final = 200
+STARTED: Final = frozenset([SpecKind.RUN, SpecKind.CALL])
+"""Kinds that are recorded before they start: what they do is not known in advance."""
+LIMIT_OF_SPEC: Final = Text("timeout_sec in the spec, or else run.timeout_sec")
+"""What says how long one of these may take."""
+
+
+class OpStatus(StrEnum):
+    DONE = "done"
+    UNDONE = "undone"
+    """Rolled back because another file of the group could not be written."""
+    CONFLICT = "conflict"
+    """Somebody else wrote here; their version was left alone."""
+    FAILED = "failed"
+    UNTOUCHED = "untouched"
+    UNKNOWN = "unknown"
+    """A command was started, and nobody knows how it ended."""
+
+
+class FileOpOutcome(Document, frozen=True):
+    spec_id: str
+    path: str
+    status: OpStatus
+    detail: str = ""
+    exit_code: int | UnsetType = UNSET
+    output: str | UnsetType = UNSET
+    """What a command printed or a read found, up to the limit."""
+    later_lines: int | UnsetType = UNSET
+    """Set if an undo merged the file: how many lines written since stay."""
+
+
+class Step(Document, frozen=True):
+    """A step between the files: a command, a call or a read."""
+
+    unit: int
+    """Its place among the units of files."""
+    spec_id: str
+    kind: SpecKind
+    path: str = ""
+    argv: tuple[str, ...] = ()
+    """Of a call its tool and its arguments as JSON."""
+    timeout_sec: int = 0
+    optional: bool = False
+    sandboxed: bool | UnsetType = UNSET
+    """As it was approved."""
+    tool_digest: str | UnsetType = UNSET
+
+
+def words_of(spec: ActionSpec) -> tuple[str, ...]:
+    """What a command or a call starts."""
+    if spec.kind is SpecKind.CALL:
+        return spec.tool or "", codec.canonical(spec.arguments or {}).decode()
+    return spec.argv
+
+
+class CommandStart(Versioned, frozen=True, kw_only=True):
+    """Recorded before a command or a call starts. Without a recorded end, nobody knows what it did."""
+
+    execution_id: str
+    plan_id: str
+    spec_id: str
+    argv: tuple[str, ...]
+    sandboxed: bool
+    snapshot_id: str
+    """Snapshot of the workspace right before."""
+    started_at: str
+    done: tuple[int, ...] = ()
+    """The units of files finished by then: the command may change them again."""
+
+
+class CommandEnd(Versioned, frozen=True, kw_only=True):
+    execution_id: str
+    plan_id: str
+    spec_id: str
+    exit_code: int | None
+    """None if a person said how it ended."""
+    output: str
+    cut: bool
+    """It printed more than is kept."""
+    timed_out: bool
+    duration_sec: float
+    ended_at: str
+    effects: tuple[FileChange, ...] = ()
+    """What changed in the tree while it ran, without ignored files."""
+    beyond: tuple[str, ...] = ()
+    """Links and other changes that an undo cannot restore."""
+    settled_by: str = ""
+    """The person who said how it ended."""
+
+    @property
+    def succeeded(self) -> bool:
+        return self.exit_code == 0 or bool(self.settled_by)
+
+
+class ExecutionIntent(Versioned, frozen=True, kw_only=True):
+    """Recorded before the first file changes: all that recovery needs, besides the bytes it names."""
+
+    id: str
+    kind: Act
+    plan_id: str
+    plan_version: int
+    approval_id: str
+    changes: tuple[FileChange, ...]
+    new_folders: tuple[str, ...]
+    """Folders to be made, outermost first."""
+    started_at: str
+    emptied: tuple[str, ...] | UnsetType = UNSET
+    """Folders to be removed if they become empty."""
+    steps: tuple[Step, ...] | UnsetType = UNSET
+    refused: tuple[str, ...] | UnsetType = UNSET
+    """Files that an undo leaves as they are, because somebody wrote to them since."""
+    unknown: tuple[str, ...] | UnsetType = UNSET
+    """Commands whose effects nobody recorded, so that an undo cannot be whole."""
+    commits: bool | UnsetType = UNSET
+    """Whether a commit follows an undo."""
+
+
+class CommitOutcome(Document, frozen=True):
+    """The result of the commit that a plan asked for."""
+
+    commit: str
+    """Its id; empty if none was made."""
+    why: str = ""
+    """Why there is none, or what in it is not as approved."""
+    rewritten: bool | UnsetType = UNSET
+    """There is none because a hook changed it, and so it was taken back."""
+
+    @property
+    def last_line(self) -> str:
+        """The last line says what stopped it; the lines before say what it tried."""
+        lines = self.why.strip().splitlines()
+        return lines[-1][:_LONGEST_REASON] if lines else ""
+
+
+class ExecutionResult(Versioned, frozen=True, kw_only=True):
+    """result.json, and what execute answers."""
+
+    execution_id: str
+    plan_id: str
+    kind: Act
+    overall_success: bool
+    results: tuple[FileOpOutcome, ...]
+    started_at: str
+    finished_at: str
+    recovered: bool = False
+    kept: tuple[str, ...] = ()
+    """Files in the stage with bytes that somebody else wrote meanwhile."""
+    commit: CommitOutcome | UnsetType = UNSET

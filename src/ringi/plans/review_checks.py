@@ -1,0 +1,77 @@
+"""The checks of a plan under review: they run again after each change, and a decision waits for them."""
+
+from ringi.errors import NoSandbox
+from ringi.kernel.lines import (
+    Span,
+    Style,
+)
+from ringi.kernel.text import Text
+from ringi.plans.check import commands_of
+from ringi.plans.prompter import (
+    PlanPrompter,
+    RunningChecks,
+    StartChecks,
+)
+from ringi.plans.review_view import check_outcome
+from ringi.plans.reviewed_plan import ReviewedPlan
+
+
+class PlanChecks:
+    def __init__(self, plan: ReviewedPlan, prompter: PlanPrompter, start: StartChecks) -> None:
+        self._plan = plan
+        self._prompter = prompter
+        self._start = start
+        self._running: RunningChecks | None = None
+
+    def foretell(self) -> None:
+        """Says it before the first change, if none will be tested."""
+        if commands_of(self._plan.document) and not self._sandboxed():
+            text = Text("no sandbox: the tests do not run again after a change (ringi doctor)")
+            self._prompter.tell_checks(Span(text, Style.WARNING))
+
+    def run_again(self) -> None:
+        if not commands_of(self._plan.document):
+            return
+        if not self._sandboxed():
+            self._prompter.tell_checks(Span(Text("tests not run: no sandbox (ringi doctor)"), Style.WARNING))
+            return
+        self._running = self._start(self._plan.plan_id)
+        try:
+            self._prompter.watch(self._running, self._ended)
+        except KeyboardInterrupt:
+            self.stop()
+
+    def _sandboxed(self) -> bool:
+        """Looking at a plan is no permission to run its code, except in a sandbox."""
+        try:
+            return self._plan.services.check.sandboxed()
+        except NoSandbox:
+            return False
+
+    def _ended(self) -> None:
+        checks, self._running = self._running, None
+        if checks is None:  # stopped meanwhile
+            return
+        if (why := checks.why_not) is not None:
+            self._prompter.tell_checks(Span(Text("tests not run: {why}", why=why), Style.WARNING))
+            return
+        self._plan.moved_on()
+        results = self._plan.document.state.checks
+        said, output = check_outcome(results) if results else (None, ())
+        self._prompter.tell_checks(said, output)
+
+    def stop(self) -> None:
+        checks, self._running = self._running, None
+        if checks is not None:
+            checks.stop()
+            self._prompter.tell_checks(Span(Text("the tests were stopped"), Style.WARNING))
+
+    def settled(self) -> bool:
+        """Waits for the checks before a decision; False if the person decides nothing now.
+
+        Nobody has decided on checks that could not run: then they decide again.
+        """
+        checks = self._running
+        if checks is None:
+            return True
+        return self._prompter.watch(checks, self._ended, until_end=True) and checks.why_not is None

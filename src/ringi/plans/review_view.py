@@ -1,0 +1,188 @@
+"""What a review shows besides the diff: facts, warnings, checks, what the proposer is told."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from msgspec import UNSET
+
+from ringi.kernel.lines import (
+    Span,
+    Style,
+)
+from ringi.kernel.text import Text
+from ringi.plans import words
+from ringi.plans.commit import Announced
+from ringi.plans.diff_view import Section
+from ringi.plans.document import (
+    CheckResult,
+    Overlap,
+    PlanDocument,
+    PlanPreview,
+    PlanRef,
+    PlanStatus,
+    comments_now,
+    risk_of,
+)
+from ringi.plans.feedback import Amended
+from ringi.plans.preview import diff_summary
+from ringi.plans.standing_view import standing
+from ringi.policy.risk_level import Risk
+
+_LAST_LINES: Final = 6
+# How common test runners report their count: 12 passed, Ran 12 tests, 12 tests.
+_COUNTED: Final = re.compile(r"\d+ (tests? )?passed|\bRan \d+ tests?|\b\d+ tests?\b", re.IGNORECASE)
+_RISKS: Final = (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
+
+
+class Heading(NamedTuple):
+    """Shown above the diff; computed once, because it reads the whole plan."""
+
+    ref: PlanRef
+    document: PlanDocument
+    risk: Risk
+    standing: tuple[Span, ...]
+    """What went wrong, or was undone; the most important."""
+    said: tuple[Span, ...]
+
+
+def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
+    """With the highest risk's first reason; `ringi show` has all of them."""
+    state, risk = document.state, risk_of(document)
+    said = []
+    if state.status is not PlanStatus.PENDING_REVIEW and not ref.undone:
+        said.append(Span(words.status(ref), Style.STRONG))
+    reasons = [(spec, given) for spec in state.action_specs for given in spec.risk_reasons]
+    if reasons:
+        spec, given = max(reasons, key=lambda one: _RISKS.index(one[0].risk))
+        reason = words.reason(spec.base.path, given)
+        because = Text("{risk} because {reason}", risk=words.RISK[risk], reason=reason)
+        if len(reasons) > 1:
+            because = Text("{line} and {count} more", line=because, count=len(reasons) - 1)
+        said.append(Span(because, words.RISK_STYLE[risk]))
+    if state.merged_lines is not UNSET:
+        said.append(Span(words.merged(state.merged_lines)))
+    if state.checks:
+        worst = next((result for result in state.checks if result.exit_code), state.checks[-1])
+        said.append(Span(words.tests(worst), Style.BAD if worst.exit_code else Style.GOOD))
+    elif state.check_commands and state.status is PlanStatus.PENDING_REVIEW:
+        said.append(Span(Text("no check has run on exactly these bytes"), Style.FAINT))
+    return Heading(ref, document, risk, tuple(standing(document)), tuple(said))
+
+
+def commit_spans(commit: Announced) -> Iterator[Span]:
+    """The commit that follows the execution; the approval covers it too."""
+    yield Span(words.commit(commit.subject), Style.STRONG)
+    yield from (Span(line, Style.WARNING) for line in words.mixed(commit))
+
+
+def warning_spans(document: PlanDocument, overlaps: Sequence[Overlap]) -> Iterator[Span]:
+    for other in overlaps:
+        line = Text("! {plan} changes {paths} too", plan=other.name, paths=words.some(other.paths, 2))
+        yield Span(line, Style.WARNING)
+    for left in document.plan.left_out:
+        yield Span(Text("! not in the plan: {left}", left=left), Style.WARNING)
+
+
+def stale_paths(document: PlanDocument, sections: Sequence[Section]) -> tuple[str, ...]:
+    """Files that changed since the proposer saw them, among the loaded sections."""
+    if document.state.status is PlanStatus.COMPLETED:
+        return ()
+    return tuple(section.path for section in sections if section.loaded and not section.content.fits)
+
+
+def check_outcome(results: Sequence[CheckResult]) -> tuple[Span, Sequence[str]]:
+    """The checks in one line, and the end of a failed check's output."""
+    result = next((one for one in results if one.exit_code), results[-1])
+    lines = result.output.rstrip().split("\n")
+    if result.exit_code:
+        return Span(words.check(result), Style.BAD), lines[-_LAST_LINES:]
+    counted = [line.strip() for line in lines if _COUNTED.search(line)]
+    told = Text("tests passed: {count}", count=counted[-1]) if counted else Text("tests passed")
+    return Span(told, Style.GOOD), ()
+
+
+def preview_of(
+    document: PlanDocument, sections: Sequence[Section], overlaps: Sequence[Overlap]
+) -> PlanPreview:
+    """The same as `preview` without the diffs, from what is loaded already."""
+    totals = document.state.previews
+    found = []
+    for spec, section in zip(document.state.action_specs, sections, strict=False):
+        content = section.content
+        lost = tuple(sorted(content.yours))
+        found.append(diff_summary(spec, content.added, content.removed, binary=content.binary, lost=lost))
+    return PlanPreview(
+        files=totals.files if totals else (),
+        diffs=tuple(found),
+        risk_score=totals.risk_score if totals else 0.0,
+        stale=stale_paths(document, sections),
+        overlaps=tuple(overlaps),
+        conflicts=tuple(one.conflict.about for section in sections for one in section.content.conflicts),
+    )
+
+
+def merged(lines: int, kept: Sequence[str]) -> Text:
+    """After a merge with the person's files, and where their own version stays."""
+    if kept:
+        return Text("{merged}; yours stays at {places}", merged=words.merged(lines), places=", ".join(kept))
+    return words.merged(lines)
+
+
+def undecided(places: Sequence[str]) -> Text:
+    """Why it cannot be applied yet."""
+    shown = words.some(places, 3)
+    if len(places) == 1:
+        return Text("You both changed {place}. Decide it first.", place=shown)
+    return Text("{count} conflicts: {places}. Decide each first.", count=len(places), places=shown)
+
+
+def changed(what: Text, document: PlanDocument, risk_before: Risk) -> Span:
+    """After the person's change: what they did, and what the plan is now."""
+    risk = risk_of(document)
+    now = Text("now {risk}", risk=words.RISK[risk]) if risk is not risk_before else words.RISK[risk]
+    version = Text("version {version}", version=document.plan.version)
+    return Span(joined([what, Text("still applies"), now, version]), Style.STRONG)
+
+
+def amendments(document: PlanDocument) -> list[Amended]:
+    """What the person changed in the last proposed version, in this review and earlier ones."""
+    since = document.state.amended_from or document.plan.version
+    given = [one.amended for one in document.state.feedback if one.amended]
+    return [one for one in given if one.version > since]
+
+
+def amended(did: Sequence[Amended]) -> Text:
+    hunks, files = sum(one.hunks for one in did), sum(one.files for one in did)
+    lines, contents = sum(one.lines for one in did), sum(one.contents for one in did)
+    found = []
+    if hunks:
+        found.append(Text("1 hunk dropped") if hunks == 1 else Text("{count} hunks dropped", count=hunks))
+    if files:
+        found.append(Text("1 file dropped") if files == 1 else Text("{count} files dropped", count=files))
+    if lines:
+        found.append(Text("1 line edited") if lines == 1 else Text("{count} lines edited", count=lines))
+    if contents:
+        found.append(Text("files with other content: {count}", count=contents))
+    return joined(found, ", ")
+
+
+def told(document: PlanDocument) -> Text | None:
+    """What the proposer will be told; None if there is nothing to tell."""
+    did = amendments(document)
+    found = [amended(did)] if did else []
+    count = len(comments_now(document))
+    if count:
+        found.append(Text("1 comment") if count == 1 else Text("{count} comments", count=count))
+    if not found:
+        return None
+    who = document.plan.proposer or Text("the proposer")
+    return Text("{who} will be told: {what} by you", who=who, what=joined(found, ", "))
+
+
+def joined(texts: Sequence[Text], between: str = " · ") -> Text:
+    """Sentences in one line, each translated by itself."""
+    if not texts:
+        return Text("{nothing}", nothing="")
+    names = [f"t{number}" for number in range(len(texts))]
+    return Text(between.join(f"{{{name}}}" for name in names), **dict(zip(names, texts, strict=True)))

@@ -1,0 +1,84 @@
+"""Waiting plans: how they stand, why they are risky, which of them change the same files."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from ringi.kernel.lines import (
+    Line,
+    Style,
+    line,
+)
+from ringi.kernel.text import Text
+from ringi.plans import words
+from ringi.plans.document import (
+    PlanDocument,
+    PlanRef,
+    PlanStatus,
+)
+from ringi.plans.overlaps import Shared
+from ringi.plans.standing_view import standing
+from ringi.policy.risk_level import Risk
+
+_MOST_REASONS: Final = 3
+
+
+def plan_line(ref: PlanRef) -> Line:
+    """For an agent: the status by the name that its tools know."""
+    facts = Text(
+        "{name}  {status} · version {version} · {size} · {risk}  {title}",
+        name=ref.name,
+        status=str(ref.status),
+        version=ref.version,
+        size=words.size(ref.files, ref.added, ref.removed),
+        risk=words.RISK[ref.risk],
+        title=ref.title,
+    )
+    return line(facts)
+
+
+def waiting_lines(ref: PlanRef, document: PlanDocument, stale: Sequence[str]) -> Iterator[Line]:
+    """Below the title of a plan that waits: how it stands, why it is risky, and what its checks said."""
+    if ref.status is not PlanStatus.PENDING_REVIEW:
+        yield line(words.STATUS[ref.status], indent=6)
+    yield from risk_lines(ref, document, stale)
+    failed_first = sorted(document.state.checks, key=lambda result: result.passed)
+    yield from _some([words.tests(result) for result in failed_first])
+
+
+def risk_lines(ref: PlanRef, document: PlanDocument, stale: Sequence[str]) -> Iterator[Line]:
+    yield from (Line((span,), indent=6) for span in standing(document, stale))
+    yield from _some(
+        [
+            Text("{risk} because {reason}", risk=words.RISK[risk], reason=reason)
+            for risk, reason in _reasons(ref, document)
+        ]
+    )
+
+
+def _some(texts: Sequence[Text]) -> Iterator[Line]:
+    for text in texts[:_MOST_REASONS]:
+        yield line(text, indent=6)
+    if len(texts) > _MOST_REASONS:
+        yield line(Text("and {count} more", count=len(texts) - _MOST_REASONS), indent=6)
+
+
+def _reasons(ref: PlanRef, document: PlanDocument) -> Iterator[tuple[Risk, Text | str]]:
+    """Those of the highest risk first."""
+    specs = document.state.action_specs
+    if document.change and ref.risk not in {spec.risk for spec in specs}:
+        yield from ((document.change.risk.level, reason) for reason in document.change.risk.reasons)
+    for risk in reversed(Risk):
+        for spec in specs:
+            if spec.risk is risk:
+                yield from ((risk, words.reason(spec.base.path, given)) for given in spec.risk_reasons)
+
+
+def shared_lines(shared: Iterable[Shared]) -> Iterator[Line]:
+    for plans, paths in shared:
+        *names, last = (ref.name for ref in plans)
+        same = Text(
+            "{plans} change the same files: {paths}",
+            plans=Text("{first} and {last}", first=", ".join(names), last=last),
+            paths=words.some(paths, _MOST_REASONS),
+        )
+        yield line(same, Style.WARNING, indent=2)

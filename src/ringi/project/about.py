@@ -1,0 +1,167 @@
+"""What a project says of itself: what it is, which rules it has, what changed."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ringi.kernel.text import lazy_pattern
+from ringi.project.source import Source
+
+_README: Final = tuple(
+    f"{folder}readme{suffix}"
+    for folder in ("", "docs/", ".github/")
+    for suffix in (".md", ".rst", ".txt", "", ".markdown", ".adoc", ".org", ".rdoc", ".ja.md")
+)
+_RULES: Final = (
+    "agents.md", "claude.md", ".claude/claude.md", "gemini.md", ".github/copilot-instructions.md",
+    ".cursorrules", ".windsurfrules", ".clinerules", "conventions.md",
+    *(
+        f"{folder}{name}{suffix}"
+        for name in ("contributing", "development", "hacking")
+        for folder in ("", ".github/", "docs/")
+        for suffix in (".md", ".rst", ".txt", "", ".adoc", ".ja.md")
+    ),
+)  # fmt: skip
+_CURSOR: Final = ".cursor/rules/"
+_CHANGES: Final = tuple(
+    f"{folder}{name}{suffix}"
+    for folder in ("", "docs/", "doc/")
+    for name in (
+        "changelog",
+        "changes",
+        "history",
+        "news",
+        "releases",
+        "release_notes",
+        "release-notes",
+        "whats-new",
+        "whatsnew",
+    )
+    for suffix in (".md", ".rst", ".txt", "", ".adoc")
+)
+# A folder to which every change adds a file of its own.
+_FRAGMENTS: Final = lazy_pattern(
+    r"((?:[^/]+/){0,3}(?:newsfragments|fragments|upcoming_changes|(?:changelog|changes|news)\.d)/)"
+    r"(?:[^/]+/)?(?:\+?\d{1,7}[.-][^/]*|_?template[^/]*|readme[^/]*)"
+    r"|((?:[^/]+/){0,3}(?:changelog|changes|news)/)(?:[^/]+/)?(?:\+?\d{1,7}[.-]\D[^/]*|_?template[^/]*)",
+    re.IGNORECASE,
+)
+_ELSEWHERE: Final = lazy_pattern(r"https?://|\.\. include::|:(?:ref|doc):")
+_SHORT: Final = 10
+"""Lines of a file that only says where the change log is."""
+_MOST_RULES: Final = 4
+_LONGEST: Final = 500
+"""Characters of the first paragraph."""
+_FEWEST_WORDS: Final = 4
+_DESCRIBED: Final = {
+    "pyproject.toml": lazy_pattern(r'^description\s*=\s*"([^"\n]+)"', re.MULTILINE),
+    "cargo.toml": lazy_pattern(r'^description\s*=\s*"([^"\n]+)"', re.MULTILINE),
+    "package.json": lazy_pattern(r'^\s*"description"\s*:\s*"([^"\n]+)"', re.MULTILINE),
+    "composer.json": lazy_pattern(r'^\s*"description"\s*:\s*"([^"\n]+)"', re.MULTILINE),
+    "setup.cfg": lazy_pattern(r"^description\s*=\s*(\S.*)$", re.MULTILINE),
+}
+
+_IMAGE: Final = lazy_pattern(r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])")
+_LINK: Final = lazy_pattern(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+_TAG: Final = lazy_pattern(r"</?[A-Za-z][^<>]*/?>")
+_COMMENT: Final = lazy_pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_ROLE: Final = lazy_pattern(r":[a-z]+:`([^`<]*?)(?: ?<[^`>]*>)?`|`([^`<\n]+?) ?<[^`>\n]*>`__?|\|[^|\n]+\|")
+_EMPHASIS: Final = lazy_pattern(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_UNDERLINE: Final = lazy_pattern(r"([=\-~^\"'#*+.`:_])\1{2,}\s*")
+_NO_PROSE: Final = lazy_pattern(
+    r"\s*(?:#|\.\. |:[\w-]+:|=\s|==|\[[^\]]+\]:|[-*+|>]\s|\d+[.)]\s|```|~~~|//|image::)"
+)
+_SENTENCE: Final = lazy_pattern(r"(?<=[.!?])\s+|(?<=[。！？])")  # noqa: RUF001
+
+
+def readme_of(source: Source) -> str:
+    return next(source.named(*_README), "")
+
+
+def about(source: Source) -> str:
+    """The first paragraph of its readme, without markup; else how its manifest describes it."""
+    path = readme_of(source)
+    paragraphs = _paragraphs("\n".join(source.read(path))) if path else iter(())
+    for words in paragraphs:
+        if len(words.split()) >= _FEWEST_WORDS or (not words.isascii() and len(words) >= 2 * _FEWEST_WORDS):
+            return _cut(words)
+    for name, expression in _DESCRIBED.items():
+        if found := expression.search(source.text(name)):
+            return _cut(found[1])
+    return ""
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    if text.startswith("---\n"):  # front matter
+        text = text[4:].partition("\n---")[2]
+    lines: list[str] = []
+    inside = skipping = False
+    for line in [*_COMMENT.sub("", text).split("\n"), ""]:
+        if line.lstrip().startswith(("```", "~~~")):
+            inside = not inside
+        if line.strip() and not inside and not (skipping and line.startswith((" ", "\t"))):
+            skipping = line.startswith(".. ")
+            lines.append(line)
+            continue
+        if words := _prose(lines):
+            yield words
+        lines = []
+
+
+def _prose(lines: Sequence[str]) -> str:
+    """The paragraph in plain words; empty if it is a heading, a list, badges or the like."""
+    kept: list[str] = []
+    for line in lines:
+        if _UNDERLINE.fullmatch(line):
+            kept = kept[:-1]
+        elif not _NO_PROSE.match(line) and not line.startswith(("    ", "\t")):
+            plain = _ROLE.sub(lambda match: match[1] or match[2] or "", _IMAGE.sub("", line))
+            plain = _EMPHASIS.sub(r"\2", _TAG.sub("", _LINK.sub(r"\1", plain)))
+            kept.append(plain.strip())
+    return " ".join(filter(None, kept))
+
+
+def _cut(words: str) -> str:
+    """Whole sentences, up to a length."""
+    words = " ".join(words.split())
+    if len(words) <= _LONGEST:
+        return words
+    end = 0
+    for found in _SENTENCE.finditer(words, 0, _LONGEST):
+        end = found.start()
+    return words[:end] if end else words[: _LONGEST - 1].rstrip() + "…"
+
+
+def rules_of(source: Source) -> tuple[str, ...]:
+    """Files with rules for contributors and agents, the most specific first."""
+    named = source.named(*_RULES)
+    cursor = (path for path in source.paths if path.startswith(_CURSOR))
+    return tuple(dict.fromkeys((*named, *cursor)))[:_MOST_RULES]
+
+
+def changelog_of(source: Source) -> str:
+    """Its path; with a slash at the end, a folder to which every change adds a file."""
+    folders = (found[1] or found[2] for path in source.paths if (found := _FRAGMENTS.fullmatch(path)))
+    logs = (path for path in source.named(*_CHANGES) if not _is_elsewhere(source.read(path)))
+    return next(folders, "") or next(logs, "")
+
+
+def _is_elsewhere(lines: Sequence[str]) -> bool:
+    return len(lines) < _SHORT and _ELSEWHERE.search("\n".join(lines)) is not None
+
+
+def paragraphs_of(lines: Sequence[str]) -> list[tuple[int, ...]]:
+    """The numbers, from 1, of the lines of each paragraph; a heading belongs to what follows it."""
+    found: list[list[int]] = [[]]
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            if found[-1] and not _is_heading(lines, found[-1]):
+                found.append([])
+            continue
+        found[-1].append(number)
+    return [tuple(some) for some in found if some]
+
+
+def _is_heading(lines: Sequence[str], numbers: Sequence[int]) -> bool:
+    last = lines[numbers[-1] - 1]
+    return last.startswith(("#", "=")) or bool(_UNDERLINE.fullmatch(last))

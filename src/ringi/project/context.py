@@ -1,0 +1,78 @@
+"""What a model or the playbook is shown of a project before it plans."""
+
+from enum import StrEnum
+
+from ringi.kernel.document import (
+    CamelDocument,
+    Document,
+)
+
+
+class FileKind(StrEnum):
+    SOURCE = "source"
+    TEST = "test"
+    DOC = "doc"
+    OTHER = "other"
+
+
+class ContextFile(Document, frozen=True):
+    path: str
+    score: float
+    kind: FileKind
+    why: tuple[str, ...]
+
+
+class Context(Document, frozen=True):
+    """Exactly what is sent: `ringi context --json` prints it."""
+
+    files: tuple[ContextFile, ...]
+    """Best first."""
+    tokens: int
+    """Of the text, estimated."""
+    text: str
+
+
+class Definition(CamelDocument, frozen=True):
+    name: str
+    """With what contains it: Command.invoke."""
+    kind: str
+    """class, function, method …"""
+    line: int
+    """From 1."""
+    end: int
+
+
+class FoundFile(CamelDocument, frozen=True, kw_only=True):
+    """A file that the request is likely about."""
+
+    path: str
+    kind: FileKind
+    score: float = 0.0
+    """Relative to the best, which has 1; 0 if it is not known."""
+    definitions: tuple[Definition, ...] = ()
+    """Those that fit the request, best first."""
+    tests: tuple[str, ...] = ()
+    """The test files beside it."""
+    has: tuple[str, ...] = ()
+    """The words of the request's first line that are in it."""
+
+
+class ProjectFacts(CamelDocument, frozen=True, kw_only=True):
+    """What is known of a project; questions and prompts adapt to it."""
+
+    languages: tuple[str, ...] = ()
+    manifests: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    """Folders of tests; some test files if there are none."""
+    entries: tuple[str, ...] = ()
+    """Names at the top level."""
+    about: str = ""
+    """The first paragraph of its readme."""
+    rules: tuple[str, ...] = ()
+    """Files with rules for contributors and agents."""
+    test_commands: tuple[str, ...] = ()
+    """As its own files name them, best first."""
+    changelog: str = ""
+    """Its path, if there is one."""
+    found: tuple[FoundFile, ...] = ()
+    """What the request is likely about, best first."""

@@ -1,0 +1,90 @@
+"""Whether a file is source, test, document or something else, by its path and those of the others."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from ringi.kernel.text import lazy_pattern
+from ringi.project.context import FileKind
+
+_CODE_SUFFIXES: Final = """
+    py pyi pyx pxd ipynb js jsx mjs cjs ts tsx mts cts vue svelte astro coffee java kt kts scala groovy clj
+    cljs c h cc cpp cxx c++ hh hpp hxx ipp inl tpp m mm cu go rs rb rake erb php cs cshtml razor swift dart ex
+    exs erl hrl hs lua pl pm r jl ml mli fs fsi zig nim cr nix sh bash zsh fish ps1 psm1 css scss sass less
+    html htm sql proto graphql sol tf vb d f f90 f95 asm s el lisp scm rkt tcl awk v vhd sv
+"""
+_PROSE_SUFFIXES: Final = "md markdown rst txt adoc asciidoc org tex rdoc pod mdx 1 2 3 4 5 6 7 8"
+_TESTS: Final = frozenset({"tests", "__tests__", "spec", "specs", "e2e", "testdata", "test-data", "fixtures"})
+_MAYBE_TESTS: Final = frozenset({"test", "testing"})
+_DOC_FOLDERS: Final = (
+    "doc docs documentation example examples sample samples tutorial tutorials gallery galleries demo demos"
+)
+_OTHER_FOLDERS: Final = (
+    "bench benches benchmark benchmarks asv_bench script scripts tool tools ci dist build release extra"
+)
+_VENDOR_FOLDERS: Final = "vendor vendored _vendor third_party extern externals node_modules site-packages"
+_CODE: Final = frozenset(_CODE_SUFFIXES.split())
+_PROSE: Final = frozenset(_PROSE_SUFFIXES.split())
+_DOCS: Final = frozenset(_DOC_FOLDERS.split())
+_OTHER: Final = frozenset(_OTHER_FOLDERS.split())
+_VENDORED: Final = frozenset(_VENDOR_FOLDERS.split())
+_PACKAGES: Final = "packages"
+_PROSE_NAMES: Final = lazy_pattern(
+    r"(?:readme|changelog|changes|history|news|authors|contributing|contributors|license|copying|notice|security"
+    r"|todo|install|upgrading)\b.*",
+    re.IGNORECASE,
+)
+_TEST_NAME: Final = lazy_pattern(
+    r"(?:test|tests|conftest)\.\w+|test_.+|.+_tests?\.\w+|.+_spec\.rb|.+\.(?:test|spec|cy|e2e)\.\w+"
+    r"|(?:Test[A-Z]\w*|\w+(?:Tests?|Spec|IT))\.(?:java|kt|scala|groovy|cs|swift|php)"
+)
+_OTHER_NAMES: Final = lazy_pattern(
+    r"setup\.py|noxfile\.py|tasks\.py|fabfile\.py|.+\.min\.(?:js|css)|.+-\d+(?:\.\d+)+\.(?:js|css)|.+\.lock|.+-lock\.\w+"
+)
+
+
+def kinds_of(paths: Iterable[str]) -> dict[str, FileKind]:
+    """A folder `test` or `testing` inside a package may be part of what it offers (django/test): it is one of
+    tests if it is at the top or has files with the names of tests.
+    """
+    known = set(paths)
+    tests = {folder for path in known if _TEST_NAME.fullmatch(_name(path)) for folder in _maybe_tests(path)}
+    return {path: _kind(path, tests, known) for path in known}
+
+
+def is_code(path: str) -> bool:
+    return _name(path).rpartition(".")[2].lower() in _CODE
+
+
+def is_test_name(path: str) -> bool:
+    return is_code(path) and _TEST_NAME.fullmatch(_name(path)) is not None
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _maybe_tests(path: str) -> list[str]:
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[: at + 1]) for at, part in enumerate(parts) if part in _MAYBE_TESTS]
+
+
+def _kind(path: str, tests: set[str], known: set[str]) -> FileKind:
+    *folders, name = path.split("/")
+    suffix = name.rpartition(".")[2].lower() if "." in name[1:] else ""
+    is_code = suffix in _CODE
+    above = {folder.lower() for folder in folders}
+    top = folders[0].lower() if folders else ""
+    if (is_code and _TEST_NAME.fullmatch(name)) or above & _TESTS:
+        return FileKind.TEST
+    if not suffix and name in _TESTS | _MAYBE_TESTS:
+        return FileKind.TEST  # the folder itself
+    if any("/" not in folder or folder in tests for folder in _maybe_tests(path)):
+        return FileKind.TEST
+    if suffix in _PROSE or top in _DOCS or (not is_code and (_PROSE_NAMES.fullmatch(name) or above & _DOCS)):
+        return FileKind.DOC
+    if not is_code or top in _OTHER or above & _VENDORED or _OTHER_NAMES.fullmatch(name):
+        return FileKind.OTHER
+    if _PACKAGES in above and f"{path.partition('/packages/')[0]}/packages/__init__.py" in known:
+        return FileKind.OTHER  # a Python package of packages: copies of others
+    return FileKind.SOURCE

@@ -1,0 +1,35 @@
+"""The newest project state, and the change plans that it supersedes."""
+
+from typing import Final
+
+from ringi.kernel import codec
+from ringi.ledger.connection import (
+    Reader,
+    as_bytes,
+)
+from ringi.ledger.events import (
+    EventLog,
+    text_of,
+)
+from ringi.project.state import ProjectState
+
+_SET_STATE: Final = (
+    "INSERT INTO project_state (id, snapshot_id, document) VALUES (1, ?, ?)"
+    " ON CONFLICT (id) DO UPDATE SET snapshot_id = excluded.snapshot_id, document = excluded.document"
+)
+_STATE: Final = "SELECT document FROM project_state WHERE id = 1 AND snapshot_id = COALESCE(?, snapshot_id)"
+_OTHER_CHANGES: Final = "SELECT plan_id FROM open_changes WHERE snapshot_id <> ? ORDER BY plan_id"
+
+
+class States(Reader):
+    def project_state(self, snapshot_id: str | None = None) -> ProjectState | None:
+        """The newest that was captured or pushed; None if it is of another snapshot than the given one."""
+        found = self._select(_STATE, snapshot_id)
+        return codec.trusted(as_bytes(found[0][0]), ProjectState, "project state") if found else None
+
+
+class StateWrites(EventLog):
+    def set_state(self, state: ProjectState) -> list[str]:
+        self._database.execute(_SET_STATE, (state.snapshot_id, text_of(state)))
+        rows = self._database.execute(_OTHER_CHANGES, (state.snapshot_id,))
+        return [str(row[0]) for row in rows]

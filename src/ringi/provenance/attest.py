@@ -1,0 +1,313 @@
+"""What an approval says about files, in the form that proves it in any clone of the repository."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from msgspec import UNSET, UnsetType
+
+from ringi.approvals.document import (
+    Act,
+    Approval,
+    ApprovalSubject,
+    ProofKind,
+    SignedAct,
+)
+from ringi.approvals.kinds import as_written
+from ringi.approvals.proof import (
+    About,
+    stated,
+)
+from ringi.errors import NotesDamaged
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.patch.render import (
+    Changed,
+    Side,
+    is_binary,
+    render_patch,
+)
+from ringi.plans.document import (
+    FileState,
+    PlanDocument,
+)
+from ringi.plans.place import run_of
+from ringi.plans.preview import after_bytes
+from ringi.plans.services import Services
+from ringi.policy.files import is_credential
+from ringi.provenance.document import (
+    ABSENT,
+    ApprovedPlan,
+    Digests,
+    GrantProof,
+    OneSide,
+    Resource,
+    Transition,
+    anchor,
+    fingerprint,
+    is_in_toto,
+    read_signed,
+    sealed,
+    steps_of,
+    to_sign,
+)
+from ringi.provenance.ports import Repository
+
+_LARGEST_DIFF: Final = 256 * 1024
+_EXECUTABLE: Final = 0o100
+_SIGNED_AS: Final = {Act.EXECUTE: SignedAct.APPROVE, Act.UNDO: SignedAct.UNDO}
+
+
+_Proof = tuple[bytes, frozenset[str]]
+"""An envelope, and the blobs that it hangs on."""
+
+
+class _Side(NamedTuple):
+    """A file before or after the plan, as git has it."""
+
+    mode: str
+    digest: Digests
+    data: bytes | None
+    """None if it is not at hand."""
+
+    @property
+    def text(self) -> Side | None:
+        """What a diff of what git stores can show."""
+        blob, data = self.digest.blob, self.data
+        if data is None or is_binary(data) or blob != codec.blob_id(data, like=blob):
+            return None
+        return Side(data, self.mode)
+
+
+class _File(NamedTuple):
+    path: str
+    before: _Side | None
+    after: _Side | None
+
+    @property
+    def resource(self) -> Resource:
+        before, after = self.before, self.after
+        was = OneSide(before.mode, before.digest) if before else None
+        there = after or before
+        return Resource(
+            self.path,
+            there.digest if there else Digests(),
+            Transition(after.mode if after else ABSENT, was),
+        )
+
+    @property
+    def shown(self) -> Changed | None:
+        """None if a diff cannot show it."""
+        old, new = (side.text if side else None for side in (self.before, self.after))
+        whole = bool(old) == bool(self.before) and bool(new) == bool(self.after)
+        return Changed(self.path, old, new) if whole else None
+
+
+def known_bytes(services: Services, document: PlanDocument, subject: ApprovalSubject) -> dict[str, bytes]:
+    """By hash, the files of a plan before and after it, as far as they can be had."""
+    known: dict[str, bytes] = {}
+    for change in subject.changes:
+        if change.before and not change.folder:
+            data = services.store.get_bytes(change.before.sha256)
+            if data is None and (found := services.tree.look(change.path)):
+                data = found.data
+            if data is not None and codec.digest(data) == change.before.sha256:
+                known[change.before.sha256] = data
+    chosen = {one.id for one in subject.specs}
+    for spec in document.state.action_specs:
+        if spec.id in chosen and all(not one.before or one.before.sha256 in known for one in spec.touched):
+            known |= after_bytes(services, spec, known)
+    return known
+
+
+def about(
+    services: Services, document: PlanDocument, subject: ApprovalSubject, known: Mapping[str, bytes]
+) -> About | None:
+    """`known` are bytes by hash. None if no file of it can be in a commit."""
+    repository = services.repository()
+    files = _files(repository, subject, known) if repository else []
+    if not repository or not files:
+        return None
+    return About(
+        subject=tuple(file.resource for file in files),
+        repository=repository.roots(),
+        plan=ApprovedPlan(subject.plan_id, subject.plan_version, document.plan.title),
+        step=subject.step,
+        diff=_diff(files),
+    )
+
+
+def _files(repository: Repository, subject: ApprovalSubject, known: Mapping[str, bytes]) -> list[_File]:
+    """The net change of each path that git may track; permissions that git does not keep do not count."""
+    net: dict[str, tuple[FileState | None, FileState | None]] = {}
+    for change in subject.changes:
+        if not change.folder:
+            net[change.path] = net.get(change.path, (change.before, None))[0], change.after
+    published = repository.published(sorted(net)) if net else frozenset()
+    net = {path: sides for path, sides in sorted(net.items()) if path in published}
+    held = {
+        path: [known[side.sha256] for side in sides if side and side.sha256 in known]
+        for path, sides in net.items()
+    }
+    ids = {
+        (path, codec.digest(data)): blob
+        for path, blobs in repository.stored(held).items()
+        for data, blob in zip(held[path], blobs, strict=True)
+    }
+
+    def side(path: str, state: FileState | None) -> _Side | None:
+        if state is None:
+            return None
+        mode = "100755" if int(state.mode, 8) & _EXECUTABLE else "100644"
+        digests = Digests(state.sha256, ids.get((path, state.sha256), ""))
+        return _Side(mode, digests, known.get(state.sha256))
+
+    found = [_File(path, side(path, before), side(path, after)) for path, (before, after) in net.items()]
+    return [file for file in found if file.before != file.after]
+
+
+def _diff(files: list[_File]) -> str | UnsetType:
+    # A file for credentials may never be committed, and notes leave the machine without it.
+    shown = [file.shown for file in files if not is_credential(file.path)]
+    try:
+        diff = render_patch([one for one in shown if one]).decode()
+    except UnicodeDecodeError:
+        return UNSET
+    return diff if 0 < len(diff) <= _LARGEST_DIFF else UNSET
+
+
+def attach(
+    services: Services, document: PlanDocument, approval: Approval, known: Mapping[str, bytes]
+) -> None:
+    """Hangs the proof of the approval on the files that it is about, before they are written.
+
+    Whatever cuts off what follows, an approval that was used is never without it. If the notes are damaged,
+    they are rebuilt first. Raises NotesFailed.
+    """
+    repository = services.repository() if services.rules.notes else None
+    proof = _proof(services, document, approval, known) if repository else None
+    if repository is None or proof is None:
+        return
+    try:
+        repository.attach(*proof)
+    except NotesDamaged:
+        if said := mend(services):
+            services.tell(said)
+        repository.attach(*proof)
+
+
+def _proof(
+    services: Services, document: PlanDocument, approval: Approval, known: Mapping[str, bytes]
+) -> _Proof | None:
+    """What hangs on which blobs; None if it is about no file that can be in a commit."""
+    subject = as_written(approval.subject, ApprovalSubject)
+    record, signed, signature, keyid = approval.proof, approval.proof.statement or "", "", ""
+    if subject is None:
+        return None
+    if record.kind is ProofKind.SIGNED and is_in_toto(signed):
+        signature, keyid = record.signature or "", fingerprint(record.key or "")
+    elif said := about(services, document, subject, known):
+        made = stated(
+            _SIGNED_AS[subject.kind],
+            approval.digest,
+            approval.approver,
+            approval.note,
+            at=approval.timestamp,
+            after_event=approval.after_event,
+            about=said,
+            proof=record.kind,
+            grant=_grant(approval),
+            review=record.review,
+        )
+        signed = to_sign(made)
+    else:
+        return None
+    blobs = frozenset(anchor(step) for step in steps_of(read_signed(signed)))
+    return (sealed(signed, signature, keyid), blobs) if blobs else None
+
+
+def _grant(approval: Approval) -> GrantProof | UnsetType:
+    record = approval.proof
+    if record.kind is not ProofKind.GRANT:
+        return UNSET
+    return GrantProof(record.grant_subject or "", record.statement or "", record.signature or "")
+
+
+# ------------------------------------------------------------------ damaged notes
+
+
+def mend(services: Services) -> Text | None:
+    """Rebuilds the notes if they are damaged: what can be read stays, whoever wrote it, and every approval
+    that was used hangs there again. None if they are sound.
+
+    Raises NotesFailed.
+    """
+    repository = services.repository()
+    rebuilt = repository.rebuild() if repository else None
+    if repository is None or rebuilt is None:
+        return None
+    if services.rules.notes and (lines := _by_blob(_used_proofs(services))):
+        repository.attach_all(lines)
+    return Text(
+        "The notes that prove approvals were damaged ({why}); they were rebuilt from what can be read and "
+        "from the ledger. The damaged files are in {folder}. If you share notes, run: ringi sync",
+        why=rebuilt.why,
+        folder=rebuilt.aside,
+    )
+
+
+def is_lost(services: Services, plan_id: str) -> bool:
+    """Whether a signed approval of the plan was used and is not in the notes. Raises NotesFailed."""
+    repository = services.repository() if services.rules.notes else None
+    lines = _by_blob(_signed_proofs(services, plan_id)) if repository else {}
+    return repository is not None and bool(lines) and repository.lacking(lines)
+
+
+def bring_back(services: Services) -> Text | None:
+    """Signed approvals that were used and are not in the notes any more. Raises NotesFailed."""
+    lost = [ref for ref in services.store.refs(discarded=True) if is_lost(services, ref.id)]
+    repository = services.repository()
+    if not lost or repository is None:
+        return None
+    repository.attach_all(_by_blob(proof for ref in lost for proof in _signed_proofs(services, ref.id)))
+    names = ", ".join(ref.name for ref in lost)
+    return Text("The proofs of {plans} were missing in the notes; they are there again.", plans=names)
+
+
+def _signed_proofs(services: Services, plan_id: str) -> Iterator[_Proof]:
+    """What was signed is in the ledger as it was, whatever became of the files."""
+    document = services.store.plan(plan_id).document
+    for approval in services.store.approvals(plan_id):
+        if (
+            approval.spent_by
+            and approval.proof.kind is ProofKind.SIGNED
+            and is_in_toto(approval.proof.statement or "")
+        ):
+            yield from filter(None, [_proof(services, document, approval, {})])
+
+
+def _by_blob(proofs: Iterable[_Proof]) -> dict[str, list[bytes]]:
+    lines: dict[str, list[bytes]] = {}
+    for envelope, blobs in proofs:
+        for blob in sorted(blobs):
+            lines.setdefault(blob, []).append(envelope)
+    return lines
+
+
+def _used_proofs(services: Services) -> Iterator[_Proof]:
+    store = services.store
+    for ref in store.refs(discarded=True):
+        document, here = store.plan(ref.id).document, services
+        if services.on_branch and run_of(document):
+            there = services.on_branch(run_of(document))
+            # Its folder may be gone; the person's own has the same attributes.
+            here = there if there.tree.root.is_dir() else services
+        for approval in store.approvals(ref.id):
+            subject = as_written(approval.subject, ApprovalSubject)
+            if subject is None or not approval.spent_by:
+                continue
+            known = known_bytes(here, document, subject)
+            for change in subject.changes:  # an undo has no specs that would tell
+                data = store.get_bytes(change.after.sha256) if change.after and not change.folder else None
+                known |= {codec.digest(data): data} if data is not None else {}
+            if proof := _proof(here, document, approval, known):
+                yield proof

@@ -1,0 +1,332 @@
+"""The history and the notes of any clone, with git as it is made: no setting of the clone has a say.
+
+Objects are read through an empty git directory of our own. So no hook, filter, attribute, replacement or
+graft counts, and a partial clone fetches nothing: what is missing is missing.
+"""
+
+import os
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ringi.errors import (
+    AmbiguousName,
+    CloneUnreadable,
+    CopyFailed,
+    NoSuchCommit,
+    NoWorkspace,
+)
+from ringi.kernel.process.git import (
+    ABSENT,
+    Finished,
+    Git,
+    Repository,
+    TreeFile,
+    last_line,
+    read_available,
+    read_small,
+    tree_changes,
+    tree_files,
+    unquoted,
+)
+from ringi.kernel.process.refs import glance
+from ringi.kernel.text import Text
+from ringi.provenance.document import (
+    NOT_THERE,
+    NOTES,
+    FileAt,
+    Step,
+)
+from ringi.provenance.ports import (
+    Origin,
+    PastCommit,
+)
+
+MOST_NOTE: Final = 64 * 1024 * 1024
+"""A larger note is nobody's approval."""
+_MOST_BLOB: Final = 256 * 1024 * 1024
+# Where git keeps the objects of a push while a pre-receive hook looks at them.
+_QUARANTINE: Final = ("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
+_AT_ONCE: Final = 1000
+_REGULAR: Final = frozenset(["100644", "100755"])
+OBJECT_ID: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+# These git looks up before everything that a push could add.
+_WHOLE: Final = re.compile(r"(?:HEAD|@|refs/.*|[0-9a-f]{40}|[0-9a-f]{64})(?:[~^@].*)?$", re.DOTALL)
+_TELLING: Final = ("-c", "core.warnAmbiguousRefs=true")
+_SHARED: Final = re.compile(rb"^warning: refname .* is ambiguous", re.MULTILINE)
+# Git takes only the lines right after the tree for parents.
+_PLACE: Final = re.compile(rb"tree [0-9a-f]+\n(?:parent [0-9a-f]+\n)*")
+_SSH: Final = b"-----BEGIN SSH SIGNATURE-----"
+# A submodule is shown whatever .gitmodules says about it.
+_RAW: Final = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=none")
+
+
+class GitHistory:
+    """`notes` names the notes to read: a ref, or a commit that is about to become one.
+
+    `quarantine` has the variables that git gives to a pre-receive hook.
+    """
+
+    def __init__(
+        self, folder: Path, *, notes: str = NOTES, quarantine: Mapping[str, str] | None = None
+    ) -> None:
+        _, self.git_dir, self.common = clone_around(folder)
+        pushed = {name: value for name, value in (quarantine or {}).items() if name in _QUARANTINE}
+        self._refs = Git(self.git_dir, variables=pushed)
+        self._shallow = shallow_commits(self.common)
+        self._notes_at = notes
+        self.unread: set[str] = set()
+        self._own = Path(tempfile.mkdtemp(prefix="ringi-history-"))
+        weakref.finalize(self, shutil.rmtree, self._own, ignore_errors=True)
+        self._format = _parsed(self._refs, "--show-object-format") or "sha1"
+        lay_out(self._own, self._format)
+        where = {
+            "GIT_OBJECT_DIRECTORY": str(self.common / "objects"),
+            "GIT_SHALLOW_FILE": str(self.common / "shallow"),
+            "GIT_LITERAL_PATHSPECS": "1",
+        }
+        self._git = Git(self._own, variables={**where, **pushed})
+
+    def commit(self, name: str) -> str:
+        if name.startswith("-") or not name:
+            raise NoSuchCommit(name=name)
+        finished = self._refs.attempt(*_TELLING, "rev-parse", "--verify", f"{name}^{{commit}}")
+        if finished.code:
+            raise NoSuchCommit(name=name)
+        if not _WHOLE.match(name) and _SHARED.search(finished.err):
+            raise AmbiguousName(name=name)
+        return finished.out.decode().strip()
+
+    def base_of(self, old: str, new: str) -> str:
+        if not old:
+            return ""
+        finished = self._git.attempt("merge-base", "--all", old, new)
+        if finished.code not in {0, 1}:  # 1: they have nothing in common
+            raise _unreadable(finished)
+        found = finished.out.decode().split()
+        return old if len(found) > 1 else "".join(found)
+
+    def net(self, base: str, head: str) -> list[Step]:
+        if base:
+            found = tree_changes(self._run(*_RAW, base, head))
+            return [_step(*one) for one in found]
+        listed = tree_files(self._run("ls-tree", "-r", "-z", "--full-tree", head))
+        return [Step(os.fsdecode(one.path), NOT_THERE, FileAt(one.mode, one.oid)) for one in listed]
+
+    def roots(self, commit: str) -> frozenset[str] | None:
+        found = frozenset(self._run("rev-list", "--max-parents=0", commit).decode().split())
+        return None if found & self._shallow else found
+
+    def notes(self, blobs: Collection[str]) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for blob, data in self._read_notes(blobs):
+            found[blob] = found[blob] + b"\n" + data if blob in found else data
+        return found
+
+    def all_notes(self) -> Iterator[tuple[str, bytes]]:
+        return self._read_notes(self._noted)
+
+    def commits(self, base: str, head: str) -> Iterator[PastCommit]:
+        without = [f"^{base}"] if base else []
+        ids = self._run("rev-list", head, *without).decode().split()
+        for start in range(0, len(ids), _AT_ONCE):
+            yield from self._some_commits(ids[start : start + _AT_ONCE])
+
+    def steps_to(self, commit: str, paths: Collection[str]) -> list[Step]:
+        found: list[Step] = []
+        names = sorted(paths)
+        for start in range(0, len(names), _AT_ONCE):
+            some = ("--", *names[start : start + _AT_ONCE])
+            ids = self._run("rev-list", "--full-history", commit, *some)
+            changes = _by_commit(self._run(*_RAW, "--stdin", "--root", "-m", *some, stdin=ids))
+            found += (step for oid, steps in changes.items() if oid not in self._shallow for step in steps)
+        return found
+
+    def contents(self, blobs: Collection[str]) -> dict[str, bytes]:
+        asked = list(blobs)
+        found = zip(asked, read_available(self._git, asked, _MOST_BLOB), strict=True)
+        return {blob: one[1] for blob, one in found if one and one[0] == b"blob"}
+
+    def file(self, commit: str, path: str) -> bytes | None:
+        if ".." in path.split("/"):  # git refuses to look
+            return None
+        listing = tree_files(self._run("ls-tree", "-z", "--full-tree", commit, "--", path))
+        there = [one for one in listing if os.fsdecode(one.path) == path]
+        if not there or there[0].mode not in _REGULAR:
+            return None
+        oid = there[0].oid
+        found = self.contents([oid]).get(oid)
+        if found is None:
+            raise CloneUnreadable(why=Text("the contents of {path} are missing", path=path))
+        return found
+
+    def origin(self, commit: str, path: str, line: int) -> Origin:
+        said = self._run("blame", "--line-porcelain", f"-L{line},{line}", commit, "--", path)
+        head, *rest = said.split(b"\n")
+        facts = dict(one.partition(b" ")[::2] for one in rest if not one.startswith(b"\t"))
+        title = facts.get(b"summary", b"").decode("utf-8", "replace")
+        return Origin(head.split(b" ")[0].decode(), os.fsdecode(unquoted(facts[b"filename"])), title)
+
+    def _some_commits(self, ids: Sequence[str]) -> Iterator[PastCommit]:
+        asked = "".join(f"{one}\n" for one in ids).encode()
+        changes = _by_commit(self._run(*_RAW, "--stdin", "--root", "-m", stdin=asked))
+        for oid, found in zip(ids, read_available(self._git, ids, _MOST_BLOB), strict=True):
+            if found is None:
+                raise CloneUnreadable(why=Text("commit {id} is missing or damaged", id=oid))
+            # Where a shallow clone is cut off, every file looks new.
+            cut = oid in self._shallow
+            past = _past(oid, found[1], tuple(changes.get(oid, ())), self._format)
+            yield past._replace(changes=(), parents=()) if cut else past
+
+    @cached_property
+    def _noted(self) -> dict[str, list[str]]:
+        if glance(Repository(self.git_dir, self.common), self._notes_at):  # git would wait for a pipe
+            return {}
+        tip = _parsed(self._refs, "--verify", "-q", f"{self._notes_at}^{{commit}}")
+        try:
+            found = noted(self._git, tip)
+        except CopyFailed:  # a damaged tree: there are no notes then
+            return {}
+        return {blob: [entry.oid for entry in entries] for blob, entries in found.items()}
+
+    def _read_notes(self, blobs: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """An approval of many files is the same note on each, and is read once."""
+        on: dict[str, list[str]] = {}
+        for blob in blobs:
+            for note in self._noted.get(blob, ()):
+                on.setdefault(note, []).append(blob)
+        for note, one in zip(on, read_available(self._git, [*on], MOST_NOTE), strict=True):
+            if one is None:
+                self.unread.add(note)
+            else:
+                yield from ((blob, one[1]) for blob in on[note])
+
+    def _run(self, *words: str, stdin: bytes | None = None) -> bytes:
+        try:
+            return self._git.run(*words, stdin=stdin)
+        except CopyFailed as error:
+            raise CloneUnreadable(why=error.details["why"]) from None
+
+
+def _parsed(git: Git, *words: str) -> str:
+    """Empty if git has no answer."""
+    finished = git.attempt("rev-parse", *words)
+    return "" if finished.code else finished.out.decode().strip()
+
+
+def shallow_commits(common: Path) -> frozenset[str]:
+    """Those whose parents the clone has left out."""
+    return frozenset(read_small(common / "shallow").decode("ascii", "replace").split())
+
+
+def noted(git: Git, tip: str, *places: str) -> dict[str, list[TreeFile]]:
+    """The notes in this commit, by the object they hang on, at whatever depth of the tree.
+
+    More than one for an object if they lie at two depths: git reads them together.
+    """
+    found: dict[str, list[TreeFile]] = {}
+    words = ("ls-tree", "-r", "-z", "--full-tree", tip, "--", *places)
+    for one in tree_files(git.run(*words)) if tip else ():
+        name = one.path.replace(b"/", b"").decode("ascii", "replace")
+        if OBJECT_ID.fullmatch(name) and one.mode in _REGULAR:
+            found.setdefault(name, []).append(one)
+    return found
+
+
+class Clone(NamedTuple):
+    root: Path
+    """Where git works: the top of a work tree, or the git directory of a bare clone."""
+    git_dir: Path
+    common: Path
+    """Where its objects and refs are."""
+
+
+def clone_around(folder: Path) -> Clone:
+    """Whoever owns it. Raises NoWorkspace."""
+    start = Path(os.path.realpath(folder))
+    for place in (start, *start.parents):
+        if found := Repository.at(place):
+            return Clone(place, *found)
+        if (place / "HEAD").is_file() and (place / "objects").is_dir() and (place / "refs").is_dir():
+            return Clone(place, place, place)
+    raise NoWorkspace(path=str(folder))
+
+
+def lay_out(folder: Path, kind: str) -> None:
+    """An empty git directory, for objects that are elsewhere."""
+    version, extension = (1, f"[extensions]\n\tobjectformat = {kind}\n") if kind != "sha1" else (0, "")
+    (folder / "refs").mkdir()
+    (folder / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
+    settings = f"[core]\n\trepositoryformatversion = {version}\n\tbare = true\n{extension}"
+    (folder / "config").write_text(settings, encoding="ascii")
+
+
+def _unreadable(finished: Finished) -> CloneUnreadable:
+    return CloneUnreadable(why=last_line(finished.err) or str(finished.code))
+
+
+def _step(path: bytes, before: str, after: str, old_oid: str, oid: str) -> Step:
+    return Step(
+        os.fsdecode(path),
+        NOT_THERE if before == ABSENT else FileAt(before, old_oid),
+        NOT_THERE if after == ABSENT else FileAt(after, oid),
+    )
+
+
+def _by_commit(out: bytes) -> dict[str, list[Step]]:
+    """From `diff-tree --stdin -z`: the commit, its changes against a parent, the next."""
+    found: dict[str, list[Step]] = {}
+    fields = iter(out.split(b"\0"))
+    steps: list[Step] = []
+    for field in fields:
+        if field.startswith(b":"):
+            before, after, old_oid, oid, _ = field[1:].decode("ascii").split(" ")
+            steps.append(_step(next(fields), before, after, old_oid, oid))
+        elif field:
+            steps = found.setdefault(field.decode("ascii").strip(), [])
+    return found
+
+
+def _past(oid: str, data: bytes, changes: tuple[Step, ...], kind: str) -> PastCommit:
+    header, gap, message = data.partition(b"\n\n")
+    kept, signatures = _signatures(header, b"gpgsig" if kind == "sha1" else b"gpgsig-" + kind.encode())
+    place = _place(header)
+    # Whoever adds a line for a signature must not change what else git reads.
+    whole = len(signatures) == 1 and _place(kept) == place
+    signature = signatures[0] if whole and signatures[0].startswith(_SSH) else b""
+    return PastCommit(
+        id=oid,
+        message=message.decode("utf-8", "replace"),
+        changes=changes,
+        payload=kept + gap + message,
+        signature=signature.decode("ascii", "replace"),
+        parents=tuple(word.decode() for word in place.split()[3::2]),
+    )
+
+
+def _place(header: bytes) -> bytes:
+    """The tree and the parents, as git reads them."""
+    found = _PLACE.match(header + b"\n")
+    return found[0] if found else b""
+
+
+def _signatures(header: bytes, name: bytes) -> tuple[bytes, list[bytes]]:
+    """The header as it was signed, without signatures of any kind; and those with this name."""
+    kept, found = list[bytes](), list[bytes]()
+    inside: bytes | None = None
+    for line in header.split(b"\n"):
+        if inside is None or not line.startswith(b" "):
+            word = line.partition(b" ")[0]
+            inside = word if word.startswith(b"gpgsig") else None
+            if inside == name:
+                found.append(b"")
+        if inside is None:
+            kept.append(line)
+        elif inside == name:
+            found[-1] += line.partition(b" ")[2] + b"\n"
+    return b"\n".join(kept), found

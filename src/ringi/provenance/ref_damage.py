@@ -1,0 +1,82 @@
+"""What a loss of power did to the notes and to the branches of runs, in the person's repository."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from ringi.app.context import OpenWorkspace
+from ringi.errors import (
+    CopyFailed,
+    NotesFailed,
+    StorageFailed,
+)
+from ringi.kernel.process.refs import Damage
+from ringi.kernel.text import Text
+from ringi.provenance import attest
+from ringi.provenance.document import NOTES
+from ringi.runs.branch import BranchOf
+from ringi.runs.branch_damage import (
+    branch_damage,
+    mend_branch,
+    mend_folder,
+)
+from ringi.runs.document import (
+    Run,
+    RunPhase,
+)
+
+
+def damaged_refs(workspace: OpenWorkspace) -> Iterator[Damage]:
+    if why := notes_damage(workspace):
+        yield Damage(NOTES, why)
+    for run in _with_branch(workspace):
+        if found := branch_damage(workspace.places.root, BranchOf.run(run)):
+            yield found
+
+
+def notes_damage(workspace: OpenWorkspace) -> Text | None:
+    repository = workspace.services.repository()
+    try:
+        return repository.damage() if repository else None
+    except (NotesFailed, CopyFailed) as error:
+        return Text(error.message, **error.details)
+
+
+def mend_notes(workspace: OpenWorkspace) -> Text | None:
+    """None if they are sound. Raises NotesFailed."""
+    return attest.mend(workspace.services)
+
+
+def lost_proofs(workspace: OpenWorkspace, plan_ids: Iterable[str]) -> list[str]:
+    """The names of those plans whose signed approvals are not in the notes, though they were used."""
+    with suppress(NotesFailed):  # damaged ones are said to be so elsewhere
+        return [workspace.plan_name(one) for one in plan_ids if attest.is_lost(workspace.services, one)]
+    return []
+
+
+def mend_refs(workspace: OpenWorkspace) -> Iterator[Text]:
+    """Raises NotesFailed, StorageFailed."""
+    services = workspace.services
+    yield from filter(None, [attest.mend(services), attest.bring_back(services)])
+    for run in _with_branch(workspace):
+        yield from mend_run(workspace, run.run_id)
+
+
+def mend_run(workspace: OpenWorkspace, run_id: str) -> Iterator[Text]:
+    """Its branch, and the folder in which its steps are carried out. Raises StorageFailed."""
+    run = workspace.sessions.run(run_id)
+    if not _has_branch(run):
+        return
+    branch = workspace.branch(run_id)
+    try:
+        yield from filter(None, [mend_branch(branch), mend_folder(branch)])
+    except CopyFailed as error:
+        raise StorageFailed(what=run.work_branch, why=error.details["why"]) from None
+
+
+def _with_branch(workspace: OpenWorkspace) -> list[Run]:
+    return [run for run in workspace.sessions.runs() if _has_branch(run)]
+
+
+def _has_branch(run: Run) -> bool:
+    """Once a run is undone its branch is nobody's."""
+    return bool(run.base_commit) and not run.undone and run.phase is not RunPhase.PLANNING

@@ -1,1 +1,0 @@
-"""Runs: the approved plan of a run becomes commits, one step after another."""

@@ -1,0 +1,394 @@
+"""What a model can do in a copy: list, read, search, write, patch and run (PP-15).
+
+Never in the checkout. What is wrong is a result that tells the model what to do next, in English as all of
+its prompt.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from ringi.engine.process import (
+    LIST,
+    PATCH,
+    READ,
+    RUN,
+    SEARCH,
+    WRITE,
+    ErrorKind,
+    ToolEffect,
+)
+from ringi.errors import (
+    BadPatch,
+    CopyFailed,
+    Interrupted,
+    NoSandbox,
+    NoSuchProgram,
+    PatchMismatch,
+    PathRefused,
+    RingiError,
+    StorageFailed,
+)
+from ringi.kernel.text import (
+    Text,
+    visible,
+    without_codes,
+)
+from ringi.models.prompt import (
+    NewChange,
+    NewFile,
+)
+from ringi.patch.nearest_context import meant_lines
+from ringi.policy.masking import masks_in
+from ringi.runs.copy_commands import (
+    CopyServices,
+    refused,
+    run_in_copy,
+)
+from ringi.runs.copy_files import (
+    HIDDEN,
+    LARGEST,
+    LONGEST_NAME,
+    CopyFiles,
+    as_many,
+    failed,
+    lines_of,
+    shown_name,
+)
+from ringi.runs.role_model import (
+    files_of,
+    put_files,
+)
+from ringi.tools.ports_process import (
+    ToolInfo,
+    ToolResult,
+)
+from ringi.tree.copy import WorkCopy
+from ringi.tree.paths import normalise
+from ringi.tree.tree import repositories
+
+_E = ErrorKind
+_MOST_LISTED: Final = 400
+_MOST_LINES: Final = 800
+_MOST_BYTES: Final = 32_768
+_MOST_FOUND: Final = 100
+_MOST_FILES_FOUND: Final = 30
+_LONGEST_LINE: Final = 300
+_MOST_PRINTED: Final = 16_384
+_AROUND: Final = 3
+_MOST_SHOWN: Final = 30
+_LONGEST_PATH: Final = 1_000
+_GONE: Final = "A command deleted the files of the copy. Nothing can be done in it any more."
+_LINES: Final = re.compile(r"(.+):(\d{1,9})(?:-(\d{1,9}))?")
+
+
+def _schema(required: Sequence[str], **properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+_STRING: Final = {"type": "string"}
+_NUMBER: Final = {"type": "integer"}
+_R, _C = ToolEffect.READS, ToolEffect.COPY
+_INFOS: Final = (
+    ToolInfo(
+        LIST, "Files below path, or those that glob matches.", _schema([], path=_STRING, glob=_STRING), _R
+    ),
+    ToolInfo(
+        READ, "A file, or its lines first to last, counted from 1; also as path:first-last.",
+        _schema(["path"], path=_STRING, first=_NUMBER, last=_NUMBER), _R,
+    ),
+    ToolInfo(
+        SEARCH, "Lines that contain query as it is, no pattern; case matters only if it has capitals.",
+        _schema(["query"], query=_STRING, path=_STRING, glob=_STRING), _R,
+    ),
+    ToolInfo(
+        WRITE, "A new file, or another whole content of one.",
+        _schema(["path", "content"], path=_STRING, content=_STRING), _C, parallel=False,
+    ),
+    ToolInfo(
+        PATCH, "Changes files by a unified diff; context and removed lines word for word as read.",
+        _schema(["diff"], diff=_STRING), _C, parallel=False,
+    ),
+    ToolInfo(
+        RUN, "Runs a program, argv[0], without a shell; the end of its output and its exit code.",
+        _schema(["argv"], argv={"type": "array", "items": _STRING}), _C, parallel=False,
+    ),
+)  # fmt: skip
+
+
+class CopyTools:
+    """Implements `Tools`. Arguments have been checked against the schemas."""
+
+    def __init__(self, copy: WorkCopy, services: CopyServices) -> None:
+        self._copy = copy
+        self._services = services
+        self._files = CopyFiles(copy, services.workspace.settings.runs.never_send)
+        self._calls: Mapping[str, Callable[[Mapping[str, Any], float], ToolResult]] = {
+            LIST: self._list,
+            READ: self._read,
+            SEARCH: self._search,
+            WRITE: self._write,
+            PATCH: self._patch,
+            RUN: self._run,
+        }
+
+    def offered(self) -> Sequence[ToolInfo]:
+        return [info for info in _INFOS if info.name != RUN or self._services.runs]
+
+    def call(self, name: str, arguments: Mapping[str, Any], timeout_sec: float) -> ToolResult:
+        if name not in self._calls or (name == RUN and not self._services.runs):
+            return failed(_E.UNKNOWN_TOOL, f"There is no tool {shown_name(name)}.")
+        if self._copy.is_gone:
+            return failed(_E.SIDE_EFFECT, _GONE)
+        try:
+            return self._calls[name](arguments, timeout_sec)
+        except Interrupted:
+            raise
+        except RingiError as error:
+            return _of_error(error)
+        except OSError as error:
+            return failed(_E.TOOL_ERROR, f"{error.strerror or error}.")
+
+    # ------------------------------------------------------------------ reading
+
+    def _list(self, arguments: Mapping[str, Any], _: float) -> ToolResult:
+        found = self._files.below(*_named(arguments))
+        if isinstance(found, ToolResult):
+            return found
+        path, files = found
+        if not files:
+            return ToolResult("no file")
+        if len(files) <= _MOST_LISTED:
+            return ToolResult("\n".join(map(shown_name, files)))
+        names = list(_one_level(path, files))
+        more = f"\n… {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+        told = f"{len(files)} files; use path or glob to see fewer:\n"
+        return ToolResult(told + "\n".join(names[:_MOST_LISTED]) + more, cut=True)
+
+    def _part(self, arguments: Mapping[str, Any]) -> tuple[str, int, int | None]:
+        path, first, end = str(arguments["path"]), arguments.get("first"), arguments.get("last")
+        if (found := _LINES.fullmatch(path)) and path not in self._files.known():
+            path, first, end = found[1], int(found[2]), int(found[3] or found[2])
+        whole = None if end is None else int(end)
+        return "/".join(normalise(path)), 1 if first is None else int(first), whole
+
+    def _read(self, arguments: Mapping[str, Any], _: float) -> ToolResult:
+        path, first, end = self._part(arguments)
+        if any(one.startswith(f"{path}/") for one in self._files.known()):
+            return failed(_E.INVALID_ARGUMENTS, f"{shown_name(path)} is a folder. Use list.")
+        text = self._files.text(path)
+        if isinstance(text, ToolResult):
+            return text
+        lines = lines_of(self._services.mask(text))
+        if not lines:
+            return ToolResult(f"{shown_name(path)} is empty.")
+        end = len(lines) if end is None else end
+        if not 1 <= first <= min(end, len(lines)):
+            why = f"{shown_name(path)} has {len(lines)} lines. Choose first and last among them."
+            return failed(_E.INVALID_ARGUMENTS, why)
+        wanted = lines[first - 1 : end]
+        shown = as_many(wanted[:_MOST_LINES], _MOST_BYTES)
+        told = f"{shown_name(path)}, lines {first} to {first + len(shown) - 1} of {len(lines)}:\n"
+        if not shown:  # one line is longer than all that may be shown
+            shown = [wanted[0].encode()[:_MOST_BYTES].decode("utf-8", "ignore")]
+            told = f"{shown_name(path)}, the beginning of line {first} of {len(lines)}:\n"
+        return ToolResult(told + "".join(shown), cut=len(shown) < len(wanted) or shown[0] != wanted[0])
+
+    def _search(self, arguments: Mapping[str, Any], timeout_sec: float) -> ToolResult:
+        text, until = str(arguments["query"]), time.monotonic() + timeout_sec
+        if not text.strip() or "\n" in text or len(text) > LONGEST_NAME:
+            why = f"query must be a part of one line, with at most {LONGEST_NAME} characters."
+            return failed(_E.INVALID_ARGUMENTS, why)
+        below = self._files.below(*_named(arguments))
+        if isinstance(below, ToolResult):
+            return below
+        fold = str.lower if text == text.lower() else str
+        found: list[str] = []
+        hits, cut = 0, ""
+        for number, path in enumerate(below[1]):
+            if time.monotonic() > until:
+                return ToolResult(
+                    "\n".join(found), _E.TIMEOUT,
+                    f"Only {number} of {len(below[1])} files were searched in time. Use path or glob.",
+                    cut=True, partial=bool(found),
+                )  # fmt: skip
+            if hits >= _MOST_FILES_FOUND or len(found) >= _MOST_FOUND:
+                cut = "\n… there may be more: use path, glob or a longer query"
+                break
+            here = list(self._hits(path, text, fold))
+            found += here
+            hits += bool(here)
+        if not found:
+            return ToolResult(f"no line contains {shown_name(text)}")
+        return ToolResult("\n".join(found[:_MOST_FOUND]) + cut, cut=bool(cut) or len(found) > _MOST_FOUND)
+
+    def _hits(self, path: str, text: str, fold: Callable[[str], str]) -> Iterator[str]:
+        try:
+            whole = self._files.text(path)
+        except (RingiError, OSError):  # a link, or it cannot be read
+            return
+        if isinstance(whole, ToolResult) or text not in fold(whole):
+            return
+        # A line alone does not show that it is a part of a secret.
+        for number, line in enumerate(lines_of(self._services.mask(whole)), 1):
+            if text in fold(line):
+                yield f"{shown_name(path)}:{number}: {line.rstrip()[:_LONGEST_LINE]}"
+
+    # ------------------------------------------------------------------ writing
+
+    def _write(self, arguments: Mapping[str, Any], _: float) -> ToolResult:
+        path, content = "/".join(normalise(str(arguments["path"]))), str(arguments["content"])
+        return self._change(NewChange(files=(NewFile(path, content),)))
+
+    def _patch(self, arguments: Mapping[str, Any], _: float) -> ToolResult:
+        patch = str(arguments["diff"])
+        try:
+            return self._change(NewChange(patch=patch))
+        except PatchMismatch as error:
+            result = _of_error(error)
+            return result._replace(message=result.message + self._there(error, patch))
+
+    def _change(self, change: NewChange) -> ToolResult:
+        if why := _unfit(change):
+            return failed(_E.INVALID_ARGUMENTS, why)
+        before = self._files.seen()
+        files = files_of(change, self._files.tree)
+        if problem := self._refused(files):
+            return problem
+        try:
+            put_files(self._files.tree, files)
+        except StorageFailed as error:  # a part of it may be there
+            changed = self._files.changed(before)
+            return _of_error(error)._replace(changed=changed, tree=self._files.seen(), partial=bool(changed))
+        changed = self._files.changed(before)
+        names = ", ".join(map(shown_name, files))
+        if not changed:
+            told = f"Nothing changed: {names} already had this content, or git ignores it."
+        else:
+            left = [shown_name(path) for path in files if path not in changed]
+            ignored = f" No part of the change, because git ignores it: {', '.join(left)}." if left else ""
+            told = f"Changed {', '.join(map(shown_name, changed))}.{ignored}"
+        return ToolResult(told, changed=changed, tree=self._files.seen())
+
+    def _refused(self, files: Mapping[str, tuple[bytes, int] | None]) -> ToolResult | None:
+        for path, content in files.items():
+            if len(path) > _LONGEST_PATH:
+                return failed(_E.INVALID_ARGUMENTS, f"A path may have {_LONGEST_PATH} characters.")
+            there = self._files.tree.look(path)
+            if there is not None and not self._files.may_show(path):
+                why = f"No model changes {shown_name(path)}: {HIDDEN}. Leave it to the person."
+                return failed(_E.NOT_ALLOWED, why)
+            if content is None:
+                continue
+            old = there.data.decode("utf-8", "replace") if there else ""
+            if masks_in(content[0].decode("utf-8", "replace")) > masks_in(old):
+                why = f"{shown_name(path)} has a secret that you see masked; the mark would take its place."
+                return failed(_E.INVALID_ARGUMENTS, f"{why} Patch other lines only.")
+        if found := repositories(self._files.tree, [path for path, content in files.items() if content]):
+            why = f"Git would take {shown_name(found[0])} for a repository. Use another folder."
+            return failed(_E.NOT_ALLOWED, why)
+        return None
+
+    def _there(self, error: PatchMismatch, patch: str) -> str:
+        """What the file has where a hunk should fit."""
+        path = str(error.details["path"])
+        try:
+            text = self._files.text(path)
+        except (RingiError, OSError):
+            return ""
+        if isinstance(text, ToolResult):
+            return ""
+        lines = lines_of(self._services.mask(text))
+        if (meant := meant_lines(error, patch.encode(), [line.rstrip("\r\n") for line in lines])) is None:
+            return ""
+        first = max(0, meant.start - _AROUND)
+        end = min(len(lines), first + _MOST_SHOWN, meant.stop + _AROUND)
+        shown = "".join(as_many(lines[first:end], _MOST_BYTES))
+        return f" {shown_name(path)} has in lines {first + 1} to {end}:\n{shown}" if shown else ""
+
+    # ------------------------------------------------------------------ commands
+
+    def _run(self, arguments: Mapping[str, Any], timeout_sec: float) -> ToolResult:
+        argv = tuple(map(str, arguments["argv"]))
+        if problem := refused(argv):
+            return failed(*problem)
+        if timeout_sec <= 0:
+            return failed(_E.TIMEOUT, "There is no time left to run anything.")
+        before = self._files.seen()
+        try:
+            ran = run_in_copy(self._copy, self._services, argv, timeout_sec)
+        except NoSuchProgram as error:
+            return failed(_E.NOT_FOUND, f"{_said(error)} Run another one.")
+        if self._copy.is_gone:
+            return failed(_E.SIDE_EFFECT, _GONE)
+        changed = self._files.changed(before)
+        # Masked before it is cut: a half of a secret is not recognised.
+        lines = lines_of(self._services.mask(visible(without_codes(ran.text), keep="\t\n")))
+        kept = as_many(lines[::-1], _MOST_PRINTED)[::-1] or [line[-_MOST_PRINTED:] for line in lines[-1:]]
+        text, cut = "".join(kept), ran.cut or kept != lines
+        result = ToolResult(f"exit code {ran.exit_code}\n{text}", None, "", cut, changed, self._files.seen())
+        if ran.timed_out:
+            why = f"It did not end within {timeout_sec:g} s and was stopped. Run a smaller part."
+            return result._replace(error=_E.TIMEOUT, message=why)
+        if ran.exit_code:
+            why = f"It ended with exit code {ran.exit_code}. Its output says why."
+            return result._replace(error=_E.COMMAND_FAILED, message=why)
+        return result
+
+
+def _unfit(change: NewChange) -> str:
+    """Why no file can be made of it."""
+    text = change.patch + "".join(file.path + file.content for file in change.files)
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        return "The content has characters that no UTF-8 file can have. Leave them out."
+    if len(data) > LARGEST:
+        return f"The content has {len(data)} bytes; at most {LARGEST} can be written. Make several files."
+    if not change.files and not data.strip():
+        return "The patch is empty. Send a unified diff, or write the whole file."
+    if b"\0" in data:
+        return "The content has a NUL character, which no text has. Leave it out."
+    return ""
+
+
+def _named(arguments: Mapping[str, Any]) -> tuple[str, str]:
+    return str(arguments.get("path") or ""), str(arguments.get("glob") or "")
+
+
+def _one_level(path: str, files: Sequence[str]) -> Iterator[str]:
+    """The files in a folder, and its folders with the number of files in them."""
+    start, counts = len(path) + 1 if path else 0, dict[str, int]()
+    for one in files:
+        name, slash, _ = one[start:].partition("/")
+        counts[name + slash] = counts.get(name + slash, 0) + 1
+    for name, count in counts.items():
+        whole = shown_name(f"{path}/{name}" if path else name)
+        yield f"{whole} ({count} files)" if name.endswith("/") else whole
+
+
+def _of_error(error: RingiError) -> ToolResult:
+    match error:
+        case PathRefused() | NoSandbox():
+            kind = _E.NOT_ALLOWED
+        case PatchMismatch():
+            kind = _E.MISMATCH
+        case BadPatch():
+            kind = _E.INVALID_ARGUMENTS
+        case CopyFailed():
+            kind = _E.SIDE_EFFECT
+        case _:
+            kind = _E.TOOL_ERROR
+    return failed(kind, _said(error))
+
+
+def _said(error: RingiError) -> str:
+    what = str(Text(error.message, **error.details))
+    then = f" {Text(error.hint, **error.details)}" if error.hint else ""
+    return visible(what + ("" if what.endswith(".") else ".") + then, keep="\t\n")

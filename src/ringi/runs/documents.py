@@ -1,0 +1,162 @@
+"""The documents of runs in `.agent/` (RN-11); patches and logs are beside them."""
+
+import contextlib
+import re
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from typing import Final
+
+from ringi.app.ledger import LedgerReader
+from ringi.approvals.document import Approval
+from ringi.engine.run_plan import (
+    REQUEST_FILE,
+    RunPlan,
+)
+from ringi.errors import NotFound
+from ringi.kernel import codec
+from ringi.kernel.fs import publish
+from ringi.ledger.agentfolder import (
+    AGENT_FOLDER,
+    AgentFolder,
+    Expected,
+    Folder,
+    Place,
+)
+from ringi.ledger.subject import (
+    Subject,
+    SubjectKind,
+)
+from ringi.runs.document import (
+    Run,
+    RunApproval,
+    RunFacts,
+    errors_of,
+    stage_of,
+)
+
+RUNS: Final = (AGENT_FOLDER, "runs")
+BESIDE: Final = ("patches", "logs")
+"""Folders that the runner fills."""
+_NAMES: Final = ("planning.json", "stage.json", "report.md", "errors.json", REQUEST_FILE)
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+Report = Callable[[Run, RunPlan | None, RunFacts], str]
+"""Writes report.md."""
+
+
+class RunDocuments:
+    def __init__(self, agent: AgentFolder, most: int, report: Report) -> None:
+        """At most so many of the newest are written out."""
+        self._agent = agent
+        self._most = most
+        self._report = report
+
+    def show(self, ledger: LedgerReader, changed: Collection[str], since: Collection[Subject]) -> None:
+        """Writes the runs that changed, and those that changed since the last time."""
+        ids = {*changed, *(name for kind, name in since if kind is SubjectKind.RUN)}
+        if not ids:
+            return
+        newest, older = self._parted(ledger)
+        there = bool(self._agent.names(RUNS))
+        for run_id in ids & newest if there else newest:
+            self._write(ledger, ledger.run(run_id))
+        self._drop(older)
+
+    def write_all(self, ledger: LedgerReader) -> None:
+        newest, older = self._parted(ledger)
+        self._drop(older)
+        for run_id in newest:
+            self._write(ledger, ledger.run(run_id))
+
+    def places(self, ledger: LedgerReader, only: str = "") -> Iterator[Place]:
+        newest, older = self._parted(ledger)
+        for run_id in sorted((newest | older).intersection([only]) if only else newest | older):
+            run = ledger.run(run_id)
+            expected = partial(self._expected, ledger, run)
+            if (folder := folder_of(run)) is None:
+                continue
+            yield folder, expected if run_id in newest else partial(self._agent.those_there, folder, expected)
+
+    def foreign(self, ledger: LedgerReader) -> list[str]:
+        """Runs that the ledger does not know, as paths below the workspace."""
+        there, known = self._there(), {*ledger.run_ids()}
+        # A ledger without any was lost.
+        return sorted("/".join(folder) for folder in there if known and folder[-1] not in known)
+
+    def _there(self) -> list[Folder]:
+        requests = self._agent.names(RUNS)
+        return [(*RUNS, request, run) for request in requests for run in self._agent.names((*RUNS, request))]
+
+    def _parted(self, ledger: LedgerReader) -> tuple[set[str], set[str]]:
+        """The newest, and those too old to have files."""
+        ids = ledger.run_ids()
+        border = max(0, len(ids) - self._most)
+        return {*ids[border:]}, {*ids[:border]}
+
+    def _drop(self, older: Collection[str]) -> None:
+        for folder in self._there() if older else ():
+            if folder[-1] in older:
+                for name in BESIDE:
+                    self._agent.drop((*folder, name), self._agent.names((*folder, name)))
+                self._agent.drop(folder, _NAMES)
+                self._agent.drop(folder[:-1], ())
+
+    def _write(self, ledger: LedgerReader, run: Run) -> None:
+        if (folder := folder_of(run)) is None:
+            return
+        wanted = self._expected(ledger, run)
+        with self._agent.folder(*folder) as at:
+            for name, data in wanted.items():
+                if isinstance(data, bytes):
+                    publish(at, name, data)
+        self._agent.remove(folder, [name for name, data in wanted.items() if data is None])
+
+    def _expected(self, ledger: LedgerReader, run: Run) -> Expected:
+        plan, errors = ledger.run_plan(run.run_id), errors_of(run)
+        return {
+            "planning.json": codec.pretty(plan) if plan else None,
+            "stage.json": codec.pretty(stage_of(run)),
+            "report.md": self._report(run, plan, facts_of_run(ledger, run)).encode(),
+            "errors.json": codec.pretty(errors) if errors else None,
+            REQUEST_FILE: f"{run.instruction}\n".encode() if plan and _has_request(run, plan) else None,
+        }
+
+
+def _has_request(run: Run, plan: RunPlan) -> bool:
+    """Whether its steps name the request beside it: no file of the project has it."""
+    beside = "/".join([*RUNS[1:], run.request_id, run.run_id, REQUEST_FILE])
+    return any(step.inputs.request_path == beside for step in plan.steps)
+
+
+def folder_of(run: Run) -> Folder | None:
+    """None if it has none: earlier versions of the program made runs without a request."""
+    named = (run.request_id, run.run_id)
+    return (*RUNS, *named) if all(map(_NAME.fullmatch, named)) else None
+
+
+def facts_of_run(ledger: LedgerReader, run: Run) -> RunFacts:
+    given = [
+        ("", one) for name in (run.planning_session_id, run.run_id) if name for one in ledger.approvals(name)
+    ]
+    plans = plan_names(ledger, run)
+    for step in run.steps:
+        if step.step_id in plans:
+            given += [(step.step_id, one) for one in ledger.approvals(step.plan_id)]
+    return RunFacts(approvals=tuple(_approval(*one) for one in given), plans=plans)
+
+
+def plan_names(ledger: LedgerReader, run: Run) -> dict[str, str]:
+    """By step: the short name of its plan."""
+    found: dict[str, str] = {}
+    for step in run.steps:
+        if step.plan_id:
+            with contextlib.suppress(NotFound):  # chosen, but not proposed yet
+                found[step.step_id] = ledger.ref(step.plan_id).name
+    return found
+
+
+def _approval(step_id: str, given: Approval) -> RunApproval:
+    proof = given.proof
+    return RunApproval(
+        step_id, given.approver, given.timestamp, proof.kind, proof.strength, proof.grant or ""
+    )

@@ -1,0 +1,306 @@
+"""A run carried on: from where it stopped to where somebody is needed, or to its end."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from ringi.agents.sandbox import agent_sandbox
+from ringi.app.context import OpenWorkspace
+from ringi.approvals.who import actor_at
+from ringi.engine.process import StoredProcess
+from ringi.engine.run_plan import (
+    RunPlan,
+    RunRole,
+)
+from ringi.errors import (
+    CopyFailed,
+    NotFound,
+    RunOver,
+)
+from ringi.forges.document import task_of
+from ringi.kernel.telemetry.port import (
+    OPERATION,
+    OUTCOME,
+    RUN_ID,
+    SESSION_ID,
+    WORKFLOW,
+    Component,
+    Level,
+    Value,
+)
+from ringi.kernel.text import Text
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.plans.document import PlanStatus
+from ringi.provenance.ref_damage import mend_run
+from ringi.runs import machine
+from ringi.runs.amendment import (
+    RunAmendment,
+    amend_run,
+)
+from ringi.runs.copy_workspace import RunBench
+from ringi.runs.document import (
+    Review,
+    Run,
+    RunPhase,
+    StepState,
+    StepStatus,
+    StopCode,
+    StoredRun,
+    stop_for,
+)
+from ringi.runs.feedback import (
+    made_again,
+    told,
+    unheard,
+)
+from ringi.runs.files import RunFiles
+from ringi.runs.loop import carry_on
+from ringi.runs.process.completion import (
+    is_stuck,
+    resumed,
+)
+from ringi.runs.run_workspace import (
+    Bench,
+    RunEvent,
+    RunServices,
+)
+from ringi.runs.start import (
+    covering,
+    require_current,
+    require_open,
+)
+
+
+class RunOptions(NamedTuple):
+    review: Review | None = None
+    in_place: bool = False
+    max_steps: int = 0
+    allow: tuple[str, ...] = ()
+    """Paths that the steps may change, too."""
+    tests: tuple[str, ...] = ()
+    """Commands that test the steps, instead of those of the plan."""
+    retry: bool = False
+    """The current step anew, also after it failed."""
+    role: str = ""
+    """The command that implements from now on."""
+
+
+def run_steps(
+    workspace: OpenWorkspace,
+    run_id: str,
+    options: RunOptions = RunOptions(),  # noqa: B008  # a tuple
+    on_event: Callable[[RunEvent], None] = lambda _: None,
+) -> Run:
+    """The caller holds the lock of the run. Asks nobody; a stop says what is needed.
+
+    Raises RunOver, NotPermitted.
+    """
+    stored = workspace.sessions.stored_run(run_id)
+    workspace = workspace.for_task(task_of(stored.run.forge))
+    workspace.services.permits.require_allowed(stored.run.created_by, workspace.person.user())
+    for said in mend_run(workspace, run_id):
+        workspace.services.tell(said)
+    services = _services(workspace, run_id, options, on_event)
+    plan = workspace.sessions.run_plan(run_id)
+    require_current(stored.run)
+    if plan is None:
+        raise NotFound(what=Text("planning.json"), name=run_id, see=f"ringi status {run_id}")
+    given = RunAmendment(options.allow, options.tests)
+    amended = amend_run(workspace, stored.run, plan, given, retry=options.retry)
+    ready = _ready(workspace, services.bench, amended, plan, options)
+    if ready.stop is None:
+        _end_replaced(workspace, ready)
+    if ready != stored.run:
+        reason = "retried" if options.retry else "continued"
+        if given.reason:
+            reason = workspace.services.mask(f"{reason}, {given.reason}")
+        _save(workspace, stored, ready, EventKind.RUN_RESUMED, reason, _resumed(workspace, stored.run, ready))
+    for words in given.words():
+        on_event(RunEvent(ready, "", words))
+    return _traced(services, ready)
+
+
+def _traced(services: RunServices, run: Run) -> Run:
+    """Carries it on as one turn of its trace."""
+    spans, log = services.telemetry
+    about: dict[str, Value] = {RUN_ID: run.run_id, OPERATION: "invoke_workflow", WORKFLOW: "run"}
+    if run.planning_session_id:
+        about[SESSION_ID] = run.planning_session_id
+    begun = "started" if run.phase is RunPhase.PLANNING else "resumed"
+    log(Component.EXECUTION, Level.INFO, f"Run {begun}: {run.run_id}")
+    with spans.root("ringi.run", run.run_id, about) as span:
+        run = carry_on(services, run.run_id)
+        span.note({OUTCOME: str(run.phase)})
+    if run.stop is None:
+        log(Component.EXECUTION, Level.INFO, f"Run {run.phase}: {run.run_id}")
+    else:
+        log(Component.EXECUTION, Level.WARN, f"Run stopped, {run.stop.reason_code}", run.stop.message)
+    return run
+
+
+def _services(
+    workspace: OpenWorkspace, run_id: str, options: RunOptions, on_event: Callable[[RunEvent], None]
+) -> RunServices:
+    run = workspace.sessions.stored_run(run_id).run
+    environment, command = dict(workspace.environment), options.role or run.implementer
+    bench = RunBench(workspace, environment, agent_sandbox(workspace))
+    roles = workspace.roles({RunRole.IMPLEMENTER: command} if command else None)
+    return RunServices(
+        store=workspace.sessions,
+        clock=workspace.clock,
+        ids=workspace.services.ids,
+        bench=bench,
+        roles=roles.by_model() if run.by_model else roles,
+        files=RunFiles(
+            workspace.places.root,
+            run.request_id,
+            run.run_id,
+            workspace.services.mask,
+            confidential=workspace.settings.planning.confidential,
+        ),
+        keep_briefs=not workspace.settings.planning.confidential,
+        mask=workspace.services.mask,
+        on_event=on_event,
+        telemetry=workspace.services.telemetry,
+        checks=workspace.services.rules.checks.after,
+        check_timeout_sec=workspace.settings.check_timeout_sec,
+    )
+
+
+def _ready(workspace: OpenWorkspace, bench: Bench, run: Run, plan: RunPlan, options: RunOptions) -> Run:
+    """The run as the loop can go on with it."""
+    if options.role and actor_at(workspace.person) is Actor.USER:  # an agent's choice is for its own call
+        run = replace(run, implementer=options.role)
+    if run.phase is RunPhase.PLANNING or run.stopped_in is RunPhase.PLANNING:
+        run = _chosen(run, options, sandboxed=bench.sandboxed())
+        if covering(workspace, run.run_id) is None:
+            return _unapproved(run)
+    if workspace.services.permits.always_asked(run.created_by, workspace.person.user()):
+        run = replace(run, review=Review.EACH)
+    run = replace(run, budget=workspace.settings.runs.budget)
+    current = machine.current(run)
+    tested_again = run.phase is RunPhase.FAILED and options.tests
+    if run.phase is RunPhase.NEEDS_INPUT or tested_again or (run.phase is RunPhase.FAILED and options.retry):
+        run = machine.resumed(run)
+    if options.retry and run.phase is RunPhase.EXECUTING:
+        run = _anew(bench, run, current)
+    elif run.phase is RunPhase.EXECUTING:
+        run = _with_feedback(workspace, bench, run, current)
+    if machine.paused(run):
+        run = replace(run, most_steps=run.most_steps + (options.max_steps or plan.limits.max_steps_per_run))
+    return run
+
+
+def _chosen(run: Run, options: RunOptions, *, sandboxed: bool) -> Run:
+    return replace(
+        run,
+        # Without a sandbox nothing can be tested before it is approved.
+        review=options.review or run.review if sandboxed else Review.EACH,
+        in_place=options.in_place or run.in_place,
+        most_steps=options.max_steps or run.most_steps,
+    )
+
+
+def _unapproved(run: Run) -> Run:
+    message = Text("nobody has approved the plan of this run yet")
+    stop = stop_for(StopCode.APPROVAL_NEEDED, message, f"ringi run {run.run_id}")
+    return run if run.stop == stop else machine.stopped(machine.resumed(run) if run.stop else run, stop,
+                                                        RunPhase.NEEDS_INPUT)  # fmt: skip
+
+
+def _anew(bench: Bench, run: Run, index: int) -> Run:
+    """The steps from this one on; in another copy if theirs is lost, with all that are not committed."""
+    lost = False
+    try:
+        bench.require_copy(run)
+    except CopyFailed:
+        lost, index = True, run.current_step_index
+    for step in run.steps[index:]:
+        bench.throw_away(step)
+    run = machine.anew_from(run, index)
+    if not lost:
+        return run
+    begun = bench.new_copy(run)
+    run = replace(run, copy_id=begun.copy_id)
+    done = [at for at, step in enumerate(run.steps[:index]) if step.tree]
+    if done:
+        return machine.with_step(run, done[-1], tree=begun.base_tree)
+    return replace(run, base_tree=begun.base_tree)
+
+
+def _with_feedback(workspace: OpenWorkspace, bench: Bench, run: Run, index: int) -> Run:
+    """A step that waits or stopped is made again if a person has said since what should be different.
+
+    An agent's words reach the next turn, but take back nothing that waits for a person.
+    """
+    said = unheard(run, workspace.sessions.feedback(run.run_id))
+    if index >= len(run.steps) or all(one.agent for one in said) or _is_decided(workspace, run.steps[index]):
+        return run
+    mask = workspace.services.mask
+    for step in run.steps[index + 1 :]:
+        if step.status is not StepStatus.WAITING:
+            bench.throw_away(step)
+    return made_again(told(run, index, [replace(one, text=mask(one.text)) for one in said]), index)
+
+
+def _is_decided(workspace: OpenWorkspace, step: StepState) -> bool:
+    """Whether a person has answered what it changed: then their words are for what comes next."""
+    if step.status is not StepStatus.PROPOSED:
+        return False
+    return workspace.plan.get_state(step.plan_id).status not in {
+        PlanStatus.PROPOSED,
+        PlanStatus.PENDING_REVIEW,
+    }
+
+
+def _end_replaced(workspace: OpenWorkspace, run: Run) -> None:
+    """Nobody goes on with the run that this one was planned from anew: its copy and plans are not needed."""
+    with suppress(NotFound, RunOver):
+        if run.replaces:
+            cancel_run(workspace, run.replaces)
+
+
+def cancel_run(workspace: OpenWorkspace, run_id: str) -> Run:
+    """What was committed stays on its branch. Raises RunOver."""
+    stored = workspace.sessions.stored_run(run_id)
+    run = stored.run
+    require_open(run)
+    bench = RunBench(workspace, dict(workspace.environment), agent_sandbox(workspace))
+    for step in run.steps:
+        if step.status is not StepStatus.DONE:
+            bench.throw_away(step)
+    ended = replace(machine.in_phase(run, RunPhase.CANCELLED), stop=None, stopped_in=None)
+    bench.tidy(ended)
+    _save(workspace, stored, ended, EventKind.RUN_CANCELLED, "")
+    return ended
+
+
+def _resumed(workspace: OpenWorkspace, stopped: Run, ready: Run) -> Sequence[StoredProcess]:
+    """The processes that a person was needed for, if that is what the run stopped for: they go on with it."""
+    asked = stopped.stop is not None and stopped.stop.reason_code is StopCode.HELP_NEEDED
+    if not asked or ready.stop is not None:
+        return ()
+    stuck = [one.process_id for one in workspace.sessions.processes(stopped.run_id) if is_stuck(one)]
+    return [found for one in stuck if (found := workspace.sessions.stored_process(one))]
+
+
+def _save(
+    workspace: OpenWorkspace,
+    stored: StoredRun,
+    run: Run,
+    kind: EventKind,
+    reason: str,
+    going_on: Sequence[StoredProcess] = (),
+) -> None:
+    now = workspace.clock.now()
+    with workspace.sessions.transaction() as transaction:
+        event = NewEvent(kind, actor_at(workspace.person), reason)
+        transaction.save_run(replace(run, updated_at=now), event, stored.revision)
+        for process, _, revision in going_on:
+            transaction.save_process(replace(resumed(process), updated_at=now), (), revision)

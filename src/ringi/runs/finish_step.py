@@ -1,0 +1,194 @@
+"""What became of the plan of a step: a commit, another turn, or somebody has to decide (RN-5)."""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from ringi.kernel.text import (
+    COMMIT_SHOWN,
+    GRANT_SHOWN,
+    Text,
+)
+from ringi.ledger.event import EventKind
+from ringi.runs import machine
+from ringi.runs.document import (
+    RunPhase,
+    StepStatus,
+    StopCode,
+)
+from ringi.runs.machine import with_step
+from ringi.runs.run_context import (
+    Carrier,
+    stop_of,
+)
+from ringi.runs.run_workspace import (
+    Decided,
+    Decision,
+)
+from ringi.runs.testing import (
+    evidence_on,
+    failure,
+    gate_failed,
+    gates_of,
+)
+
+_E, _S = EventKind, StepStatus
+RESULT_WAITS: Final = Text("the result waits for you")
+_WITHOUT_COMMIT: Final = {
+    Decided.THROWN_AWAY: (StopCode.DECLINED, Text("what the step changed was thrown away")),
+    Decided.NOT_CARRIED_OUT: (
+        StopCode.COMMIT_FAILED,
+        Text("it is approved, but could not be carried out"),
+    ),
+    Decided.NOT_COMMITTED: (StopCode.COMMIT_FAILED, Text("git made no commit")),
+    Decided.REWRITTEN: (
+        StopCode.COMMIT_REWRITTEN,
+        Text("a hook changed what was approved; it was taken back"),
+    ),
+}
+
+
+def decide(carrier: Carrier, index: int) -> None:
+    run, step, state = carrier.at(index)
+    if state.merging or state.base_tree != carrier.tree_before(index):
+        _merge(carrier, index)
+        return
+    decision = carrier.bench.decision(run, state)
+    what = decision.what
+    if what is Decided.COMMITTED:
+        _committed(carrier, index, decision)
+    elif what is Decided.WAITS:
+        _waits(carrier, index, decision)
+    elif what is Decided.DECLINED:
+        _declined(carrier, index, decision)
+    elif what is Decided.OUTDATED:
+        _merge(carrier, index)
+    elif what is Decided.CHANGE_FAILED:
+        _change_failed(carrier, index, decision)
+    elif what is Decided.TESTS_FAILED:
+        failed = next(one for one in decision.evidence if not one.passed)
+        tested = with_step(run, index, evidence=decision.evidence)
+        gate_failed(carrier, index, tested, failed, decision.words)
+    else:
+        code, message = _WITHOUT_COMMIT[what]
+        # Under the same approval, or made anew.
+        verb = "continue" if what is Decided.NOT_CARRIED_OUT else "retry"
+        again = f"ringi {verb} {run.run_id}"
+        stop = replace(stop_of(code, message, again, step), detail=decision.words)
+        carrier.halt(stop)
+
+
+def _committed(carrier: Carrier, index: int, decision: Decision) -> None:
+    run, step, state = carrier.at(index)
+    evidence, lines, files = state.evidence, state.lines, state.files
+    if decision.tree:
+        changes = carrier.bench.measure(run, state.base_tree)
+        lines, files = changes.total, len(changes.lines)
+    if decision.tree and carrier.bench.sandboxed():  # the person changed what had been tested
+        kinds = {command: kind for kind, command in gates_of(carrier, index)}
+        again = [replace(one, kind=kinds.get(one.command, one.kind)) for one in decision.tested]
+        evidence = tuple(again) or evidence_on(carrier, index, decision.tree)
+    evidence += decision.evidence  # what ran for real, on the branch
+    done = with_step(
+        run,
+        index,
+        status=_S.DONE,
+        commit=decision.commit,
+        grant=decision.grant,
+        tree=decision.tree or state.tree,
+        lines=lines,
+        files=files,
+        plan_version=decision.version or state.plan_version,
+        evidence=evidence,
+        ended_at=carrier.services.clock.now(),
+    )
+    carrier.save(done, f"{step.step_id}: committed {decision.commit[:COMMIT_SHOWN]}")
+    if decision.grant:
+        carrier.say(
+            step.step_id, Text("covered by the standing approval {grant}", grant=decision.grant[:GRANT_SHOWN])
+        )
+    if stop := carrier.bench.publish(carrier.run):
+        carrier.halt(stop)
+
+
+def _change_failed(carrier: Carrier, index: int, decision: Decision) -> None:
+    """Nobody works on it again: only the person can mend what they changed, or send it back."""
+    run, step, state = carrier.at(index)
+    failed = decision.tested[0]
+    code, message = failure(carrier, index, failed)
+    why = Text("after your change {what}; nothing was committed", what=message)
+    stop = stop_of(code, why, f"ringi review {decision.plan}", step)
+    noted = with_step(run, index, evidence=(*state.evidence, failed))
+    detail = carrier.services.mask(decision.words)
+    carrier.halt(replace(stop, detail=detail), noted, phase=RunPhase.NEEDS_INPUT)
+
+
+def _waits(carrier: Carrier, index: int, decision: Decision) -> None:
+    """A later step may be sent back before somebody decides about this one: it is made again first."""
+    run, step, _ = carrier.at(index)
+    for at, later in enumerate(run.steps):
+        if at > index and later.status is _S.PROPOSED:
+            about = carrier.bench.decision(run, later, in_turn=False)
+            if about.what is Decided.DECLINED:
+                _declined(carrier, at, about)
+                return
+    message = Text("{why}", why=decision.words) if decision.words else RESULT_WAITS
+    carrier.halt(stop_of(StopCode.APPROVAL_NEEDED, message, f"ringi continue {run.run_id}", step))
+
+
+def _declined(carrier: Carrier, index: int, decision: Decision) -> None:
+    """The role works on with the person's words; what was built on it is made anew, with theirs."""
+    run, step, state = carrier.at(index)
+    mask = carrier.services.mask
+    made = [(at, one) for at, one in enumerate(run.steps) if at > index and one.status is not _S.WAITING]
+    said = {at: mask(carrier.bench.throw_away(later)) for at, later in made}
+    anew = machine.anew_from(run, index + 1)
+    for at, about in said.items():
+        anew = with_step(anew, at, feedback=about)
+    words = mask(decision.words)
+    again = with_step(anew, index, status=_S.WORKING, cycle=0, feedback=words, tree=state.tree)
+    carrier.save(again, f"{step.step_id}: sent back", _E.RUN_RESUMED)
+
+
+def _merge(carrier: Carrier, index: int) -> None:
+    run, step, state = carrier.at(index)
+    if carrier.is_lost(run):
+        return
+    if not state.merging:
+        carrier.save(with_step(run, index, merging=True), f"{step.step_id}: merging")
+        return
+    merged = carrier.bench.merge(run, state)
+    if merged.over:
+        before = carrier.tree_before(index)
+        over = with_step(run, index, base_tree=before, tree=merged.tree, plan_version=merged.version,
+                         merging=False)  # fmt: skip
+        carrier.save(over, f"{step.step_id}: carried out already")
+        return
+    if merged.conflicts:
+        words = str(
+            Text("an earlier step was changed; what this one did to {paths} does not fit any more",
+                 paths=", ".join(merged.conflicts))
+        )  # fmt: skip
+        again = with_step(
+            run,
+            index,
+            status=_S.WORKING,
+            cycle=0,
+            feedback=words,
+            base_tree=merged.base_tree,
+            tree="",
+            merging=False,
+        )
+        carrier.save(again, f"{step.step_id}: again, in conflict")
+        return
+    merged_run = with_step(
+        run,
+        index,
+        status=_S.TESTING,
+        base_tree=merged.base_tree,
+        tree=merged.tree,
+        plan_version=merged.version,
+        evidence=(),
+        merging=False,
+    )
+    carrier.save(merged_run, f"{step.step_id}: merged with what was changed before it")

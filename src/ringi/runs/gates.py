@@ -1,0 +1,85 @@
+"""What must be so before the first step, and which commands a step has to pass (RN-8)."""
+
+from collections.abc import Sequence
+
+from ringi.engine.run_plan import (
+    CriterionType,
+    RunPlan,
+    RunStep,
+    inside,
+)
+from ringi.kernel.text import Text
+from ringi.runs.document import (
+    Run,
+    Stop,
+    StopCode,
+    stop_for,
+)
+from ringi.runs.scope import shown
+
+
+def missing(run: Run, plan: RunPlan) -> Stop | None:
+    """Why no step could be done."""
+    again = f"ringi continue {run.run_id} --test COMMAND"
+    for step in plan.steps:
+        if closed := _closed(step):
+            message = Text("step {step} is to change {paths} and must not", step=step.step_id, paths=closed)
+            then = f"ringi run --again {run.run_id}"
+            return stop_for(StopCode.INPUT_CONTRADICTION, message, then, step_id=step.step_id)
+        if plan.gates.require_unit_pass and not unit_commands(run, plan, step):
+            message = Text("no command tests step {step}, and tests have to pass", step=step.step_id)
+            return stop_for(StopCode.NO_UNIT_COMMAND, message, again, step_id=step.step_id)
+        if _needs_e2e(plan, step) and not e2e_commands(plan, step):
+            message = Text("step {step} has a regression criterion and no end-to-end test", step=step.step_id)
+            hint = Text("give the step an e2e command in planning.json, then: ringi run --plan FILE")
+            return stop_for(StopCode.E2E_REQUIRED, message, hint, step_id=step.step_id)
+    return None
+
+
+def _closed(step: RunStep) -> str:
+    """Its paths, if all of them are forbidden."""
+    scope = step.scope
+    closed = [path for path in scope.target_paths if inside(path, scope.forbidden_paths or ())]
+    return shown(closed) if closed and len(closed) == len(scope.target_paths) else ""
+
+
+def planned_commands(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
+    """All that run after the step, unless somebody gives others later."""
+    return tuple(dict.fromkeys([*_planned_units(plan, step), *e2e_commands(plan, step)]))
+
+
+def unit_commands(run: Run, plan: RunPlan, step: RunStep) -> tuple[str, ...]:
+    """Those that a person gave come before those of the plan."""
+    return run.tests or _planned_units(plan, step)
+
+
+def _planned_units(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
+    return step.commands.unit or _told(plan, "unit")
+
+
+def e2e_commands(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
+    return (
+        (step.commands.e2e or _told(plan, "e2e")) if _is_regression(plan, step) else step.commands.e2e or ()
+    )
+
+
+def _told(plan: RunPlan, kind: str) -> tuple[str, ...]:
+    found = plan.context.test_instructions.get(kind, ())
+    lines = found.splitlines() if isinstance(found, str) else found
+    return tuple(line.strip() for line in lines if line.strip())
+
+
+def _is_regression(plan: RunPlan, step: RunStep) -> bool:
+    kinds = {one.id: one.type for one in plan.context.acceptance_criteria}
+    return any(kinds.get(link) is CriterionType.REGRESSION for link in step.links_to_ac)
+
+
+def _needs_e2e(plan: RunPlan, step: RunStep) -> bool:
+    return plan.gates.require_e2e_for_regression_ac and _is_regression(plan, step)
+
+
+def stops(step: RunStep, code: StopCode) -> str:
+    """The step's own condition that says to stop at this instead of trying again; empty if there is none."""
+    conditions: Sequence[str] = step.stop_conditions or ()
+    found = (one for one in conditions if code.value in one.upper().replace(" ", "_"))
+    return next(found, "")

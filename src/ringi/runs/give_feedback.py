@@ -1,0 +1,49 @@
+"""What somebody says about a run while it works or waits (PP-20): words for whoever makes the step, never an
+approval.
+"""
+
+from typing import Final, NamedTuple
+
+from ringi.app.context import OpenWorkspace
+from ringi.engine.process import Feedback
+from ringi.errors import BadFeedback
+from ringi.runs.document import StopCode
+from ringi.runs.start import require_current
+from ringi.sessions.operations import unfit
+
+LONGEST: Final = 8_000
+
+
+class Given(NamedTuple):
+    feedback: Feedback
+    reopens: bool
+    """The step that waits is made again with it, once somebody goes on with the run."""
+
+
+def give_feedback(workspace: OpenWorkspace, run_id: str, text: str, source: str = "api") -> Given:
+    """Recorded at once; a run that works hears it before its next action.
+
+    What an agent says is marked as such and never counts as a person's. Raises RunOver, NotPermitted,
+    BadFeedback.
+    """
+    run, person = workspace.sessions.run(run_id), workspace.person
+    require_current(run)
+    workspace.services.permits.require_allowed(run.created_by, person.user())
+    words = text.strip()
+    if why := unfit(words, LONGEST):
+        raise BadFeedback(why=why)
+    agent = person.agent() is not None
+    said = Feedback(
+        feedback_id=workspace.services.ids(),
+        run_id=run_id,
+        at=workspace.clock.now(),
+        who=person.requester() if agent else person.user(),
+        agent=agent,
+        source=source,
+        text=words,
+    )
+    with workspace.sessions.transaction() as transaction:
+        transaction.add_feedback(said)
+    # A revision that waits is decided about first.
+    stopped = run.stop is not None and run.stop.reason_code is not StopCode.REVISION_WAITS
+    return Given(said, reopens=stopped and not agent)

@@ -1,0 +1,1 @@
+"""A model at work on a task: plan, actions, results, reflection, revisions."""

@@ -1,0 +1,168 @@
+"""A revision of the plan of a step that waits for a person (PP-20): shown, approved or declined.
+
+Whoever works on the step goes on with the answer. No answer in time is none: the revision is dropped.
+"""
+
+from contextlib import suppress
+from math import inf
+
+from msgspec.structs import replace
+
+from ringi.app.context import OpenWorkspace
+from ringi.approvals.document import (
+    ApprovalRequest,
+    Proof,
+    RevisionSubject,
+    SignedAct,
+)
+from ringi.approvals.proof import (
+    compose,
+    require_answer,
+)
+from ringi.approvals.request import request_of
+from ringi.approvals.who import (
+    actor_at,
+    refuse_agent,
+)
+from ringi.engine.process import (
+    Feedback,
+    Process,
+    Wait,
+)
+from ringi.engine.revise import revised
+from ringi.errors import (
+    NotFound,
+    RevisionExpired,
+)
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.ledger import subject as subjects
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.runs.document import (
+    Run,
+    StopCode,
+)
+from ringi.runs.process.revisions import (
+    difference,
+    plan_digest,
+)
+from ringi.runs.start import given
+
+
+class ReviewedRevision:
+    """The revision that a run waits for, as last shown to the person."""
+
+    def __init__(self, workspace: OpenWorkspace, run_id: str, timeout_sec: float) -> None:
+        self._workspace = workspace
+        self._services = workspace.services
+        self._timeout_sec = timeout_sec
+        self.run_id = run_id
+        self.command = f"ringi continue {run_id}"
+        self.signing = f"ringi run {run_id} --sign KEY"
+        self.look()
+
+    def look(self) -> None:
+        """Raises NotFound if none waits."""
+        store = self._workspace.sessions
+        waiting = [one for one in store.processes(self.run_id) if _waits(one)]
+        stored = store.stored_process(waiting[-1].process_id) if waiting else None
+        if stored is None or stored.process.proposed is None:
+            what = Text("revision that waits for you")
+            raise NotFound(what=what, name=self.run_id, see=f"ringi status {self.run_id}")
+        self.process, self._revision = stored.process, stored.revision
+        self.record = stored.process.proposed
+        self.lines = difference(self.process.plan, revised(self.process.plan, self.record.revision))
+        run = store.stored_run(self.run_id)
+        self._run, self._run_revision = run.run, run.revision
+        subject = RevisionSubject(
+            workspace=store.workspace_id(),
+            run_id=self.run_id,
+            process_id=self.process.process_id,
+            number=self.record.number,
+            before=plan_digest(self.process.plan),
+            after=self.record.digest,
+            difference=self.lines,
+        )
+        self.data = codec.canonical(subject)
+        self.digest = codec.digest(self.data)
+
+    @property
+    def is_expired(self) -> bool:
+        return self.process.waiting_since <= self._services.clock.after(-self._timeout_sec)
+
+    def request(self) -> ApprovalRequest:
+        return request_of(
+            subjects.run(self.run_id),
+            self.record.number,
+            self.data,
+            ids=self._services.ids,
+            requested_at=self.process.waiting_since,
+            expires_at=self._services.clock.now(),
+        )
+
+    def statement(self, approver: str) -> str:
+        """The bytes that a key signs to approve it."""
+        return compose(self._services, SignedAct.APPROVE, self.digest, approver)
+
+    def approve(self, proof: Proof) -> None:
+        """Raises RevisionExpired, and RunRace if it changed since it was shown."""
+        self._require_time()
+        require_answer(self._services, proof, self.command, self.signing)
+        asked = self.request()
+        since = self.process.waiting_since
+        with given(self._workspace, asked, self.data, proof, since) as (transaction, approval):
+            event = NewEvent(EventKind.RUN_REVISION_APPROVED, Actor.USER, asked.digest, approval)
+            transaction.save_run(self._touched(), event, self._run_revision)
+            transaction.save_process(self._answered(approved=True), (), self._revision)
+
+    def decline(self, words: str) -> None:
+        """What should be different is feedback, from which another revision is made.
+
+        Raises NoChannel if an agent does it, and like `approve`.
+        """
+        person = self._services.person
+        refuse_agent(person, self.command)
+        self._require_time()
+        event = NewEvent(EventKind.RUN_REVISION_DECLINED, actor_at(person), words[:200])
+        with self._workspace.sessions.transaction() as transaction:
+            transaction.save_run(self._touched(), event, self._run_revision)
+            transaction.save_process(self._answered(approved=False), (), self._revision)
+            if words.strip():
+                said = Feedback(
+                    feedback_id=self._services.ids(),
+                    run_id=self.run_id,
+                    at=self._services.clock.now(),
+                    who=person.user(),
+                    source="review",
+                    text=words.strip(),
+                )
+                transaction.add_feedback(said)
+
+    def _require_time(self) -> None:
+        if self.is_expired:
+            raise RevisionExpired(run=self.run_id, command=self.command)
+
+    def _touched(self) -> Run:
+        return replace(self._run, updated_at=self._services.clock.now())
+
+    def _answered(self, *, approved: bool) -> Process:
+        return replace(self.process, proposed=replace(self.record, approved=approved))
+
+
+def waiting_revision(workspace: OpenWorkspace, run: Run, timeout_sec: float = inf) -> ReviewedRevision | None:
+    """The one that the run has stopped for; None if it has not, or somebody has answered."""
+    if run.stop is None or run.stop.reason_code is not StopCode.REVISION_WAITS:
+        return None
+    with suppress(NotFound):
+        return ReviewedRevision(workspace, run.run_id, timeout_sec)
+    return None
+
+
+def _waits(process: Process) -> bool:
+    return (
+        process.waits is Wait.REVISION and process.proposed is not None and process.proposed.approved is None
+    )

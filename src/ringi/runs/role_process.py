@@ -1,0 +1,223 @@
+"""The `model` role works at a step with tools: a process in the copy, with the step's limits and gates."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Final, NamedTuple
+
+from ringi.engine.engine import one_step
+from ringi.engine.levels import (
+    PlanningSettings,
+    measure_of,
+)
+from ringi.engine.plan_checks import PlanRules
+from ringi.engine.process import (
+    Process,
+    Wait,
+)
+from ringi.engine.prompts import language_of
+from ringi.engine.run_plan import (
+    RunRole,
+    inside,
+)
+from ringi.errors import RingiError
+from ringi.kernel.fs import OsFileSystem
+from ringi.kernel.telemetry.port import (
+    SILENT,
+    Telemetry,
+)
+from ringi.kernel.text import Text
+from ringi.ledger.ports import Clock
+from ringi.models.prompt import Material
+from ringi.project.tokens import tokens
+from ringi.runs.document import (
+    RoleHow,
+    Run,
+    Spent,
+    StopCode,
+    since,
+    total,
+)
+from ringi.runs.process.coordinator import ExecutionCoordinator
+from ringi.runs.process.reflection import (
+    ReflectionEngine,
+    ReflectionServices,
+)
+from ringi.runs.process.services import (
+    CoordinatorServices,
+    Outside,
+    ProcessTask,
+)
+from ringi.runs.process.settings import ProcessSettings
+from ringi.runs.role_model import Caller
+from ringi.runs.services import Task
+from ringi.runs.tool_box import ToolBox
+from ringi.tools.ports_process import ProcessStore
+from ringi.tree.copy import WorkCopy
+from ringi.tree.copy_steps import stand_at
+from ringi.tree.tree import Tree
+
+_MOST_SUBTASKS: Final = 15
+
+
+class ProcessParts(NamedTuple):
+    """What a process needs beside the role."""
+
+    store: ProcessStore
+    clock: Clock
+    ids: Callable[[], str]
+    settings: ProcessSettings
+    planning: PlanningSettings
+    tools: Callable[[WorkCopy, Callable[[bytes], None]], AbstractContextManager[ToolBox]]
+    """Those that work in this copy, and those of servers; closed when the turn ends."""
+    outside: Callable[[str, str, str], Outside]
+    """For a run, the model that proposes, and the language of the task."""
+    """For the calls of a run, by this model."""
+    telemetry: Telemetry = SILENT
+
+
+class StepOrder(NamedTuple):
+    """What a model is to do at a step."""
+
+    process_id: str
+    task: Task
+    brief: str
+    material: tuple[Material, ...]
+
+
+class Worked(NamedTuple):
+    """How a turn of the role ended."""
+
+    waits: StopCode | None = None
+    """Somebody is needed; the same turn goes on afterwards."""
+    why: Text | None = None
+    then: str = ""
+
+
+class StepPlace:
+    """The copy of a step, and what the step may change in it."""
+
+    def __init__(self, task: Task) -> None:
+        self._copy = task.copy
+        scope = task.step.scope
+        self._targets = (*scope.target_paths, *task.run.allowed) if scope.target_paths else ()
+        self._forbidden = scope.forbidden_paths or ()
+        self._tree = Tree(OsFileSystem(), task.copy.tree)
+
+    def stand_at(self, tree: str) -> None:
+        stand_at(self._copy, tree)
+
+    def has(self, path: str) -> bool:
+        try:
+            return self._tree.look(path) is not None
+        except (RingiError, OSError):
+            return False
+
+    def beyond(self, changed: Sequence[str]) -> tuple[str, ...]:
+        return tuple(
+            path
+            for path in changed
+            if inside(path, self._forbidden) or (self._targets and not inside(path, self._targets))
+        )
+
+
+def work_with_tools(
+    parts: ProcessParts, order: StepOrder, caller: Caller, mask: Callable[[str], str]
+) -> Worked:
+    """Raises ModelFailed and BudgetUsed."""
+    task = order.task
+
+    def heard(text: Text) -> None:
+        task.log(f"{mask(str(text))}\n".encode("utf-8", "backslashreplace"))
+
+    with parts.tools(task.copy, task.log) as tools:
+        rules = PlanRules(tools.rules(), _MOST_SUBTASKS)
+        measure = measure_of(tokens(order.brief), parts.planning)
+        reflection = ReflectionEngine(
+            ReflectionServices(
+                ask=caller.ask,
+                settings=parts.settings.reflection,
+                tools=tools.offered(),
+                rules=rules,
+                recoveries=parts.store.recoveries,
+                mask=mask,
+                complexity=measure.level,
+                model=caller.name,
+            )
+        )
+        services = CoordinatorServices(
+            store=parts.store,
+            clock=parts.clock,
+            ids=parts.ids,
+            seconds=time.monotonic,
+            model=caller,
+            tools=tools,
+            place=StepPlace(task),
+            outside=parts.outside(task.run.run_id, caller.name, language_of(order.brief)),
+            reflection=reflection,
+            rules=rules,
+            settings=parts.settings,
+            mask=mask,
+            telemetry=parts.telemetry,
+            on_event=heard,
+        )
+        whole = ProcessTask(
+            process_id=order.process_id,
+            words=order.brief,
+            material=order.material,
+            plan=one_step(task.step.title).document,
+            run_id=task.run.run_id,
+            step_id=task.step.step_id,
+            session=_session(task),
+            tree=task.state.tree or task.state.base_tree,
+        )
+        return _worked(ExecutionCoordinator(services).execute_with_planning(whole), task)
+
+
+def _session(task: Task) -> str:
+    """The same for the same step of the same plan, so that the same prompt is the same bytes."""
+    return f"{task.plan.context.summary}\n{task.step.step_id}"
+
+
+def process_of(task: Task) -> str:
+    """The id of the turn: the same until the run has taken what came of it, so that nothing is done twice."""
+    taken = sum(1 for one in task.state.attempts if one.role is task.role and one.exit_code == 0)
+    return f"{task.run.run_id}/{task.step.step_id}/{task.state.plan_id[:8]}/{task.state.cycle}.{taken + 1}"
+
+
+def uncounted(store: ProcessStore, run: Run) -> Spent:
+    """What processes of the run took and no attempt counts: of a turn that waited, was killed or given up."""
+    processes = store.processes(run.run_id)
+    took = total(spent for one in processes for spent in (one.planning, one.execution, one.reflection))
+    # Attempts from before there were processes have nothing to do with them.
+    first = min((one.created_at for one in processes), default="")
+    counted = total(
+        attempt.spent
+        for step in run.steps
+        for attempt in step.attempts
+        if (attempt.how, attempt.role) == (RoleHow.MODEL, RunRole.IMPLEMENTER)
+        and processes
+        and attempt.ended_at >= first
+    )
+    return since(took, counted)
+
+
+def _worked(process: Process, task: Task) -> Worked:
+    run = task.run.run_id
+    if process.waits is None:
+        return Worked()
+    if process.waits is Wait.CALL:
+        why = Text("a call of an outside tool waits for your approval")
+        return Worked(StopCode.CALL_WAITS, why, f"ringi review, then: ringi continue {run}")
+    if process.waits is Wait.REVISION:
+        why = Text("a revision of the plan waits for your approval")
+        return Worked(StopCode.REVISION_WAITS, why, f"ringi continue {run}")
+    summary = process.completion.summary if process.completion else None
+    told = [summary.reason or "", *(summary.recommendations or ())] if summary else []
+    why = Text("{why}", why=" ".join(map(_sentence, filter(None, told))) or process.hint)
+    then = f'ringi feedback {run} "…", then: ringi continue {run}'
+    return Worked(StopCode.HELP_NEEDED, why, then)
+
+
+def _sentence(words: str) -> str:
+    return words if words.endswith((".", "?", "!", "。")) else f"{words}."

@@ -1,0 +1,573 @@
+"""Who works on a step of a run, and who judges it: a command, a model or a person, as configured."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from ringi.agents.output import documents
+from ringi.agents.sandbox import agent_sandbox
+from ringi.agents.state import Surrounding
+from ringi.config.settings import (
+    RoleSettings,
+    RunSettings,
+    as_model,
+)
+from ringi.engine.prompts import language_of
+from ringi.engine.run_plan import (
+    RunPlan,
+    RunRole,
+    RunStep,
+)
+from ringi.errors import (
+    BudgetUsed,
+    Interrupted,
+    NoSuchProgram,
+    NotFound,
+    RingiError,
+    RoleTimeout,
+)
+from ringi.kernel.document import prepared
+from ringi.kernel.process.capture import Ran
+from ringi.kernel.process.program import (
+    program_name,
+    program_of,
+)
+from ringi.kernel.text import (
+    Text,
+    visible,
+)
+from ringi.ledger.ports import (
+    CodeContext,
+    LanguageModel,
+    SessionStore,
+)
+from ringi.models.prompt import (
+    Budget,
+    Material,
+    NewVerdict,
+    Prompt,
+)
+from ringi.models.run_budget import (
+    price_of,
+    role_left,
+    run_left,
+)
+from ringi.policy.files import is_credential
+from ringi.policy.gh import runs_gh
+from ringi.policy.globs import globs
+from ringi.runs.brief import (
+    JUDGES,
+    BriefFacts,
+    Decision,
+    brief_of,
+)
+from ringi.runs.document import (
+    Finding,
+    RoleHow,
+    Spent,
+    Stop,
+    StopCode,
+    stop_for,
+    total,
+)
+from ringi.runs.gates import (
+    e2e_commands,
+    unit_commands,
+)
+from ringi.runs.role_command import (
+    RoleRun,
+    run_command,
+    words_of,
+)
+from ringi.runs.role_model import (
+    VERDICT_RULES,
+    Caller,
+    Limits,
+    TurnTime,
+    files_shown,
+)
+from ringi.runs.role_planner import (
+    Planner,
+    PlannerTools,
+)
+from ringi.runs.role_process import (
+    ProcessParts,
+    StepOrder,
+    process_of,
+    uncounted,
+    work_with_tools,
+)
+from ringi.runs.role_stops import (
+    gh_stop,
+    nobody,
+    time_key,
+    too_slow,
+)
+from ringi.runs.services import (
+    RoleWork,
+    Task,
+)
+from ringi.sessions.document import (
+    PLAYBOOK,
+    Purpose,
+)
+from ringi.tree.copy_steps import changed_between
+
+_NOBODY: Final = RoleSettings()
+_CONTEXT_TOKENS: Final = 1_500
+_FILES_TOKENS: Final = 24_000
+_TELL_COST: Final = "command:claude"
+_LONGEST: Final = 600
+_AGAIN: Final = "Your last answer was no verdict: "
+_MOST_BYTES_READ: Final = 1_000_000
+
+
+class RoleServices(NamedTuple):
+    """What roles work with."""
+
+    workspace: Surrounding
+    environment: Mapping[str, str]
+    sessions: SessionStore
+    code: Callable[[], CodeContext]
+    model: Callable[[str, Task | None], LanguageModel]
+    """By its name; one that reads the project by itself reads the task's copy. Raises UnknownModel."""
+    budget: Budget
+    mask: Callable[[str], str]
+    written: Callable[[Prompt, type], str]
+    """A prompt as one text, with the form of the answer, for a command."""
+    process: ProcessParts
+    """What a model works at a step with."""
+
+    @property
+    def settings(self) -> RunSettings:
+        return self.workspace.settings.runs
+
+
+class ConfiguredRoles:
+    """Implements `Roles`. `commands` replace what is configured, for one run."""
+
+    def __init__(self, services: RoleServices, commands: Mapping[RunRole, str] | None = None) -> None:
+        self._services = services
+        self._commands = commands or {}
+        self._by_model = False
+
+    def by_model(self) -> "ConfiguredRoles":
+        """The same, with a model in every role; only a command that was given replaces one."""
+        found = ConfiguredRoles(self._services, self._commands)
+        found._by_model = True
+        return found
+
+    def _settings(self, role: RunRole) -> RoleSettings:
+        found = self._services.settings.roles.get(role, _NOBODY)
+        found = as_model(role, found) if self._by_model else found
+        if command := self._commands.get(role, ""):
+            return found._replace(how=RoleHow.COMMAND, command=command, untrusted=False)
+        return found
+
+    def has(self, role: RunRole) -> bool:
+        return self._settings(role).how is not None
+
+    # ------------------------------------------------------------------ before anything runs
+
+    def check(self, plan: RunPlan) -> Stop | None:
+        for command in _commands_of(plan):
+            if runs_gh(command):
+                return gh_stop(command, Text("Remove it from the plan: ringi run starts with a new one"))
+        wanted = [*(step.role for step in plan.steps), *filter(self.has, sorted(JUDGES))]
+        return next(filter(None, map(self._check_role, dict.fromkeys(wanted))), None)
+
+    def _check_role(self, role: RunRole) -> Stop | None:
+        settings = self._settings(role)
+        match settings.how:
+            case None:
+                return nobody(role, settings)
+            case RoleHow.COMMAND:
+                return self._check_command(role, settings)
+            case RoleHow.MODEL:
+                return self._check_model(role, settings)
+        return None
+
+    def _check_command(self, role: RunRole, settings: RoleSettings) -> Stop | None:
+        key = f"roles.{role}.command"
+        if runs_gh(settings.command):
+            return gh_stop(settings.command, Text("Change {key}", key=key))
+        if settings.max_tokens is not None or settings.max_dollars is not None:
+            message = Text(
+                "roles.{role} has a budget, but a command does not say what it spends: it cannot be kept.",
+                role=role,
+            )
+            return stop_for(StopCode.NO_ROLE, message, Text("Remove the budget, or use a model"))
+        try:
+            words = words_of(settings.command)
+            program_of(words, self._services.workspace.places.root, self._services.environment)
+        except NoSuchProgram as error:
+            name = error.details["name"]
+        else:
+            return None
+        if role in self._commands:  # given for this run: there may be no such key
+            then = Text("Install it, or name another: ringi retry --with COMMAND")
+            return stop_for(StopCode.NO_ROLE, Text("There is no program {name}.", name=name), then)
+        message = Text("{key}: there is no program {name}.", key=key, name=name)
+        return stop_for(StopCode.NO_ROLE, message, Text("Install it, or change {key}", key=key))
+
+    def _check_model(self, role: RunRole, settings: RoleSettings) -> Stop | None:
+        name, key = settings.model, f"roles.{role}.model"
+        if name == PLAYBOOK:
+            message = Text("The playbook cannot do the work of roles.{role}.", role=role)
+            return stop_for(StopCode.NO_ROLE, message, Text("Set {key} to a language model", key=key))
+        try:
+            self._services.model(name, None)
+        except RingiError as error:
+            hint = Text(error.hint, **error.details) if error.hint else Text("Change {key}", key=key)
+            return stop_for(StopCode.NO_ROLE, Text(error.message, **error.details), hint)
+        limited = settings.max_dollars is not None or self._services.settings.budget.dollars is not None
+        if limited and self._price(name) is None and name != _TELL_COST:
+            message = Text("Dollars are limited, and what {model} costs is not known.", model=name)
+            example = f'llm: {{prices: ["{name} 1.25 10"]}}'
+            return stop_for(
+                StopCode.NO_ROLE,
+                message,
+                Text("Say what a million tokens cost, in and out: {example}", example=example),
+            )
+        return None
+
+    def _price(self, model: str) -> tuple[float, float] | None:
+        return price_of(model, self._services.settings.prices)
+
+    # ------------------------------------------------------------------ before there is a run
+
+    def planner(self) -> Planner | None:
+        """None if nobody has the role, or a person, who plans in a session."""
+        settings = self._settings(RunRole.PLANNER)
+        if settings.how not in {RoleHow.COMMAND, RoleHow.MODEL}:
+            return None
+        services = self._services
+
+        def caller(spent: Spent) -> Caller:
+            left = (
+                *run_left(services.settings.budget, spent),
+                *role_left(RunRole.PLANNER, settings, spent),
+            )
+            limits = Limits(left, self._price(settings.model))
+            turn = TurnTime(time_key(RunRole.PLANNER), settings.timeout_sec)
+            return Caller(services.model(settings.model, None), limits, services.budget, turn)
+
+        tools = PlannerTools(
+            services.workspace, services.environment, lambda: self._check_role(RunRole.PLANNER),
+            services.written, caller,
+        )  # fmt: skip
+        return Planner(tools, settings, _who(settings))
+
+    # ------------------------------------------------------------------ at work
+
+    def work(self, task: Task) -> RoleWork:
+        return self._guarded(task, _Turn.work)
+
+    def judge(self, task: Task) -> RoleWork:
+        return self._guarded(task, _Turn.judge)
+
+    def _guarded(self, task: Task, act: "Callable[[_Turn], RoleWork]") -> RoleWork:
+        settings = self._settings(task.role)
+        if task.state.fallback and task.role is task.step.role:
+            settings = _instead(settings, task.step)
+        if settings.how is None:
+            why = nobody(task.role, settings)
+            problem = Text("{message} {next}", message=why.why, next=why.todo)
+            return RoleWork(RoleHow.PERSON, "", 1, problem=problem, code=why.reason_code)
+        turn = _Turn(self._services, settings, task, self._price(settings.model))
+        if task.copy.is_gone:
+            return turn.lost()
+        try:
+            return act(turn)
+        except BudgetUsed as error:
+            return turn.failed(error, StopCode.BUDGET_EXCEEDED)
+        except RoleTimeout as error:
+            return turn.failed(error, StopCode.ROLE_TIMEOUT)._replace(timed_out=True)
+        except Interrupted:  # the step begins anew when the run goes on
+            raise
+        except RingiError as error:
+            return turn.failed(error)
+
+
+def _instead(settings: RoleSettings, step: RunStep) -> RoleSettings:
+    """Whoever the step's fallback names: {"how": "command", "command": "codex"}, for instance."""
+    named = step.fallback or {}
+    command, model = str(named.get("command", "")), str(named.get("model", ""))
+    usual = RoleHow.COMMAND if command else RoleHow.MODEL if model else RoleHow.PERSON
+    how = RoleHow(named["how"]) if named.get("how") in set(RoleHow) else usual
+    return settings._replace(
+        how=how, command=command or settings.command, model=model or settings.model, untrusted=False
+    )
+
+
+class _Briefs:
+    """What whoever has the role reads."""
+
+    def __init__(self, services: RoleServices, how: RoleHow | None, task: Task) -> None:
+        self._services = services
+        self._how = how
+        self._task = task
+
+    def write(self, again: str = "") -> str:
+        task, by_model = self._task, self._how is RoleHow.MODEL
+        facts = BriefFacts(
+            task.plan,
+            task.step,
+            task.role,
+            language_of(task.run.instruction or task.plan.context.summary),
+            decisions=tuple(self._decisions()),
+            commits=[("", one) for _, one in task.commits] if by_model else task.commits,
+            feedback="\n\n".join(filter(None, [task.feedback, again])),
+            context="" if by_model else self.context,
+            diff="" if by_model else task.diff,
+            by_model=by_model,
+            answers_in_json=task.role in JUDGES and self._how is RoleHow.COMMAND,
+            allowed=task.run.allowed,
+            tests=(*unit_commands(task.run, task.plan, task.step), *e2e_commands(task.plan, task.step)),
+        )
+        text = brief_of(facts)
+        task.keep(f"briefs/{task.step.step_id}-{task.role}-{len(task.state.attempts) + 1}.md", text)
+        return text
+
+    @cached_property
+    def context(self) -> str:
+        step, targets = self._task.step, self._task.step.scope.target_paths
+        request = "\n".join([step.title, step.intent, *targets])
+        # A model sees nothing else; everybody else can search, and does not wait until all is read.
+        about = () if self._how is RoleHow.MODEL else targets
+        return self._services.code().gather(request, tokens=_CONTEXT_TOKENS, about=about).context.text
+
+    def _decisions(self) -> Iterator[Decision]:
+        if not self._task.run.planning_session_id:
+            return
+        with suppress(NotFound):
+            stored = self._services.sessions.session(self._task.run.planning_session_id)
+            for point in stored.session.decisions:
+                if option := point.selected:
+                    yield Decision(point.topic, option.name, option.description, point.rationale or "")
+
+
+class _Turn:
+    """One turn of a role at a step."""
+
+    def __init__(
+        self,
+        services: RoleServices,
+        settings: RoleSettings,
+        task: Task,
+        price: tuple[float, float] | None,
+    ) -> None:
+        self._services = services
+        self._settings = settings
+        self._task = task
+        self._price = price
+        self._spent = Spent()
+        self._briefs = _Briefs(services, settings.how, task)
+        self._who = _who(settings)
+        self._time = TurnTime(time_key(task.role), settings.timeout_sec)
+
+    def work(self) -> RoleWork:
+        match self._settings.how:
+            case RoleHow.COMMAND:
+                return self._ended(self._run(self._briefs.write()))
+            case RoleHow.MODEL:
+                return self._changed_by_model()
+        return self._by_person()
+
+    def judge(self) -> RoleWork:
+        match self._settings.how:
+            case RoleHow.COMMAND:
+                return self._judged_by_command()
+            case RoleHow.MODEL:
+                return self._judged_by_model()
+        return self._result(None)  # the person who decides about the step
+
+    # ------------------------------------------------------------------ how it ended
+
+    def _result(self, exit_code: int | None, **more: Any) -> RoleWork:
+        how = self._settings.how or RoleHow.PERSON
+        return RoleWork(how, self._who, exit_code, spent=self._spent, **more)
+
+    def lost(self) -> RoleWork:
+        path = str(self._task.copy.tree)
+        problem = Text("The copy in which the step was made is gone: {path}", path=path)
+        return self._result(1, problem=problem, code=StopCode.COPY_LOST)
+
+    def failed(self, error: RingiError, code: StopCode | None = None) -> RoleWork:
+        problem = Text(error.message, **error.details)
+        if error.hint:
+            problem = Text("{what} {next}", what=problem, next=Text(error.hint, **error.details))
+        missing = StopCode.NO_ROLE if isinstance(error, NoSuchProgram) else None
+        return self._result(1, problem=problem, code=code or missing)
+
+    def _ended(self, ran: Ran) -> RoleWork:
+        if self._task.copy.is_gone:
+            return self.lost()
+        if ran.timed_out:
+            problem = too_slow(self._who, self._task.role, self._settings)
+            return self._result(ran.exit_code, timed_out=True, problem=problem, code=StopCode.ROLE_TIMEOUT)
+        return self._result(ran.exit_code)
+
+    def _by_person(self) -> RoleWork:
+        self._briefs.write()
+        path = str(self._task.copy.tree)
+        problem = Text("Make the change in {path}, then run: ringi continue", path=path)
+        return self._result(None, problem=problem, code=StopCode.PERSON_NEEDED)
+
+    # ------------------------------------------------------------------ by a command
+
+    def _run(self, brief: str, *, reading: bool = False) -> Ran:
+        services, task = self._services, self._task
+        order = RoleRun(
+            services.workspace, services.environment, task.copy, self._time.left(),
+            self._settings.output_bytes, task.log, reading,
+        )  # fmt: skip
+        ran = run_command(order, words_of(self._settings.command), brief)
+        self._spent = total([self._spent, Spent(seconds=round(ran.duration_sec, 3))])
+        return ran
+
+    def _judged_by_command(self) -> RoleWork:
+        why = ""
+        for _ in range(2):
+            ran = self._run(self._briefs.write(_AGAIN + why if why else ""), reading=True)
+            ended = self._ended(ran)
+            if ended.problem:
+                return ended
+            if _rewrote(self._services.workspace, self._task):
+                return self._result(1, problem=Text("{who} changed files instead of judging.", who=self._who))
+            verdict, why = _verdict(ran)
+            if verdict is not None:
+                return self._result(0, findings=_findings(self._task, verdict))
+        problem = Text("{who} gave no verdict that can be read: {why}", who=self._who, why=why)
+        return self._result(1, problem=problem)
+
+    # ------------------------------------------------------------------ by a model
+
+    @cached_property
+    def _process_id(self) -> str:
+        return process_of(self._task)
+
+    def _caller(self) -> Caller:
+        services, settings, task = self._services, self._settings, self._task
+        now = uncounted(services.process.store, task.run)
+        mine = [one.spent for step in task.run.steps for one in step.attempts if one.role == task.role]
+        if task.role is RunRole.IMPLEMENTER:
+            mine.append(now)
+        left = (
+            *run_left(services.settings.budget, total([task.run.ended, now])),
+            *role_left(task.role, settings, total(mine)),
+        )
+        model = services.model(settings.model, task)
+        return Caller(model, Limits(left, self._price), services.budget, self._time)
+
+    def _changed_by_model(self) -> RoleWork:
+        task, caller, process = self._task, self._caller(), self._services.process
+        brief, *shown = self._material()
+        order = StepOrder(self._process_id, task, brief.text, tuple(shown))
+        try:
+            worked = work_with_tools(process, order, caller, self._services.mask)
+        finally:
+            self._spent = uncounted(process.store, task.run)
+        if worked.waits is None:
+            return self._result(0)
+        return self._result(1, problem=worked.why, code=worked.waits, waits=worked.then)
+
+    def _judged_by_model(self) -> RoleWork:
+        caller = self._caller()
+        material = (*self._material(), Material("diff", self._services.mask(self._task.diff)))
+        prompt = Prompt(Purpose.VERDICT, VERDICT_RULES, material, session=self._task.run.run_id)
+        try:
+            verdict = caller.ask(prompt, NewVerdict)
+            caller.settle(usable=True)
+        finally:
+            self._spent = caller.spent
+        return self._result(0, findings=_findings(self._task, verdict))
+
+    def _material(self) -> tuple[Material, ...]:
+        step, services = self._task.step, self._services
+        hints = step.inputs.code_files_hint or ()
+        known = [path for path in (*step.scope.target_paths, *hints) if "*" not in path]
+        never = globs(tuple(services.settings.never_send))
+        shown = files_shown(
+            self._task.copy,
+            [*_changed(self._task), *known],
+            lambda path: not is_credential(path) and not never.match(path),
+            services.mask,
+            _FILES_TOKENS,
+        )
+        project = self._briefs.context
+        return (
+            Material("brief", self._briefs.write()),
+            *([Material("project", project)] if project else []),
+            *([Material("files", shown)] if shown else []),
+        )
+
+
+def _who(settings: RoleSettings) -> str:
+    match settings.how:
+        case RoleHow.COMMAND:
+            with suppress(NoSuchProgram):
+                return program_name(words_of(settings.command))
+            return settings.command
+        case RoleHow.MODEL:
+            return settings.model
+    return ""
+
+
+def _rewrote(workspace: Surrounding, task: Task) -> bool:
+    """In a sandbox nobody who judges can."""
+    if agent_sandbox(workspace).bwrap is not None or not task.state.tree:
+        return False
+    return task.copy.shadow.capture().tree != task.state.tree
+
+
+def _changed(task: Task) -> tuple[str, ...]:
+    """The files of the step, if it was measured."""
+    if not task.base_tree or not task.state.tree:
+        return ()
+    return changed_between(task.copy, task.base_tree, task.state.tree)
+
+
+def _findings(task: Task, verdict: NewVerdict) -> tuple[Finding, ...]:
+    """A machine's words, for people and for the next turn; nothing of ours follows them."""
+    known, changed = {one.id for one in task.plan.context.acceptance_criteria}, _changed(task)
+    found = []
+    for one in verdict.findings:
+        path = one.path.removeprefix("./")
+        there = path in changed
+        found.append(
+            Finding(
+                role=task.role,
+                severity=one.severity,
+                message=visible(" ".join(one.message.split()))[:_LONGEST],
+                path=path if there else "",
+                line=one.line if there else 0,
+                criterion=one.criterion if one.criterion in known else "",
+            )
+        )
+    return tuple(found)
+
+
+def _verdict(ran: Ran) -> tuple[NewVerdict | None, str]:
+    """The last JSON object that it printed."""
+    text = ran.output[-_MOST_BYTES_READ:].decode("utf-8", "replace")
+    found = [one for one in documents(text) if "passed" in one or "findings" in one]
+    if not found:
+        return None, "there is no JSON object with passed and findings on a line of its own"
+    try:
+        return msgspec.convert(found[-1], type=prepared(NewVerdict)), ""
+    except msgspec.ValidationError as error:
+        return None, str(error)
+
+
+def _commands_of(plan: RunPlan) -> Iterator[str]:
+    for step in plan.steps:
+        yield from step.commands.unit or ()
+        yield from step.commands.e2e or ()
+        if isinstance(instead := (step.fallback or {}).get("command"), str):
+            yield instead
+    for told in plan.context.test_instructions.values():
+        yield from (told,) if isinstance(told, str) else told

@@ -1,0 +1,128 @@
+"""The runs that approved planning sessions became."""
+
+import sqlite3
+from typing import Final
+
+from ringi.app.lists import RUNS
+from ringi.engine.run_plan import RunPlan
+from ringi.errors import (
+    BadDocument,
+    NotFound,
+    RunRace,
+    SessionRace,
+)
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.ledger import subject
+from ringi.ledger.connection import (
+    Reader,
+    Row,
+    as_bytes,
+)
+from ringi.ledger.events import (
+    About,
+    EventLog,
+    text_of,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.runs.document import (
+    Run,
+    StoredRun,
+)
+from ringi.sessions.document import short
+
+_RUN: Final = "SELECT document, revision FROM runs WHERE id = ?"
+_RUN_PLAN: Final = "SELECT plan FROM runs WHERE id = ?"
+_ADD_RUN: Final = (
+    "INSERT INTO runs (at, id, document, last_event, plan)"
+    " VALUES ((SELECT COALESCE(MAX(at), 0) + 1 FROM runs), ?, ?, ?, ?)"
+)
+_SAVE_RUN: Final = "UPDATE runs SET revision = revision + 1, document = ?, last_event = ? WHERE id = ?"
+_AS_READ: Final = _SAVE_RUN + " AND revision = ?"
+_REQUEST_IDS: Final = (
+    "SELECT json_extract(facts, '$.runPlan.request_id') FROM sessions WHERE instr(facts, ?1)"
+    " UNION SELECT json_extract(document, '$.request_id') FROM runs WHERE instr(document, ?1)"
+)
+_RUN_IDS: Final = "SELECT id FROM runs ORDER BY at"
+_RUNS_FROM: Final = "SELECT id FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 5"
+
+
+class Runs(Reader):
+    def find_run(self, name: str) -> str:
+        found = self._beginning_with(_RUNS_FROM, name, name.lower(), name.lower())
+        if found is None:
+            raise no_run(name)
+        return found
+
+    def run(self, run_id: str) -> Run:
+        found = self._select(_RUN, run_id)
+        if not found:
+            raise no_run(run_id)
+        return _as_run(found[0])
+
+    def stored_run(self, run_id: str) -> StoredRun:
+        found = self._select(_RUN, run_id)
+        if not found:
+            raise no_run(run_id)
+        return StoredRun(_as_run(found[0]), int(str(found[0][1])))
+
+    def run_plan(self, run_id: str) -> RunPlan | None:
+        """Its planning.json, or None if it has none. Raises BadDocument if it is not what the run says."""
+        with self.one_moment():
+            run, found = self.run(run_id), self._select(_RUN_PLAN, run_id)
+        if not found or found[0][0] is None:
+            return None
+        data = as_bytes(found[0][0])
+        if codec.digest(data) != run.plan_sha256:
+            why = Text("it is not the one that run {run} was approved with", run=run_id)
+            raise BadDocument(what="planning.json", why=why)
+        return codec.trusted(data, RunPlan, "planning.json")
+
+    def request_ids(self, day: str) -> set[str]:
+        """Of runs, and of sessions that have a plan for one."""
+        return {str(row[0]) for row in self._select(_REQUEST_IDS, f"RQ-{day}-")}
+
+    def run_ids(self) -> list[str]:
+        """In the order they were made."""
+        return [str(row[0]) for row in self._select(_RUN_IDS)]
+
+    def runs(self) -> list[Run]:
+        return [_as_run(row) for row in self._select(RUNS)]
+
+
+class RunWrites(EventLog):
+    def add_run(self, run: Run, event: NewEvent, plan: RunPlan | None = None) -> None:
+        """With its planning.json, which is never changed; `run` has its hash."""
+        text, planned = text_of(run), text_of(plan) if plan else None
+        if planned is not None and codec.digest(planned.encode()) != run.plan_sha256:
+            raise ValueError("the run does not name this planning.json")
+        hash_ = self._note_run(run, text, event)
+        try:
+            self._database.execute(_ADD_RUN, (run.run_id, text, hash_, planned))
+        except sqlite3.IntegrityError:
+            # Started in the same second with the same digits: try again with others.
+            raise SessionRace(session=short(run.planning_session_id)) from None
+
+    def save_run(self, run: Run, event: NewEvent, revision: int | None = None) -> None:
+        """Raises RunRace if somebody saved it since that revision was read."""
+        text = text_of(run)
+        hash_ = self._note_run(run, text, event)
+        values = (text, hash_, run.run_id)
+        if revision is None:
+            saved = self._database.execute(_SAVE_RUN, values).rowcount
+        else:
+            saved = self._database.execute(_AS_READ, (*values, revision)).rowcount
+        if saved != 1:
+            raise no_run(run.run_id) if revision is None else RunRace(run=run.run_id)
+
+    def _note_run(self, run: Run, text: str, event: NewEvent) -> str:
+        self.changed.runs.add(run.run_id)
+        return self._add_event(About(subject.run(run.run_id), text), self._clock.now(), event)
+
+
+def no_run(name: str) -> NotFound:
+    return NotFound(what=Text("run"), name=name, see="ringi status")
+
+
+def _as_run(row: Row) -> Run:
+    return codec.trusted(as_bytes(row[0]), Run, "run")

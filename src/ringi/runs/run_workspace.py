@@ -1,0 +1,200 @@
+"""What the runner works with: the copy and the branch of a run, its files, its place in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from ringi.kernel.telemetry.port import (
+    SILENT,
+    Telemetry,
+)
+
+if TYPE_CHECKING:  # only names of types
+    from ringi.engine.process import Feedback
+    from ringi.engine.run_plan import (
+        RunPlan,
+        RunStep,
+    )
+    from ringi.kernel.text import Text
+    from ringi.ledger.ports import (
+        Clock,
+        NewEvent,
+    )
+    from ringi.runs.document import (
+        Evidence,
+        Run,
+        StepState,
+        Stop,
+        StoredRun,
+    )
+    from ringi.runs.scope import Changes
+    from ringi.runs.services import Roles
+    from ringi.tree.copy import WorkCopy
+
+
+class RunTransaction(Protocol):
+    def save_run(self, run: Run, event: NewEvent, revision: int | None = None) -> None:
+        """Raises RunRace if somebody saved it since that revision was read."""
+
+
+class RunStore(Protocol):
+    """The part of the ledger about runs."""
+
+    def transaction(self) -> AbstractContextManager[RunTransaction]: ...
+    def stored_run(self, run_id: str) -> StoredRun: ...
+    def feedback(self, run_id: str) -> tuple[Feedback, ...]: ...
+    def run_plan(self, run_id: str) -> RunPlan | None: ...
+
+
+class Begun(NamedTuple):
+    base_commit: str
+    base_tree: str
+    copy_id: str
+
+
+class Decided(Enum):
+    """What became of the plan of a step."""
+
+    WAITS = auto()
+    """For a person."""
+    DECLINED = auto()
+    THROWN_AWAY = auto()
+    OUTDATED = auto()
+    """The branch has other bytes than the step was made from: it has to be merged."""
+    COMMITTED = auto()
+    NOT_CARRIED_OUT = auto()
+    """It is approved; nothing of it is on the branch."""
+    NOT_COMMITTED = auto()
+    REWRITTEN = auto()
+    """A hook changed what was committed; the commit was taken back."""
+    TESTS_FAILED = auto()
+    """Its commands ran after it was carried out, and it was taken back."""
+    CHANGE_FAILED = auto()
+    """A person changed it and approved that, and its tests do not pass any more: nothing was carried out."""
+
+
+class Decision(NamedTuple):
+    what: Decided
+    commit: str = ""
+    words: str = ""
+    """The person's feedback, why no standing approval covers it, or why there is no commit."""
+    version: int = 0
+    tree: str = ""
+    """Of the branch, if the person changed what the step had made."""
+    evidence: tuple[Evidence, ...] = ()
+    """If commands ran after it was carried out."""
+    tested: tuple[Evidence, ...] = ()
+    """What its tests said in a copy, if the person changed what the step had made."""
+    plan: str = ""
+    """The short name of its plan."""
+    grant: str = ""
+    """The standing approval that it was committed under."""
+
+
+class Merged(NamedTuple):
+    base_tree: str
+    tree: str
+    version: int
+    conflicts: tuple[str, ...] = ()
+    """Paths in which a person or the role has to decide."""
+    over: bool = False
+    """It is carried out already: nothing is left to merge."""
+
+
+class Bench(Protocol):
+    """All effects of a run on files, git and the plan tool. Each can be called again after a crash."""
+
+    def begin(self, run: Run, plan: RunPlan) -> Begun | Stop:
+        """Checks the repository, makes the branch and the copy."""
+
+    def require_copy(self, run: Run) -> None:
+        """Raises CopyFailed if it is gone."""
+
+    def copy(self, run: Run) -> WorkCopy:
+        """For somebody who works in it. Raises CopyFailed if it is gone."""
+
+    def new_copy(self, run: Run) -> Begun:
+        """Another one, with the files of the branch."""
+
+    def stand_at(self, run: Run, tree: str) -> None:
+        """The copy has exactly the files of this tree. Raises CopyFailed if they are lost."""
+
+    def measure(self, run: Run, base_tree: str) -> Changes: ...
+    def patch(self, run: Run, base_tree: str, tree: str) -> bytes:
+        """As `git apply` takes it; it was tried. Raises CopyFailed."""
+
+    def sandboxed(self) -> bool:
+        """Whether commands can run before somebody has approved what they run."""
+
+    def test(
+        self, run: Run, command: str, *, kind: str, timeout_sec: float, log: Callable[[bytes], None]
+    ) -> Evidence:
+        """In the copy, on the files that are there."""
+
+    def propose(
+        self, run: Run, step: RunStep, state: StepState, *, tests: Sequence[str], checks_after: Sequence[str]
+    ) -> int:
+        """Makes what the step changed the plan with the id it has; returns its version.
+
+        `tests` have to pass on whatever is committed, `checks_after` run once it is carried out.
+        """
+
+    def decision(self, run: Run, state: StepState, *, in_turn: bool = True) -> Decision:
+        """Carries it out if it is approved, or a standing approval covers it.
+
+        Not `in_turn`, only whether it was declined: a step before it is not decided yet.
+        """
+
+    def merge(self, run: Run, state: StepState) -> Merged:
+        """Brings the plan up to date with the branch, and the copy to the result."""
+
+    def throw_away(self, state: StepState) -> str:
+        """Its plan; returns what a person said when they sent it back, empty if nobody did."""
+
+    def publish(self, run: Run) -> Stop | None:
+        """Brings the branch into the person's repository."""
+
+    def tidy(self, run: Run) -> None:
+        """Removes the copy, and the branch's folder."""
+
+
+class RunFiles(Protocol):
+    """Beside planning.json and stage.json: what commands printed, and what each step changed."""
+
+    def log(self, path: str) -> AbstractContextManager[Callable[[bytes], None]]:
+        """Opens the file anew; gets text as it comes. Bounded, masked."""
+
+    def write(self, path: str, data: bytes) -> None: ...
+    def tail(self, path: str, most: int) -> str:
+        """Its last characters; empty if it is not there."""
+
+
+class RunEvent(NamedTuple):
+    """Something that happened, for whoever watches."""
+
+    run: Run
+    step_id: str
+    what: Text
+    line: str = ""
+    """The last line that a command printed."""
+
+
+class RunServices(NamedTuple):
+    store: RunStore
+    clock: Clock
+    ids: Callable[[], str]
+    bench: Bench
+    roles: Roles
+    files: RunFiles
+    mask: Callable[[str], str]
+    on_event: Callable[[RunEvent], None] = lambda _: None
+    telemetry: Telemetry = SILENT
+    keep_briefs: bool = True
+    """Whether what roles were told is written beside the run."""
+    checks: Sequence[str] = ()
+    """Commands that also run whenever a plan was carried out, whoever made it: format, build and such."""
+    check_timeout_sec: float = 600.0
+    """Of each of these; tests of the plan have its own limit."""

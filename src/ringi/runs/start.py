@@ -1,0 +1,417 @@
+"""How a run begins (RN-13, IP-9): with an approved session, a planning.json made elsewhere, or a request.
+
+Nothing is carried out here. A run that no session was approved with waits for an approval of its own.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from ringi.app.check_document import (
+    Checked,
+    DocumentKind,
+    check_document,
+)
+from ringi.app.context import OpenWorkspace
+from ringi.approvals.cover import (
+    History,
+    covering_approval,
+)
+from ringi.approvals.document import (
+    Approval,
+    ApprovalRequest,
+    Proof,
+    SignedAct,
+)
+from ringi.approvals.kinds import of_run
+from ringi.approvals.proof import (
+    approval_of,
+    compose,
+    prove,
+    require_answer,
+)
+from ringi.approvals.request import request_of
+from ringi.approvals.who import actor_at
+from ringi.engine.run_parts import (
+    fit,
+    taken,
+)
+from ringi.engine.run_plan import (
+    Name,
+    RunPlan,
+)
+from ringi.errors import (
+    MainBranch,
+    NotAsked,
+    NotFound,
+    RunOver,
+    SessionOver,
+    UnfitForRun,
+)
+from ringi.forges.document import ForgeTerms
+from ringi.kernel import codec
+from ringi.kernel.document import prepared
+from ringi.kernel.problems import (
+    Level,
+    Problem,
+    ReasonCode,
+    problem,
+)
+from ringi.kernel.text import Text
+from ringi.ledger import subject as subjects
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import NewEvent
+from ringi.policy.globs import globs
+from ringi.runs.branch import main_of_remotes
+from ringi.runs.document import (
+    OVER,
+    Run,
+    RunPhase,
+    review_of,
+    run_id,
+)
+from ringi.sessions.document import (
+    ApprovedSession,
+    FromRequest,
+    SessionView,
+    is_session,
+    short,
+)
+from ringi.sessions.operations import (
+    ENDED,
+    writable,
+)
+from ringi.sessions.request import (
+    Request,
+    read_request,
+    without_comments,
+)
+from ringi.sessions.request_files import next_id
+from ringi.sessions.run_plan import (
+    run_of,
+    take_over,
+)
+from ringi.tools.ports_process import RunTransaction
+
+if TYPE_CHECKING:
+    from ringi.runs.role_planner import Planner
+
+_MOST_SHOWN: Final = 30
+_EMPTY_SECTION: Final = re.compile(r"^##[^\n]*\n\s*(?=^##|\Z)", re.MULTILINE)
+"""Of the template, left as it was."""
+_WRONG: Final = {
+    DocumentKind.RUN_PLAN: Text("it is not a planning.json"),
+    DocumentKind.REQUEST: Text("it is not a request in Markdown"),
+}
+
+
+def start_from_session(workspace: OpenWorkspace, name: str) -> Run:
+    """The run of an approved session, or the run of that name, ready to go on.
+
+    Raises NotFound, NotAsked if nobody has approved the session yet, SessionOver, RunOver.
+    """
+    run = workspace.sessions.run(_run_named(workspace, name))
+    require_current(run)
+    if not run.plan_sha256:  # approved before there were plans
+        plan = workspace.planning.plan_now(run.planning_session_id)
+        return add_run(workspace, plan, run.planning_session_id, run.instruction, replaces=run.run_id)
+    return run
+
+
+def require_current(run: Run) -> None:
+    """Raises RunOver if it is, or if another run was planned in its place."""
+    if run.replaced_by:
+        why, command = Text("it was planned anew"), f"ringi run {run.replaced_by}"
+        raise RunOver(run=run.run_id, why=why, command=command)
+    require_open(run)
+
+
+def require_open(run: Run) -> None:
+    """Raises RunOver."""
+    if run.phase in OVER:
+        why = Text("it is completed") if run.phase is RunPhase.COMPLETED else Text("it is cancelled")
+        raise RunOver(run=run.run_id, why=why, command='ringi run "…"')
+
+
+def require_no_main_branch(workspace: OpenWorkspace, run: Run) -> None:
+    """What goes there is approved apart from the run, by merging. Raises MainBranch."""
+    mains = globs(workspace.settings.runs.main_branches)
+    if mains.match(run.work_branch) or run.work_branch in main_of_remotes(workspace.places.root):
+        raise MainBranch(branch=run.work_branch)
+
+
+def _run_named(workspace: OpenWorkspace, name: str) -> str:
+    if not is_session(name):
+        try:
+            return workspace.sessions.find_run(name)
+        except NotFound:
+            pass  # perhaps the beginning of a session's id
+    view = workspace.planning.view(name)
+    if isinstance(view.pending, ApprovedSession):
+        return view.pending.run_id
+    session = short(view.session_id)
+    if view.status in ENDED:
+        raise SessionOver(session=session, status=ENDED[view.status])
+    raise NotAsked(given=Text("a run"), asked=Text("its design is not approved yet"), session=session)
+
+
+def start_from_file(workspace: OpenWorkspace, data: bytes, name: str, forge: ForgeTerms | None = None) -> Run:
+    """A new run with this planning.json. Raises UnfitForRun with everything that is wrong with it."""
+    _require(check_document(data, "planning.json"), DocumentKind.RUN_PLAN, name)
+    plan = codec.foreign(data, RunPlan, name)
+    own, told = _own_name(workspace, plan), _instruction(plan)
+    return add_run(workspace, own, "", told, reason=writable(name), forge=forge)
+
+
+def start_from_request(
+    workspace: OpenWorkspace, data: bytes, name: str, forge: ForgeTerms | None = None
+) -> SessionView:
+    """A planning session about this request; what it demands is in the plan that the person approves.
+
+    `name` is the file's path. Raises UnfitForRun with everything that is wrong with it, and like `start`.
+    """
+    _require(check_document(data, "request.md"), DocumentKind.REQUEST, name)
+    text = data.decode("utf-8-sig")
+    request = msgspec.convert(read_request(text).raw, prepared(Request))
+    path = _below(workspace, name)
+    source = FromRequest(_request_id(workspace, name), path, request)
+    return workspace.planning.start(
+        _EMPTY_SECTION.sub("", without_comments(text)).strip(),
+        actor=actor_at(workspace.person),
+        request=source,
+        agent_brings=planner_of(workspace) is not None,
+        forge=forge,
+    )
+
+
+def planner_of(workspace: OpenWorkspace, *, by_model: bool = False) -> "Planner | None":
+    """Who plans a run, instead of the questions of a session."""
+    roles = workspace.roles(None)
+    return (roles.by_model() if by_model else roles).planner()
+
+
+def _require(checked: Checked, kind: DocumentKind, name: str) -> None:
+    problems = checked.problems
+    if checked.ok and checked.kind is not kind:
+        problems = (problem(ReasonCode.SCHEMA_INVALID, "$", _WRONG[kind]),)
+    failures = [one for one in problems if one.level is Level.FAIL]
+    if failures:
+        raise UnfitForRun(what=name, why=_lines(failures))
+
+
+def _lines(problems: Sequence[Problem]) -> Text | str:
+    """One to a line, as `ringi check` shows them."""
+    words: Text | str = ""
+    for one in problems[:_MOST_SHOWN]:
+        words = Text("{before}\n  {code} {path} {message}", before=words, code=str(one.code), path=one.path,
+                     message=one.message)  # fmt: skip
+    return words
+
+
+def _below(workspace: OpenWorkspace, name: str) -> str:
+    """Its path below the workspace; empty if it is somewhere else, or no plan can name it."""
+    try:
+        path = Path(name).resolve().relative_to(workspace.places.root.resolve()).as_posix()
+    except (OSError, ValueError):
+        return ""
+    return "".join(fit([path]))
+
+
+def _request_id(workspace: OpenWorkspace, name: str) -> str:
+    """The name of the file if it can be one of a folder and a branch; else the next free one."""
+    stem = Path(name).stem
+    return stem if taken([stem], Name) else next_id(workspace)
+
+
+def _own_name(workspace: OpenWorkspace, plan: RunPlan) -> RunPlan:
+    """With an id, a branch and a folder of its own, if there was a run with its id."""
+    if workspace.services.store.mentions(plan.run_id):
+        return renamed(plan, run_id(workspace.clock.now(), workspace.services.ids()))
+    return plan
+
+
+def renamed(plan: RunPlan, name: str) -> RunPlan:
+    """The same plan for another run."""
+    before, after = f"runs/{plan.request_id}/{plan.run_id}/", f"runs/{plan.request_id}/{name}/"
+
+    def moved(path: str) -> str:
+        return after + path.removeprefix(before) if path.startswith(before) else path
+
+    outputs = plan.outputs
+    return replace(
+        plan,
+        run_id=name,
+        work_branch=f"aiflow/{plan.request_id}/{name}",
+        steps=tuple(
+            replace(
+                step,
+                inputs=replace(step.inputs, request_path=moved(step.inputs.request_path)),
+                outputs=replace(
+                    step.outputs,
+                    patch_path=moved(step.outputs.patch_path),
+                    log_prefix=moved(step.outputs.log_prefix),
+                ),
+            )
+            for step in plan.steps
+        ),
+        outputs=replace(
+            outputs,
+            planning_json=moved(outputs.planning_json),
+            stage_json=moved(outputs.stage_json),
+            report_md=moved(outputs.report_md),
+            errors_json=moved(outputs.errors_json) if outputs.errors_json else outputs.errors_json,
+        ),
+    )
+
+
+def _instruction(plan: RunPlan) -> str:
+    """What a role is told of the whole, if no session said it."""
+    context = plan.context
+    constraints = [f"- {one}" for one in context.constraints]
+    criteria = [
+        f"- {one.id}: Given {one.given}, When {one.when}, Then {one.then}"
+        for one in context.acceptance_criteria
+    ]
+    parts = [context.summary]
+    parts += ["## Constraints\n" + "\n".join(constraints)] if constraints else []
+    parts.append("## Acceptance criteria\n" + "\n".join(criteria))
+    return "\n\n".join(parts)
+
+
+def add_run(
+    workspace: OpenWorkspace,
+    plan: RunPlan,
+    session_id: str,
+    instruction: str,
+    *,
+    reason: str = "",
+    replaces: str = "",
+    by_model: bool = False,
+    forge: ForgeTerms | None = None,
+) -> Run:
+    """A run in phase planning that a person has to approve; it takes the place of another one, if given.
+
+    That one's creator stays, and what it does on a forge. Raises NotPermitted.
+    """
+    actor = workspace.person.user()
+    run = run_of(plan, session_id, instruction, workspace.clock.now(), actor)
+    run = replace(run, by_model=by_model, forge=forge, review=review_of(forge))
+    if replaces:
+        before = workspace.sessions.run(replaces)
+        run = replace(
+            run,
+            replaces=replaces,
+            implementer=before.implementer,
+            created_by=before.created_by or actor,
+            by_model=before.by_model,
+            planned=before.planned,
+            forge=before.forge,
+            review=review_of(before.forge),
+        )
+    workspace.services.permits.require_allowed(run.created_by, actor)
+    with workspace.sessions.transaction() as transaction:
+        take_over(workspace.sessions, transaction, run)
+        transaction.add_run(run, NewEvent(EventKind.RUN_CREATED, Actor.USER, reason or session_id), plan)
+    return run
+
+
+# Its approval.
+
+
+def covering(workspace: OpenWorkspace, run_id: str) -> Approval | None:
+    """The approval of exactly this run, given with its session or alone. Raises like `covering_approval`."""
+    run, store = workspace.sessions.run(run_id), workspace.sessions
+    if run.planning_session_id:
+        try:
+            session = store.session(run.planning_session_id).session
+        except NotFound:
+            session = None
+        if session is not None and session.planner_session_id == run_id:
+            return workspace.planning.approval(session.session_id)
+    plan = store.run_plan(run_id)
+    history = History(
+        subjects.run(run_id),
+        run_id,
+        store.approvals(run_id),
+        [logged.event for logged in store.events(run_id)],
+    )
+    if plan is None or not history.approvals:
+        return None
+    data = codec.canonical(of_run(run, plan, store.workspace_id()))
+    return covering_approval(workspace.services, history, lambda _: data)
+
+
+class ReviewedRun:
+    """A run that waits for an approval of its own, as last shown to the person."""
+
+    def __init__(self, workspace: OpenWorkspace, run_id: str) -> None:
+        self._workspace = workspace
+        self._services = workspace.services
+        self.run_id = run_id
+        self.command = f"ringi run {run_id}"
+        self.signing = f"{self.command} --sign KEY"
+        self.look()
+
+    def look(self) -> None:
+        """Raises NotFound if it has no plan, RunOver."""
+        store = self._workspace.sessions
+        stored, plan = store.stored_run(self.run_id), store.run_plan(self.run_id)
+        if plan is None:
+            raise NotFound(what=Text("planning.json"), name=self.run_id, see="ringi status")
+        self.run, self.revision, self.plan = stored.run, stored.revision, plan
+        if RunPhase.PLANNING not in {self.run.phase, self.run.stopped_in}:
+            raise RunOver(
+                run=self.run_id, why=Text("it has begun already"), command=f"ringi status {self.run_id}"
+            )
+        self.data = codec.canonical(of_run(self.run, plan, store.workspace_id()))
+        self.digest = codec.digest(self.data)
+
+    def request(self) -> ApprovalRequest:
+        """It is its own request, like a session in review."""
+        run, now = self.run, self._services.clock.now()
+        return request_of(
+            subjects.run(run.run_id),
+            1,
+            self.data,
+            ids=self._services.ids,
+            # A clock that was set back is no limit.
+            requested_at=run.created_at if run.created_at <= now else "",
+            expires_at=now,
+        )
+
+    def statement(self, approver: str) -> str:
+        """The bytes that a key signs to approve the run."""
+        return compose(self._services, SignedAct.APPROVE, self.digest, approver)
+
+    def approve(self, proof: Proof) -> Run:
+        """Raises RunRace if it changed since it was shown."""
+        require_answer(self._services, proof, self.command, self.signing)
+        asked = self.request()
+        run = replace(self.run, updated_at=self._services.clock.now())
+        with given(self._workspace, asked, self.data, proof, self.run.created_at) as (transaction, approval):
+            event = NewEvent(EventKind.RUN_APPROVED, Actor.USER, asked.digest, approval)
+            transaction.save_run(run, event, self.revision)
+        return run
+
+
+@contextmanager
+def given(
+    workspace: OpenWorkspace, asked: ApprovalRequest, data: bytes, proof: Proof, made_at: str
+) -> Iterator[tuple[RunTransaction, Approval]]:
+    """The approval of something about a run; whoever takes it saves the run with its event."""
+    services, user = workspace.services, workspace.person.user()
+    act = SignedAct.APPROVE
+    record = prove(services, asked, data, proof, act=act, approver=user, made_at=made_at)
+    with workspace.sessions.transaction() as transaction:
+        last = transaction.last_hash()
+        approval = approval_of(services, asked, data, record, approver=user, after_event=last)
+        yield transaction, approval
+        transaction.add_approval(approval)

@@ -1,0 +1,88 @@
+"""A task: a run in which models have every role (PP-28); approvals, gates and report are those of any run."""
+
+from ringi.app.context import OpenWorkspace
+from ringi.approvals.who import actor_at
+from ringi.config.settings import RoleSettings
+from ringi.engine.compile import (
+    RunNames,
+    compile_run_plan,
+)
+from ringi.engine.document import GoalUnderstanding
+from ringi.engine.prompts import language_of
+from ringi.engine.run_parts import (
+    Planned,
+    RunWishes,
+)
+from ringi.engine.run_plan import (
+    MAIN_BRANCH,
+    RunRole,
+)
+from ringi.errors import (
+    BadInstruction,
+    NoTaskModel,
+)
+from ringi.forges.document import ForgeTerms
+from ringi.ledger.event import Actor
+from ringi.plans.document import title_of
+from ringi.runs.document import (
+    Run,
+    run_id,
+)
+from ringi.runs.start import (
+    add_run,
+    planner_of,
+)
+from ringi.sessions.document import (
+    PLAYBOOK,
+    SessionView,
+)
+from ringi.sessions.operations import (
+    LONGEST_INSTRUCTION,
+    unfit,
+)
+from ringi.sessions.request_files import next_id
+from ringi.tree.copy_layout import branch_of
+
+
+def begin_task(
+    workspace: OpenWorkspace, request: str, actor: Actor, forge: ForgeTerms | None = None
+) -> SessionView | Run:
+    """A session that the planner is to bring the design of; with planning.enabled false a run of one step.
+
+    A person approves either. Raises NoTaskModel, BadInstruction, NotPermitted.
+    """
+    for role in (RunRole.PLANNER, RunRole.IMPLEMENTER):
+        told = workspace.settings.runs.roles.get(role, RoleSettings())
+        if told.model in {"", PLAYBOOK}:
+            raise NoTaskModel
+    if not workspace.settings.planning.enabled:
+        return _unplanned(workspace, request, forge)
+    return workspace.planning.start(request, actor=actor, agent_brings=True, by_model=True, forge=forge)
+
+
+def plan_task(workspace: OpenWorkspace, request: str) -> SessionView | Run:
+    """Begun, and planned as far as a model can. Raises BadBrought, ModelFailed, and like `begin_task`."""
+    begun = begin_task(workspace, request, actor_at(workspace.person))
+    if isinstance(begun, Run):
+        return begun
+    planner = planner_of(workspace, by_model=True)
+    assert planner is not None  # noqa: S101  # a task has a model
+    return planner.bring(workspace.planning, begun.session_id)
+
+
+def _unplanned(workspace: OpenWorkspace, request: str, forge: ForgeTerms | None) -> Run:
+    words = request.strip()
+    if why := unfit(words, LONGEST_INSTRUCTION):
+        raise BadInstruction(why=why)
+    services = workspace.services
+    now = services.clock.now()
+    planned = Planned(
+        words,
+        goal=GoalUnderstanding(main_objective=title_of(words)),
+        project=workspace.code.gather(words).project,
+        language=language_of(words),
+    )
+    base = branch_of(workspace.places.root) or MAIN_BRANCH
+    names = RunNames(next_id(workspace), run_id(now, services.ids()), now, base)
+    plan = compile_run_plan(planned, names, RunWishes(timeout_sec=workspace.settings.check_timeout_sec))
+    return add_run(workspace, plan, "", words, by_model=True, forge=forge)

@@ -1,0 +1,75 @@
+"""Undoes a run: its branch goes, as long as nobody built on it. In place, its steps are undone one by one."""
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from ringi.app.context import OpenWorkspace
+from ringi.approvals.who import (
+    actor_at,
+    refuse_agent,
+)
+from ringi.ledger.event import EventKind
+from ringi.ledger.ports import NewEvent
+from ringi.plans.document import (
+    PlanStatus,
+    undone_at,
+)
+from ringi.provenance.ref_damage import mend_run
+from ringi.runs.branch import delete_branch
+from ringi.runs.document import (
+    OVER,
+    Run,
+)
+from ringi.runs.drive import cancel_run
+
+
+class Undone(NamedTuple):
+    branch: str
+    """The branch that was removed; empty in place."""
+    to_undo: tuple[str, ...] = ()
+    """In place: the plans to undo, the newest first. Each reverts its commit with a new one."""
+
+
+def undo_run(workspace: OpenWorkspace, run_id: str) -> Undone:
+    """Can be called again after a crash. Raises NoChannel for an agent, BranchMoved, BranchMerged."""
+    refuse_agent(workspace.person, f"ringi undo {run_id}")
+    for said in mend_run(workspace, run_id):
+        workspace.services.tell(said)
+    run, branch = workspace.sessions.run(run_id), workspace.branch(run_id)
+    if run.in_place:
+        return Undone(
+            "", tuple(reversed([step.plan_id for step in run.steps if _stands(workspace, step.plan_id)]))
+        )
+    tip = branch.tip() if branch.is_made else branch.of.tip
+    delete_branch(workspace.places.root, branch.of._replace(tip=tip))
+    run = _cancelled(workspace, run)
+    branch.remove()
+    _mark(workspace, run)
+    return Undone(run.work_branch)
+
+
+def mark_undone(workspace: OpenWorkspace, run_id: str) -> bool:
+    """In place, once its plans are undone; False if one of them still stands."""
+    run = workspace.sessions.run(run_id)
+    if any(_stands(workspace, step.plan_id) for step in run.steps):
+        return False
+    _mark(workspace, _cancelled(workspace, run))
+    return True
+
+
+def _cancelled(workspace: OpenWorkspace, run: Run) -> Run:
+    return run if run.phase in OVER else cancel_run(workspace, run.run_id)
+
+
+def _mark(workspace: OpenWorkspace, run: Run) -> None:
+    event = NewEvent(EventKind.RUN_UNDONE, actor_at(workspace.person), run.work_branch)
+    with workspace.sessions.transaction() as transaction:
+        transaction.save_run(replace(run, undone=True), event)
+
+
+def _stands(workspace: OpenWorkspace, plan_id: str) -> bool:
+    if not plan_id:
+        return False
+    document = workspace.plan.get(plan_id)
+    return document.state.status is PlanStatus.COMPLETED and undone_at(document) is None

@@ -1,0 +1,207 @@
+"""A person approves the design: what exactly, with what proof, and which run it becomes (IP-8, IP-9)."""
+
+from msgspec.structs import replace
+
+from ringi.approvals.cover import (
+    History,
+    covering_approval,
+)
+from ringi.approvals.document import (
+    Approval,
+    ApprovalRequest,
+    Proof,
+    SignedAct,
+)
+from ringi.approvals.kinds import of_session
+from ringi.approvals.proof import (
+    approval_of,
+    prove,
+    require_answer,
+)
+from ringi.approvals.request import request_of
+from ringi.errors import (
+    NotFound,
+    SessionOver,
+)
+from ringi.kernel import codec
+from ringi.ledger import subject as subjects
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import (
+    NewEvent,
+    SessionTransaction,
+    StoredSession,
+)
+from ringi.models.budget import planned_with
+from ringi.runs.document import (
+    RUN_MACHINE,
+    Run,
+    RunPhase,
+    review_of,
+    run_id,
+)
+from ringi.sessions import operations
+from ringi.sessions.document import (
+    HANDED_ON,
+    PlanningSession,
+    short,
+)
+from ringi.sessions.instruction import (
+    ANSWER,
+    NO_REASON,
+    REASON,
+    Instruction,
+)
+from ringi.sessions.operations import (
+    ENDED,
+    state_of,
+)
+from ringi.sessions.run_plan import (
+    run_of,
+    take_over,
+)
+from ringi.sessions.save import (
+    kept,
+    settled,
+)
+from ringi.sessions.services import SessionServices
+
+
+def enhanced_instruction(session: PlanningSession) -> str:
+    """Without skipped questions."""
+    requirements = "\n".join(
+        f"- {_within(question.question)}\n{ANSWER}{_within(question.answer)}"
+        for question in session.questions
+        if question.type in HANDED_ON and question.answer is not None
+    )
+    decisions = "\n".join(
+        f"- {_within(decision.topic)}: {_within(decision.selected.name)}\n"
+        + (f"{REASON}{_within(decision.rationale)}" if decision.rationale else NO_REASON)
+        for decision in session.decisions
+        if decision.selected
+    )
+    return Instruction(session.instruction, requirements, decisions, session.design_summary or "").written()
+
+
+def _within(words: str) -> str:
+    """Indents further lines so that they stay inside their item."""
+    return "\n  ".join(words.splitlines())
+
+
+def subject_of(services: SessionServices, stored: StoredSession) -> bytes:
+    """The bytes that the person approves."""
+    session, workspace = stored.session, services.store.workspace_id()
+    facts = stored.facts
+    subject = of_session(session, workspace, enhanced_instruction(session), facts.run_plan, facts.forge)
+    return codec.canonical(subject)
+
+
+def request(services: SessionServices, stored: StoredSession) -> ApprovalRequest:
+    """A session in review is its own request: this one is not stored."""
+    session, now = stored.session, services.clock.now()
+    return request_of(
+        subjects.session(session.session_id),
+        session.reject_count,
+        subject_of(services, stored),
+        ids=services.ids,
+        # It may be in the future if the clock was set back or a file said so: then it is no limit.
+        requested_at=session.updated_at if session.updated_at <= now else "",
+        expires_at=now,
+    )
+
+
+def approve(services: SessionServices, stored: StoredSession, approver: str, proof: Proof) -> StoredSession:
+    session = stored.session
+    command = f"ringi plan --resume {short(session.session_id)}"
+    require_answer(services, proof, command, f"{command} --approve --sign KEY")
+    asked, data = request(services, stored), subject_of(services, stored)
+    made_at = session.created_at
+    record = prove(services, asked, data, proof, act=SignedAct.APPROVE, approver=approver, made_at=made_at)
+    now = asked.expires_at
+    plan = stored.facts.run_plan
+    planned = planned_with(stored.facts.usage)
+    run = replace(_run(services, stored, now), replaces=stored.facts.replaces, planned=planned)
+    forge = stored.facts.forge
+    run = replace(run, by_model=stored.facts.by_model, forge=forge, review=review_of(forge))
+    state, entries = settled(services, operations.approved(state_of(stored), run.run_id, now), ())
+
+    def saving(transaction: SessionTransaction) -> StoredSession:
+        last = transaction.last_hash()
+        approval = approval_of(services, asked, data, record, approver=approver, after_event=last)
+        event = NewEvent(EventKind.SESSION_APPROVED, Actor.USER, asked.digest, approval)
+        made = transaction.save_session(stored, state.session, state.facts, event, entries)
+        transaction.add_approval(approval)
+        transaction.spend(approval.id, run.run_id)
+        take_over(services.store, transaction, run)
+        transaction.add_run(run, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM, session.session_id), plan)
+        return made
+
+    return kept(services, saving)
+
+
+def covering(services: SessionServices, session: PlanningSession) -> Approval | None:
+    """The approval of exactly what its run got. Raises like `covering_approval`."""
+    session_id = session.session_id
+    history = History(
+        subjects.session(session_id),
+        short(session_id),
+        services.store.approvals(session_id),
+        [logged.event for logged in services.store.events(session_id)],
+    )
+    if not history.approvals:
+        return None
+    run = services.store.run(session.planner_session_id or "")
+    plan = services.store.run_plan(run.run_id)
+    workspace = services.store.workspace_id()
+    data = codec.canonical(of_session(session, workspace, run.instruction, plan, run.forge))
+    return covering_approval(services, history, lambda _: data)
+
+
+def _run(services: SessionServices, stored: StoredSession, now: str) -> Run:
+    """It waits in phase planning until somebody starts it."""
+    session, plan, creator = stored.session, stored.facts.run_plan, stored.facts.created_by
+    if plan is not None:
+        return run_of(plan, session.session_id, enhanced_instruction(session), now, creator)
+    # Sessions that came to their review before there were plans.
+    return Run(
+        run_id=run_id(now, services.ids()),
+        planning_session_id=session.session_id,
+        phase=RunPhase.PLANNING,
+        instruction=enhanced_instruction(session),
+        created_at=now,
+        updated_at=now,
+        created_by=creator,
+    )
+
+
+def cancel(services: SessionServices, stored: StoredSession, actor: Actor) -> StoredSession:
+    """Also cancels an approved session and its run, as long as the run has not begun."""
+    state, entries = settled(services, operations.cancelled(state_of(stored)), ())
+
+    def saving(transaction: SessionTransaction) -> StoredSession:
+        # Inside the transaction, so that nobody starts it meanwhile.
+        run = _waiting_run(services, stored.session)
+        event = NewEvent(EventKind.SESSION_CANCELLED, actor)
+        made = transaction.save_session(stored, state.session, state.facts, event, entries)
+        if run is not None:
+            phase = RUN_MACHINE.advance(run.phase, RunPhase.CANCELLED)
+            ended = replace(run, phase=phase, updated_at=state.session.updated_at)
+            transaction.save_run(ended, NewEvent(EventKind.RUN_CANCELLED, actor))
+        return made
+
+    return kept(services, saving)
+
+
+def _waiting_run(services: SessionServices, session: PlanningSession) -> Run | None:
+    """None if there is none to cancel: the session was not approved, or its run is lost."""
+    if not session.planner_session_id:
+        return None
+    try:
+        run = services.store.run(session.planner_session_id)
+    except NotFound:
+        return None
+    if run.phase is not RunPhase.PLANNING:
+        raise SessionOver(session=short(session.session_id), status=ENDED[session.status])
+    return run

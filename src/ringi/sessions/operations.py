@@ -1,0 +1,502 @@
+"""What can be done to a session, as pure functions on the document: no store, no model, no clock."""
+
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ringi.errors import (
+    BadAnswer,
+    BadInstruction,
+)
+from ringi.kernel.text import Text
+from ringi.ledger.ports import StoredSession
+from ringi.models.prompt import (
+    MOST_QUESTIONS,
+    NewDecision,
+    NewDecisions,
+    NewQuestion,
+    NewQuestions,
+    NewRevision,
+)
+from ringi.sessions.document import (
+    MOST_REJECTS,
+    SESSION_MACHINE,
+    AgentPending,
+    ApprovalPending,
+    ApprovedSession,
+    CancelledSession,
+    ConversationMessage,
+    DecisionPending,
+    DecisionPoint,
+    Design,
+    DesignOption,
+    FailedPending,
+    Pending,
+    PlanningSession,
+    Purpose,
+    Question,
+    QuestionPending,
+    Role,
+    SessionFacts,
+    SessionStatus,
+    Tradeoffs,
+    WorkPending,
+    short,
+)
+
+ENDED: Final = {SessionStatus.APPROVED: Text("approved"), SessionStatus.CANCELLED: Text("cancelled")}
+
+
+class State(NamedTuple):
+    session: PlanningSession
+    facts: SessionFacts
+
+    def with_(self, **changes: Any) -> "State":
+        return self._replace(session=replace(self.session, **changes))
+
+    def knowing(self, **changes: Any) -> "State":
+        return self._replace(facts=replace(self.facts, **changes))
+
+    def moved(self, target: SessionStatus) -> "State":
+        """In another status; unchanged if it already has it."""
+        current = self.session.status
+        return self if current is target else self.with_(status=SESSION_MACHINE.advance(current, target))
+
+    def said(self, role: Role, content: str, now: str) -> "State":
+        """Adds a message to the conversation."""
+        message = ConversationMessage(role=role, phase=self.session.status, content=content, created_at=now)
+        return self.with_(conversation_history=(*self.session.conversation_history, message))
+
+
+def state_of(stored: StoredSession) -> State:
+    return State(stored.session, stored.facts)
+
+
+def writable(words: str) -> str:
+    """Replaces lone surrogates, which text from outside may contain and no file can."""
+    return words.encode("utf-8", "backslashreplace").decode()
+
+
+def pending(state: State) -> Pending:
+    """What follows from the two documents; instead of a model an agent may be next."""
+    session, facts = state
+    due = _due(state)
+    if not (facts.agent_brings and isinstance(due, WorkPending)):
+        return due
+    return AgentPending(due.purpose, session.questions, session.decisions, facts.feedback, facts.rejected)
+
+
+def _due(state: State) -> Pending:
+    session = state.session
+    match session.status:
+        case SessionStatus.DISCOVERY:
+            return _in_discovery(state)
+        case SessionStatus.DESIGN:
+            return _in_design(state)
+        case SessionStatus.REVIEW:
+            if not session.design_summary:
+                return WorkPending(Purpose.REVIEW)
+            left = max(0, MOST_REJECTS - session.reject_count)
+            facts = state.facts
+            return ApprovalPending(
+                session.design_summary, left, facts.run_plan or UNSET, facts.forge or UNSET
+            )
+        case SessionStatus.FAILED:
+            return FailedPending(session.error_message or "")
+        case SessionStatus.APPROVED:
+            return ApprovedSession(session.planner_session_id or "")
+        case SessionStatus.CANCELLED:
+            return CancelledSession()
+
+
+def _in_discovery(state: State) -> Pending:
+    session = state.session
+    if not session.questions:
+        return WorkPending(Purpose.DISCOVERY)
+    at, count = session.current_question_index, len(session.questions)
+    if at >= count:
+        return WorkPending(_design_purpose(state))
+    return QuestionPending(session.questions[at], at + 1, count)
+
+
+def _in_design(state: State) -> Pending:
+    session = state.session
+    if not state.facts.designed:
+        return WorkPending(_design_purpose(state))
+    at, count = session.current_decision_index, len(session.decisions)
+    if at >= count:
+        return WorkPending(Purpose.TARGETS if state.facts.wrong else Purpose.REVIEW)
+    return DecisionPending(session.decisions[at], at + 1, count)
+
+
+def _design_purpose(state: State) -> Purpose:
+    """After a rejection, decisions that were made stay unless the feedback changes them."""
+    decisions = state.session.decisions
+    made = bool(decisions) and all(decision.selected for decision in decisions)
+    return Purpose.REVISION if made and state.facts.feedback else Purpose.DESIGN
+
+
+_AFTER_QUESTIONS: Final = frozenset([SessionStatus.DESIGN, SessionStatus.REVIEW, SessionStatus.APPROVED])
+_PHASES: Final = frozenset([SessionStatus.DISCOVERY, SessionStatus.DESIGN, SessionStatus.REVIEW])
+_AFTER_DECISIONS: Final = frozenset([SessionStatus.REVIEW, SessionStatus.APPROVED])
+
+
+def consistent(session: PlanningSession) -> bool:
+    """Whether everything before the position is answered or skipped, and the status fits."""
+    asked, decided = session.current_question_index, session.current_decision_index
+    if asked > len(session.questions) or decided > len(session.decisions):
+        return False
+    if not all(question.done for question in session.questions[:asked]):
+        return False
+    if not all(decision.selected for decision in session.decisions[:decided]):
+        return False
+    if any(decision.selected_option_id and not decision.selected for decision in session.decisions):
+        return False
+    if session.status in _AFTER_QUESTIONS and asked != len(session.questions):
+        return False
+    return session.status not in _AFTER_DECISIONS or decided == len(session.decisions)
+
+
+def put_right(state: State) -> State:
+    """Repairs the position and status from the answers; a review without a summary goes back to design.
+
+    A session that has ended stays as it is, and so does a failed one until it is resumed.
+    """
+    session = state.session
+    if session.status not in _PHASES:
+        return state
+    if not consistent(session):
+        decisions = tuple(map(_without_unknown, session.decisions))
+        state = state.with_(
+            current_question_index=_first(question.done for question in session.questions),
+            current_decision_index=_first(bool(decision.selected) for decision in decisions),
+            decisions=decisions,
+        )
+        return _without_summary(state).moved(SessionStatus.DISCOVERY)
+    if session.status is SessionStatus.REVIEW and not session.design_summary:
+        return _without_summary(state).moved(SessionStatus.DESIGN)
+    return state
+
+
+def _first(done: Iterable[bool]) -> int:
+    """How many were answered or skipped before the first that was not."""
+    count = 0
+    for one in done:
+        if not one:
+            break
+        count += 1
+    return count
+
+
+def _without_unknown(decision: DecisionPoint) -> DecisionPoint:
+    if decision.selected:
+        return decision
+    return replace(decision, selected_option_id=None, rationale=None, decided_at=None)
+
+
+LONGEST_INSTRUCTION: Final = 50_000
+LONGEST_ANSWER: Final = 10_000
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+_SKIPPED: Final = "(skipped)"
+APPROVED_WORDS: Final = "(approved)"
+
+
+def begun(session_id: str, instruction: str, facts: SessionFacts, now: str) -> State:
+    words = instruction.strip()
+    if why := unfit(words, LONGEST_INSTRUCTION):
+        raise BadInstruction(why=why)
+    session = PlanningSession(
+        session_id=session_id,
+        instruction=words,
+        status=SessionStatus.DISCOVERY,
+        questions=(),
+        decisions=(),
+        design_summary=None,
+        conversation_history=(),
+        planner_session_id=None,
+        created_at=now,
+        updated_at=now,
+    )
+    return State(session, facts).said(Role.USER, words, now)
+
+
+def questioned(state: State, found: NewQuestions, now: str) -> State:
+    """Sets the questions; if there are none, design is next."""
+    state = _asking(state.with_(questions=(), current_question_index=0), found.questions, now)
+    return state if state.session.questions else state.moved(SessionStatus.DESIGN)
+
+
+def questions_left(state: State) -> int:
+    """How many further questions the model may ask after the answers."""
+    asked = state.session.questions
+    return MOST_QUESTIONS - len(asked) if any(question.answer is not None for question in asked) else 0
+
+
+def _asking(state: State, found: Iterable[NewQuestion], now: str) -> State:
+    """With these questions at the end, but none that was asked before."""
+    before = state.session.questions
+    known = {question.question.casefold() for question in before}
+    fresh = {new.question.strip(): new for new in reversed(list(found)) if new.question.strip()}
+    asked = [new for words, new in reversed(fresh.items()) if words.casefold() not in known]
+    questions = tuple(
+        Question(
+            id=f"q-{number}",
+            type=new.type,
+            question=new.question.strip(),
+            context=new.context.strip() or UNSET,
+            options=tuple(dict.fromkeys(option.strip() for option in new.options if option.strip())) or UNSET,
+        )
+        for number, new in enumerate(asked, len(before) + 1)
+    )
+    for question in questions:
+        state = state.said(Role.ASSISTANT, f"{question.id}: {question.question}", now)
+    return state.with_(questions=(*before, *questions))
+
+
+def answered(state: State, text: str, now: str) -> State:
+    """Answers the current question: with the words of an option, its number, or other words."""
+    session = state.session
+    question = session.questions[session.current_question_index]
+    words = text.strip()
+    if why := unfit(words, LONGEST_ANSWER):
+        raise BadAnswer(asked=question.id, why=why, session=short(session.session_id))
+    return _dealt_with(state, replace(question, answer=_chosen(question, words), answered_at=now), now)
+
+
+def skipped(state: State, now: str) -> State:
+    question = state.session.questions[state.session.current_question_index]
+    return _dealt_with(state, replace(question, answer=None, answered_at=now), now)
+
+
+def _chosen(question: Question, words: str) -> str:
+    options = question.options or ()
+    for option in options:
+        if option.casefold() == words.casefold():
+            return option
+    numbered = {str(number): option for number, option in enumerate(options, 1)}
+    return numbered.get(words, words)
+
+
+def _dealt_with(state: State, question: Question, now: str) -> State:
+    session = state.session
+    at = session.current_question_index
+    before = session.questions[at]
+    if before.done and before.answer != question.answer:
+        # The decision points were based on another answer.
+        state = _without_summary(state.knowing(designed=False))
+        state = state.with_(decisions=(), current_decision_index=0)
+    questions = (*session.questions[:at], question, *session.questions[at + 1 :])
+    said = question.answer if question.answer is not None else _SKIPPED
+    state = state.said(Role.USER, f"{question.id}: {said}", now)
+    state = state.with_(questions=questions, current_question_index=at + 1)
+    return state.moved(SessionStatus.DESIGN) if at + 1 == len(questions) else state
+
+
+def designed(state: State, found: NewDecisions, now: str) -> State:
+    """Replaces all decision points; there may be none. Further questions come first, if any are left."""
+    further = _asking(state, found.further_questions[: questions_left(state)], now)
+    if further.session.questions != state.session.questions:
+        return further.moved(SessionStatus.DISCOVERY)
+    decisions = tuple(_decision(f"d-{number}", new) for number, new in enumerate(_drawn(found.decisions), 1))
+    return _deciding(state, decisions, decisions, now)
+
+
+def revised(state: State, found: NewRevision, now: str) -> State:
+    """Only what changed is decided again; it comes after what stays as the person decided it."""
+    before = {decision.id: decision for decision in state.session.decisions}
+    changed = {new.id: _decision(new.id, new) for new in found.changed if new.id in before}
+    changed = {id_: new for id_, new in changed.items() if not _alike(new, before[id_])}
+    gone = [id_ for id_ in dict.fromkeys(found.dropped) if id_ in before and id_ not in changed]
+    for id_ in gone:
+        state = state.said(Role.ASSISTANT, f"{id_}: dropped: {_in_words(before[id_])}", now)
+    stays = tuple(one for id_, one in before.items() if id_ not in changed and id_ not in gone)
+    unknown = [new for new in found.changed if new.id not in before]
+    drawn = _drawn([*unknown, *found.added])
+    added = (_decision(f"d-{number}", new) for number, new in enumerate(drawn, _last_number(before) + 1))
+    again = (*changed.values(), *added)
+    return _deciding(state, (*stays, *again), again, now)
+
+
+def _drawn(found: Iterable[NewDecision]) -> list[NewDecision]:
+    return [new for new in found if new.topic.strip()]
+
+
+def _deciding(
+    state: State, decisions: tuple[DecisionPoint, ...], asked: tuple[DecisionPoint, ...], now: str
+) -> State:
+    """With these decision points, of which the last ones are still to be decided."""
+    state = _without_summary(state.moved(SessionStatus.DESIGN).knowing(designed=True))
+    state = state.with_(decisions=decisions, current_decision_index=len(decisions) - len(asked))
+    for decision in asked:
+        names = " / ".join(option.name for option in decision.options)
+        state = state.said(Role.ASSISTANT, f"{decision.id}: {decision.topic}: {names}", now)
+    return state
+
+
+def _alike(new: DecisionPoint, old: DecisionPoint) -> bool:
+    """The same choice again: nobody needs to make it twice, unless another option is recommended now."""
+    advised, before = ([o.name for o in one.options if o.recommendation is True] for one in (new, old))
+    stays = advised == before or (old.selected is not None and advised == [old.selected.name])
+    return stays and (new.topic, {o.name for o in new.options}) == (old.topic, {o.name for o in old.options})
+
+
+def _last_number(ids: Iterable[str]) -> int:
+    numbers = [
+        int(number) for id_ in ids if (number := id_.removeprefix("d-")).isascii() and number.isdigit()
+    ]
+    return max(numbers, default=0)
+
+
+def _in_words(decision: DecisionPoint) -> str:
+    chosen = decision.selected.name if decision.selected else ""
+    return f"{decision.topic}: {chosen}" + (f" ({decision.rationale})" if decision.rationale else "")
+
+
+def _without_summary(state: State) -> State:
+    """Also without one that waits to be corrected, and without its planning.json."""
+    return state.with_(design_summary=None).knowing(draft="", wrong=(), design=None, run_plan=None)
+
+
+def _decision(id_: str, new: NewDecision) -> DecisionPoint:
+    recommended = next((option for option in new.options if option.recommendation), None)
+    return DecisionPoint(
+        id=id_,
+        topic=new.topic.strip(),
+        options=tuple(
+            DesignOption(
+                id=f"opt-{letter}",
+                name=option.name.strip(),
+                description=option.description.strip(),
+                tradeoffs=Tradeoffs(option.pros, option.cons),
+                recommendation=True if option is recommended else UNSET,
+            )
+            for letter, option in zip(_LETTERS, new.options, strict=False)
+        ),
+    )
+
+
+def decided(state: State, given: str, rationale: str, now: str) -> State:
+    """Chooses an option by its id, letter, number or name."""
+    session = state.session
+    at = session.current_decision_index
+    decision = session.decisions[at]
+    name = short(session.session_id)
+    option = option_of(decision, given, ids_first=True)
+    if option is None:
+        known = ", ".join(option.id for option in decision.options)
+        why = Text("{given} is none of its options: {known}", given=given.strip()[:40], known=known)
+        raise BadAnswer(asked=decision.id, why=why, session=name)
+    reason = rationale.strip()
+    if reason and (why_not := unfit(reason, LONGEST_ANSWER)):
+        raise BadAnswer(asked=decision.id, why=why_not, session=name)
+    made = replace(decision, selected_option_id=option.id, rationale=reason or None, decided_at=now)
+    said = f"{decision.id}: {option.name}" + (f" ({reason})" if reason else "")
+    decisions = (*session.decisions[:at], made, *session.decisions[at + 1 :])
+    return state.said(Role.USER, said, now).with_(decisions=decisions, current_decision_index=at + 1)
+
+
+def option_of(decision: DecisionPoint, given: str, *, ids_first: bool) -> DesignOption | None:
+    """By id, number, letter or name. Ids come first for scripts, after numbers and letters for people."""
+    options, words = decision.options, given.strip().casefold()
+    ids, names = [option.id for option in options], [option.name for option in options]
+    shown = [[str(number) for number in range(1, len(options) + 1)], list(_LETTERS)]
+    for known in [ids, *shown, names] if ids_first else [*shown, ids, names]:
+        for name, option in zip(known, options, strict=False):
+            if words == name.casefold() != "":
+                return option
+    return None
+
+
+def back(state: State) -> State:
+    """Goes back one step; the answer there stays until it is replaced."""
+    state = resumed(state)
+    session = state.session
+    in_review = session.status is SessionStatus.REVIEW
+    decided_before = len(session.decisions) if in_review else session.current_decision_index
+    in_discovery = session.status is SessionStatus.DISCOVERY
+    if decided_before and state.facts.designed and not in_discovery:
+        state = _without_summary(state).with_(current_decision_index=decided_before - 1)
+        return state.moved(SessionStatus.DESIGN)
+    asked = session.current_question_index
+    if asked == 0:
+        why = Text("there is nothing before it")
+        raise BadAnswer(asked=Text("that"), why=why, session=short(session.session_id))
+    state = _without_summary(state).with_(current_question_index=asked - 1)
+    return state.moved(SessionStatus.DISCOVERY)
+
+
+def drafted(state: State, summary: str, design: Design, wrong: tuple[str, ...]) -> State:
+    """A summary with paths or commands that do not exist: the model is asked for others once."""
+    return state.knowing(draft=summary, design=design, wrong=wrong)
+
+
+def summarised(state: State, summary: str, now: str, design: Design | None = None) -> State:
+    """Moves to review; without a summary it stays in design (IP-16)."""
+    words = summary.strip() or None
+    state = _without_summary(state).knowing(design=design).with_(design_summary=words)
+    if words is None:
+        return state
+    return state.moved(SessionStatus.REVIEW).said(Role.ASSISTANT, words, now)
+
+
+def approved(state: State, run_id: str, now: str) -> State:
+    return (
+        state.said(Role.USER, APPROVED_WORDS, now)
+        .with_(planner_session_id=run_id)
+        .moved(SessionStatus.APPROVED)
+    )
+
+
+def rejected(state: State, feedback: str, now: str) -> State:
+    """The feedback may change decisions; the third rejection cancels the session."""
+    session = state.session
+    words = feedback.strip()
+    if why := unfit(words, LONGEST_ANSWER):
+        raise BadAnswer(asked=Text("the summary"), why=why, session=short(session.session_id))
+    count = session.reject_count + 1
+    state = state.said(Role.USER, words, now).knowing(
+        feedback=(*state.facts.feedback, words), designed=False, rejected=session.design_summary or ""
+    )
+    state = _without_summary(state).with_(reject_count=count, current_decision_index=0)
+    return state.moved(SessionStatus.CANCELLED if count >= MOST_REJECTS else SessionStatus.DESIGN)
+
+
+def cancelled(state: State) -> State:
+    return state.moved(SessionStatus.CANCELLED)
+
+
+def failed(state: State, why: str) -> State:
+    phase = state.session.status
+    status = SESSION_MACHINE.advance(phase, SessionStatus.FAILED)
+    return state.with_(status=status, error_message=writable(why)).knowing(failed_in=phase)
+
+
+def resumed(state: State) -> State:
+    """Continues where it stopped, after repairs."""
+    if state.session.status is SessionStatus.FAILED:
+        phase = state.facts.failed_in or _phase(state.session)
+        state = state.moved(phase).with_(error_message=None).knowing(failed_in=None)
+    return put_right(state)
+
+
+def _phase(session: PlanningSession) -> SessionStatus:
+    """The phase of a failed session that does not say where it failed."""
+    if session.planner_session_id:
+        return SessionStatus.APPROVED
+    if session.design_summary:
+        return SessionStatus.REVIEW
+    questions = session.questions
+    answered_all = bool(questions) and session.current_question_index == len(questions)
+    return SessionStatus.DESIGN if session.decisions or answered_all else SessionStatus.DISCOVERY
+
+
+def unfit(words: str, longest: int) -> Text | None:
+    if not words:
+        return Text("it is empty")
+    if len(words) > longest:
+        return Text("it has {count} characters, {most} are allowed", count=len(words), most=longest)
+    if any("\ud800" <= c <= "\udfff" for c in words):
+        return Text("it is not UTF-8")
+    return None

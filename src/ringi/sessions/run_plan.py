@@ -1,0 +1,153 @@
+"""planning.json of a session in review (RN-3): compiled before the person reads the summary."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from ringi.engine.compile import (
+    RunNames,
+    compile_run_plan,
+)
+from ringi.engine.document import GoalUnderstanding
+from ringi.engine.run_parts import (
+    Planned,
+    RunWishes,
+)
+from ringi.engine.run_plan import RunPlan
+from ringi.engine.run_plan_rules import run_plan_problems
+from ringi.errors import NotFound
+from ringi.kernel import codec
+from ringi.kernel.problems import Level
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import (
+    NewEvent,
+    SessionStore,
+    SessionTransaction,
+)
+from ringi.plans.document import title_of
+from ringi.runs.document import (
+    Run,
+    RunPhase,
+    StepState,
+    run_id,
+)
+from ringi.sessions import operations
+from ringi.sessions.document import (
+    PlanningSession,
+    QuestionType,
+    SessionStatus,
+)
+from ringi.sessions.operations import State
+from ringi.sessions.request import next_request_id
+from ringi.sessions.services import SessionServices
+
+_SHOWN: Final = 5
+
+
+def planner(services: SessionServices, state: State) -> Callable[[], State]:
+    """Gives the state its planning.json if a person is to approve it, else leaves it as it is.
+
+    To be called inside the transaction that saves it: no two sessions get the same request id.
+    """
+    session = state.session
+    due = session.status is SessionStatus.REVIEW and session.design_summary and not state.facts.run_plan
+    if not due:
+        return lambda: state
+    branch = services.base_branch()
+    return lambda: _planned(services, state, branch)
+
+
+def _planned(services: SessionServices, state: State, branch: str) -> State:
+    plan = compile_run_plan(_found(state), _names(services, state, branch), _wishes(services))
+    raw = msgspec.json.decode(codec.canonical(plan))
+    faults = [one for one in run_plan_problems(raw) if one.level is Level.FAIL]
+    if not faults:
+        return state.knowing(run_plan=plan)
+    words = "; ".join(f"{one.path}: {one.message}" for one in faults[:_SHOWN])
+    return operations.failed(state, f"planning.json: {words}")
+
+
+def plan_now(services: SessionServices, state: State) -> RunPlan:
+    """For a session that was approved before there were plans."""
+    names = _names(services, state, services.base_branch())
+    return compile_run_plan(_found(state), names, _wishes(services))
+
+
+def _wishes(services: SessionServices) -> RunWishes:
+    return RunWishes(timeout_sec=services.test_timeout_sec)
+
+
+def _names(services: SessionServices, state: State, branch: str) -> RunNames:
+    now = services.clock.now()
+    run = run_id(now, services.ids())
+    if request := state.facts.request:
+        return RunNames(request.request_id, run, now, branch, request.path)
+    return RunNames(_replaced(services, state) or free_request_id(services, run[:8]), run, now, branch)
+
+
+def _replaced(services: SessionServices, state: State) -> str:
+    """The request id of the run that is planned anew."""
+    try:
+        return services.store.run(state.facts.replaces).request_id if state.facts.replaces else ""
+    except NotFound:
+        return ""
+
+
+def free_request_id(services: SessionServices, day: str) -> str:
+    return next_request_id(day, {*services.requests(), *services.store.request_ids(day)})
+
+
+def _found(state: State) -> Planned:
+    session, facts = state
+    return Planned(
+        session.instruction,
+        goal=GoalUnderstanding(
+            main_objective=title_of(session.instruction), constraints=tuple(_constraints(session))
+        ),
+        design=facts.design,
+        project=facts.project,
+        language=facts.language,
+        request=facts.request.request if facts.request else None,
+    )
+
+
+def _constraints(session: PlanningSession) -> Iterator[str]:
+    for question in session.questions:
+        if question.type is QuestionType.CONSTRAINT and question.answer is not None:
+            yield f"{question.question} → {question.answer}"
+
+
+def run_of(plan: RunPlan, session_id: str, instruction: str, now: str, created_by: str) -> Run:
+    """It waits in phase planning until somebody starts it."""
+    return Run(
+        run_id=plan.run_id,
+        planning_session_id=session_id,
+        phase=RunPhase.PLANNING,
+        instruction=instruction,
+        created_at=now,
+        updated_at=now,
+        created_by=created_by,
+        request_id=plan.request_id,
+        plan_sha256=codec.digest(codec.canonical(plan)),
+        work_branch=plan.work_branch,
+        base_branch=plan.base_branch,
+        steps=tuple(StepState(step_id=step.step_id) for step in plan.steps),
+    )
+
+
+def take_over(store: SessionStore, transaction: SessionTransaction, run: Run) -> None:
+    """Tells the run that it replaces, if there is one."""
+    if not run.replaces:
+        return
+    try:
+        stored = store.stored_run(run.replaces)
+    except NotFound:
+        return
+    before = replace(stored.run, replaced_by=run.run_id, updated_at=run.created_at)
+    event = NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM, f"replaced by {run.run_id}")
+    transaction.save_run(before, event, stored.revision)

@@ -1,0 +1,451 @@
+"""Planning sessions as calls (IP-2): each call saves before it returns, and none needs a terminal."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from unicodedata import normalize
+
+from msgspec.structs import replace
+
+from ringi.approvals.document import (
+    Approval,
+    ApprovalRequest,
+    Proof,
+    SignedAct,
+)
+from ringi.approvals.proof import compose
+from ringi.engine.prompts import (
+    language_of,
+    planner_prompt,
+)
+from ringi.engine.run_plan import RunPlan
+from ringi.errors import (
+    BadAnswer,
+    NoChannel,
+    NotAsked,
+    NotFound,
+    SessionOver,
+)
+from ringi.forges.document import ForgeTerms
+from ringi.kernel.text import Text
+from ringi.ledger.event import (
+    Actor,
+    EventKind,
+)
+from ringi.ledger.ports import (
+    NewEvent,
+    StoredSession,
+)
+from ringi.ledger.subject import SESSION_PREFIX
+from ringi.models.prompt import (
+    Brought,
+    ModelProgress,
+    NewSummary,
+    OnProgress,
+)
+from ringi.runs.document import Run
+from ringi.sessions import (
+    approve,
+    operations,
+)
+from ringi.sessions.agent_input import (
+    AGENT,
+    By,
+    bring,
+    read,
+)
+from ringi.sessions.document import (
+    OPEN_SESSIONS,
+    AgentPending,
+    ApprovalPending,
+    DecisionPending,
+    FromRequest,
+    Pending,
+    Question,
+    QuestionPending,
+    SessionFacts,
+    SessionRef,
+    SessionStatus,
+    SessionView,
+    TokenUsage,
+    WorkPending,
+    short,
+)
+from ringi.sessions.import_session import (
+    read_session,
+    taken,
+)
+from ringi.sessions.model import (
+    NextPrompt,
+    next_prompt,
+    resume,
+    righted,
+    with_context,
+    work,
+)
+from ringi.sessions.operations import (
+    ENDED,
+    State,
+    pending,
+    state_of,
+    writable,
+)
+from ringi.sessions.run_plan import plan_now
+from ringi.sessions.save import (
+    add,
+    save,
+)
+from ringi.sessions.services import SessionServices
+
+CHOSEN_BY_AGENT: Final = "Chosen by the agent"
+_WAITING_FOR: Final = {
+    "approval": Text("the approval of the summary is"),
+    "work": Text("the model is next"),
+    "agent": Text("the agent is next"),
+    "failed": Text("it failed and can be resumed"),
+}
+
+
+def _quietly(_: ModelProgress) -> None:
+    pass
+
+
+class _Sessions:
+    """A session is given by its id or the beginning of it, with or without `planning-`."""
+
+    def __init__(self, services: SessionServices) -> None:
+        self._services = services
+
+    def view(self, session_id: str) -> SessionView:
+        return _view(self.get(session_id))
+
+    def find(self, name: str) -> str:
+        return self._services.store.find_session(name)
+
+    def find_run(self, name: str) -> str:
+        return self._services.store.find_run(name)
+
+    def run(self, run_id: str) -> Run:
+        return self._services.store.run(run_id)
+
+    def runs(self) -> list[Run]:
+        return self._services.store.runs()
+
+    def get(self, session_id: str) -> StoredSession:
+        return self._services.store.session(self._services.store.find_session(session_id))
+
+    def list(self, *, open_only: bool = False) -> list[SessionRef]:
+        return self._services.store.session_refs(open_only=open_only)
+
+    def approval(self, session_id: str) -> Approval | None:
+        """The approval that covers its run; None until a person approves, and once it is cancelled.
+
+        Raises if the approval does not count any more, or the run is lost.
+        """
+        return approve.covering(self._services, self.get(session_id).session)
+
+    def _begun(self, instruction: str) -> State:
+        facts = SessionFacts(language=language_of(instruction), created_by=self._services.person.user())
+        return operations.begun(self._new_id(), instruction, facts, self._services.clock.now())
+
+    def plan_now(self, session_id: str) -> RunPlan:
+        """A planning.json of its design, for a run that has none."""
+        return plan_now(self._services, state_of(self.get(session_id)))
+
+    def first_prompt(self, instruction: str) -> NextPrompt:
+        """What a new session would ask the model first. Nothing is asked or stored."""
+        found = next_prompt(self._services, self._begun(instruction))
+        assert found is not None  # noqa: S101  # a new session begins with the model
+        return found
+
+    def next_prompt(self, session_id: str, *, design: bool = False) -> NextPrompt:
+        """What the model would be asked now; or for the design, whatever is due before it.
+
+        Raises NotAsked if somebody else is next, SessionOver.
+        """
+        stored = self.get(session_id)
+        _require_open(stored)
+        if design:
+            state = with_context(self._services, state_of(stored))
+            return NextPrompt(planner_prompt(state), NewSummary, stored.facts.model)
+        found = next_prompt(self._services, state_of(stored))
+        if found is None:
+            _require(stored, WorkPending, Text("the model"))
+            raise AssertionError
+        return found
+
+    def _new_id(self) -> str:
+        return f"{SESSION_PREFIX}{self._services.ids()}"
+
+    def _known(self, session_id: str) -> bool:
+        try:
+            self._services.store.session(session_id)
+        except NotFound:
+            return False
+        return True
+
+    def _save(
+        self, stored: StoredSession, state: State, kind: EventKind, actor: Actor, reason: str = ""
+    ) -> SessionView:
+        return _view(save(self._services, stored, state, NewEvent(kind, actor, writable(reason))))
+
+
+class PlanningTool(_Sessions):
+    def start(
+        self,
+        instruction: str,
+        *,
+        actor: Actor = Actor.USER,
+        request: FromRequest | None = None,
+        replaces: str = "",
+        agent_brings: bool = False,
+        by_model: bool = False,
+        created_by: str = "",
+        forge: ForgeTerms | None = None,
+    ) -> SessionView:
+        """A new session, saved; the model is next, or an agent in its place: `bring`.
+
+        It may begin with a request, or plan a run anew, which stays its creator's. `created_by`: who asked
+        for it, if not the user here. `forge`: what its run does there.
+        Raises NotPermitted, BadInstruction, UnknownModel, NoModelKey, NoExtra.
+        """
+        services = self._services
+        state = self._begun(instruction).knowing(request=request, replaces=replaces, by_model=by_model)
+        state = state.knowing(forge=forge)
+        if replaces:
+            created_by = services.store.run(replaces).created_by
+        if created_by:
+            state = state.knowing(created_by=created_by)
+        services.permits.require_allowed(state.facts.created_by, services.person.user())
+        if agent_brings:
+            state = with_context(services, state).knowing(agent_brings=True)
+        else:
+            services.model()  # fail before anything is stored
+        return _view(add(services, state, NewEvent(EventKind.SESSION_STARTED, actor)))
+
+    def bring(
+        self,
+        session_id: str,
+        brought: Brought | Mapping[str, Any],
+        who: str = AGENT,
+        used: TokenUsage = TokenUsage(),  # noqa: B008  # frozen
+    ) -> SessionView:
+        """What an agent has found, and the questions, decision points or design that are due, saved at once.
+
+        Checked like a model's answer. Raises BadBrought with everything that is wrong, and saves nothing;
+        NotAsked if somebody else is next, SessionOver, SessionRace.
+        """
+        stored = righted(self._services, _permitted(self._services, self.get(session_id)))
+        _require(stored, AgentPending, Text("What an agent brings"))
+        due = pending(state_of(stored))
+        assert isinstance(due, AgentPending)  # noqa: S101  # for the type checker
+        return _view(bring(self._services, stored, due, read(brought), By(who, used)))
+
+    def go_on(
+        self, session_id: str, on_progress: OnProgress = _quietly, *, instead_of_agent: bool = False
+    ) -> SessionView:
+        """Lets the model work until a person is needed or the session has ended.
+
+        Does nothing if nothing is due, or an agent is next and the model is not to replace it. Raises
+        SessionFailed if the model failed: then the session is saved as failed and can be resumed. Raises Busy
+        if another process is working on it.
+        """
+        stored = _permitted(self._services, self.get(session_id))
+        if instead_of_agent and stored.facts.agent_brings:
+            self._services.model()  # without a model it stays the agent's
+            state = state_of(stored).knowing(agent_brings=False)
+            stored = save(self._services, stored, state, NewEvent(EventKind.SESSION_RESUMED, Actor.USER))
+        return _view(work(self._services, stored, on_progress))
+
+    def answer(
+        self,
+        session_id: str,
+        text: str,
+        *,
+        question_id: str = "",
+        actor: Actor = Actor.USER,
+        source: str = "",
+    ) -> SessionView:
+        """Answers the current question; a number or the words of an option choose that option.
+
+        `source`: where it was given, if not here.
+
+        With `question_id`, raises NotAsked if another question is current. Raises BadAnswer if the answer is
+        empty, too long, or a number without an option; SessionOver. The model may be next: `go_on`.
+        """
+        stored = _permitted(self._services, self.get(session_id))
+        _require(stored, QuestionPending, question_id or Text("an answer"), question_id)
+        session = stored.session
+        text = _numbered(session.questions[session.current_question_index], text, short(session.session_id))
+        state = operations.answered(state_of(stored), text, self._services.clock.now())
+        return self._save(stored, state, EventKind.SESSION_ANSWERED, actor, source)
+
+    def skip(
+        self, session_id: str, *, question_id: str = "", actor: Actor = Actor.USER, source: str = ""
+    ) -> SessionView:
+        """Leaves the question without an answer; it is not asked again."""
+        stored = _permitted(self._services, self.get(session_id))
+        _require(stored, QuestionPending, question_id or Text("a skip"), question_id)
+        state = operations.skipped(state_of(stored), self._services.clock.now())
+        return self._save(stored, state, EventKind.SESSION_ANSWERED, actor, source)
+
+    def back(self, session_id: str, *, actor: Actor = Actor.USER) -> SessionView:
+        """Goes back to the previous question or decision; its answer stays until it is replaced.
+
+        Also resumes a failed session.
+        """
+        stored = _permitted(self._services, self.get(session_id))
+        _require_open(stored)
+        return self._save(stored, operations.back(state_of(stored)), EventKind.SESSION_RESUMED, actor)
+
+    def decide(
+        self,
+        session_id: str,
+        option: str,
+        rationale: str = "",
+        *,
+        decision_id: str = "",
+        actor: Actor = Actor.USER,
+        source: str = "",
+    ) -> SessionView:
+        """Chooses an option by its id, number, letter or name. Raises BadAnswer, NotAsked.
+
+        A choice that came through an agent says so: the reason is part of what is approved.
+        """
+        stored = _permitted(self._services, self.get(session_id))
+        if actor is Actor.AI:
+            rationale = f"{CHOSEN_BY_AGENT}: {rationale}" if rationale.strip() else CHOSEN_BY_AGENT
+        _require(stored, DecisionPending, decision_id or Text("a decision"), decision_id)
+        state = operations.decided(state_of(stored), option, rationale, self._services.clock.now())
+        return self._save(stored, state, EventKind.SESSION_DECIDED, actor, source)
+
+    def request(self, session_id: str) -> ApprovalRequest:
+        """What a person is asked to approve now: the instruction for the run."""
+        return approve.request(self._services, _in_review(self.get(session_id)))
+
+    def statement(self, session_id: str, approver: str) -> str:
+        """The bytes that a key signs to approve the session."""
+        return compose(self._services, SignedAct.APPROVE, self.request(session_id).digest, approver)
+
+    def approve(self, session_id: str, approver: str, proof: Proof) -> SessionView:
+        """Creates the run, which waits in phase planning. Typed answers count only if a person sits there."""
+        stored = _in_review(_permitted(self._services, self.get(session_id)))
+        now = approve.approve(self._services, stored, approver, proof)
+        self._services.approved(now)
+        return _view(now)
+
+    def reject(self, session_id: str, feedback: str, *, source: str = "") -> SessionView:
+        """Back to design: decisions are made again with the feedback; the third rejection cancels.
+
+        Like approving, only for a person: raises NoChannel if an agent is at work.
+        """
+        stored = self.get(session_id)
+        _require(stored, ApprovalPending, Text("a rejection"))
+        _require_person(stored, self._services.person.agent())
+        state = operations.rejected(state_of(stored), feedback, self._services.clock.now())
+        return self._save(stored, state, EventKind.SESSION_REJECTED, Actor.USER, source)
+
+    def cancel(self, session_id: str) -> SessionView:
+        """Cancels a session in any state; an approved one only as long as its run has not begun.
+
+        Only for a person. Raises NoChannel if it is approved and no person can be asked.
+        """
+        stored, person = self.get(session_id), self._services.person
+        if stored.session.status is SessionStatus.CANCELLED:
+            _require_open(stored)
+        was_approved = stored.session.planner_session_id is not None
+        _require_person(stored, person.refusal() if was_approved else person.agent())
+        return _view(approve.cancel(self._services, stored, Actor.USER))
+
+    def fail(self, session_id: str, why: str) -> SessionView:
+        """Stops a session that has not ended, with a reason; `resume` continues it."""
+        stored = self.get(session_id)
+        state = operations.failed(state_of(stored), self._services.mask(why))
+        return self._save(stored, state, EventKind.SESSION_FAILED, Actor.SYSTEM)
+
+    def resume(self, session_id: str) -> SessionView:
+        """Continues at the exact question or decision, after repairing inconsistencies (IP-14, IP-16).
+
+        A failed session returns to the phase in which it failed. Does nothing if nothing is wrong.
+        """
+        return _view(resume(self._services, _permitted(self._services, self.get(session_id))))
+
+    def take_in(self, data: bytes, what: str, *, actor: Actor = Actor.USER) -> SessionView:
+        """Imports a session from a file; approvals in the file do not count.
+
+        If the id is already in use, the session gets a new one.
+        """
+        user = self._services.person.user()
+        self._services.permits.require_allowed(user)
+        session = read_session(data, what)
+        if self._known(session.session_id):
+            session = replace(session, session_id=self._new_id())
+        event = NewEvent(EventKind.SESSION_TAKEN_IN, actor, writable(what))
+        return _view(add(self._services, taken(session).knowing(created_by=user), event))
+
+
+def _permitted(services: SessionServices, stored: StoredSession) -> StoredSession:
+    """For whoever goes on with it. Raises NotPermitted."""
+    services.permits.require_allowed(stored.facts.created_by, services.person.user())
+    return stored
+
+
+def _view(stored: StoredSession) -> SessionView:
+    session, facts = stored.session, stored.facts
+    return SessionView(
+        session_id=session.session_id,
+        instruction=session.instruction,
+        status=session.status,
+        pending=pending(state_of(stored)),
+        usage=facts.usage,
+        model=facts.model,
+        found=facts.project.found,
+    )
+
+
+def _require_open(stored: StoredSession) -> None:
+    session = stored.session
+    if session.status not in OPEN_SESSIONS:
+        raise SessionOver(session=short(session.session_id), status=ENDED[session.status])
+
+
+def _in_review(stored: StoredSession) -> StoredSession:
+    _require(stored, ApprovalPending, Text("an approval"))
+    return stored
+
+
+def _require_person(stored: StoredSession, why_not: Text | None) -> None:
+    if why_not is not None:
+        raise NoChannel(why=why_not, command=f"ringi plan --resume {short(stored.session.session_id)}")
+
+
+def _numbered(question: Question, text: str, session: str) -> str:
+    """Turns a bare number, however typed, into that option. Raises BadAnswer if there is no such option."""
+    words = normalize("NFKC", text.strip())
+    options = question.options or ()
+    if not options or not (words.isascii() and words.isdigit()) or words in options:
+        return text
+    number, known = words.lstrip("0"), [str(number) for number in range(1, len(options) + 1)]
+    if number in known:
+        return number
+    why = Text("its options are 1 to {count}; any other number needs a word beside it", count=len(options))
+    raise BadAnswer(asked=question.id, why=why, session=session)
+
+
+def _require(stored: StoredSession, kind: type[Pending], given: str | Text, wanted: str = "") -> None:
+    """Raises NotAsked or SessionOver unless this is the current question."""
+    _require_open(stored)
+    due = pending(state_of(stored))
+    if isinstance(due, kind) and wanted in {"", _id_of(due)}:
+        return
+    named = isinstance(due, QuestionPending | DecisionPending)
+    asked = Text("{id} is", id=_id_of(due)) if named else _WAITING_FOR[str(due.__struct_config__.tag)]
+    raise NotAsked(given=given, asked=asked, session=short(stored.session.session_id))
+
+
+def _id_of(due: Pending) -> str:
+    match due:
+        case QuestionPending():
+            return due.question.id
+        case DecisionPending():
+            return due.decision.id
+    return ""

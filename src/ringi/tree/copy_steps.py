@@ -1,0 +1,113 @@
+"""The trees of a work copy in which several steps are made one after another."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ringi.kernel.process.git import (
+    ABSENT,
+    Git,
+    index_entries,
+)
+from ringi.tree.copy import WorkCopy
+from ringi.tree.difference import Difference
+from ringi.tree.private_git import OWN
+
+_BYTES_A_LINE: Final = 100
+
+
+def since(copy: WorkCopy, tree: str) -> WorkCopy:
+    """The same copy; its differences are those to this tree."""
+    return WorkCopy(copy.folder, msgspec.structs.replace(copy.record, base=tree))
+
+
+def stand_at(copy: WorkCopy, tree: str) -> None:
+    """Brings its files to this tree; what git ignores stays. Raises CopyFailed."""
+    # Then the index knows all files, and git writes only what differs.
+    if copy.shadow.capture().tree != tree:
+        copy.shadow.lay_out(tree)
+
+
+def changed_between(copy: WorkCopy, base: str, tree: str) -> tuple[str, ...]:
+    """Paths that differ; a name that is not UTF-8 is escaped."""
+    words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames")
+    names = copy.shadow.git.run(*words, base, tree).split(b"\0")
+    return tuple(name.decode("utf-8", "backslashreplace") for name in names if name)
+
+
+def line_counts(copy: WorkCopy, difference: Difference) -> dict[str, int]:
+    """By path: lines added plus lines removed; of a file that is not text one for each 100 bytes."""
+    words = ("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv")
+    out = copy.shadow.git.run(*words, difference.base, difference.tree)
+    counted = {}
+    for entry in out.split(b"\0"):
+        added, _, rest = entry.partition(b"\t")
+        removed, _, path = rest.partition(b"\t")
+        if path:
+            counted[os.fsdecode(path)] = (added, removed)
+    found = {}
+    for change in difference.changes:
+        added, removed = counted.get(change.path, (b"0", b"0"))
+        if added == b"-":
+            size = max(len(change.before or b""), len(change.after or b""))
+            found[change.path] = 1 + size // _BYTES_A_LINE
+        else:
+            # A mode, or an empty file, is a change too.
+            found[change.path] = int(added) + int(removed)
+    return found
+
+
+def patch_between(copy: WorkCopy, base: str, tree: str) -> bytes:
+    """As `git apply` takes it: it was tried on the base. Raises CopyFailed."""
+    git = copy.shadow.git
+    patch = git.run("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff",
+                    "--no-textconv", base, tree)  # fmt: skip
+    if patch:
+        with tempfile.TemporaryDirectory(prefix="ringi-patch-") as folder:
+            aside = Git(copy.shadow.git_dir, copy.tree, index=Path(folder, "index"))
+            aside.run("read-tree", base)
+            aside.run("apply", "--cached", "--check", "--whitespace=nowarn", "-", stdin=patch)
+    return patch
+
+
+def file_ids(copy: WorkCopy, tree: str) -> dict[bytes, str]:
+    """The blob of each file in a tree of the copy."""
+    out = copy.shadow.git.run("ls-tree", "-r", "-z", tree)
+    found = {}
+    for entry in out.split(b"\0"):
+        facts, _, path = entry.partition(b"\t")
+        if path:
+            mode, _, rest = facts.partition(b" ")
+            if mode != ABSENT.encode():
+                found[path] = rest.split(b" ")[1].decode()
+    return found
+
+
+def files_to(copy: WorkCopy, folder: Path) -> dict[str, tuple[bytes, int] | None]:
+    """What to lay over the copy so that it has the files that are committed in this folder, as they are
+    there: bytes and permission bits by path; None for a file to delete.
+    """
+    there, wanted = file_ids(copy, copy.shadow.capture().tree), _committed(folder)
+    files: dict[str, tuple[bytes, int] | None] = {}
+    for path in there.keys() - wanted.keys():
+        files[os.fsdecode(path)] = None
+    for path, oid in wanted.items():
+        if there.get(path) != oid:
+            place = folder / os.fsdecode(path)
+            if place.is_file() and not place.is_symlink():
+                files[os.fsdecode(path)] = (place.read_bytes(), place.stat().st_mode & 0o777)
+    return files
+
+
+def _committed(folder: Path) -> dict[bytes, str]:
+    """Its files, by the id of what is committed. Our own folder is in no tree of a copy."""
+    entries = index_entries(Git(folder / ".git", folder).run("ls-files", "-s", "-z"))
+    ours = f"{OWN}/".encode()
+    return {
+        entry.path: entry.oid.decode()
+        for entry in entries
+        if not (entry.is_link or entry.path.startswith(ours))
+    }

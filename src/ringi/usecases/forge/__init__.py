@@ -1,1 +1,0 @@
-"""Issues, pull and merge requests: where requests come from and results go to."""

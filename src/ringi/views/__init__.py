@@ -1,1 +1,0 @@
-"""Documents as lines with styles: every interface renders the same ones."""
