@@ -159,6 +159,25 @@ class TestNotes:
         said(worked, "recover")
         assert notes_of(worked.root) == before
 
+    @pytest.mark.parametrize("log", ["cut", "empty", "gone"])
+    def test_notes_that_git_wrote_survive_whatever_is_left_of_the_log(self, worked: Desk, log: str) -> None:
+        git(worked.root, "notes", "--ref", "elsewhere", "add", "-m", "not for here", "HEAD")
+        for words in ("first of Bob", "second of Bob"):
+            blob = git(worked.root, "hash-object", "-w", "--stdin", stdin=words.encode())
+            git(worked.root, "notes", "--ref", "ringi", "add", "-m", words, blob)
+        path = worked.root / ".git" / "logs" / NOTES
+        lines = path.read_text().splitlines(keepends=True)
+        if log == "gone":
+            path.unlink()
+        else:
+            path.write_text("".join(lines[:-1]) if log == "cut" else "")
+        empty_ref(worked.root, NOTES)
+        assert worked.run("recover").returncode == 0
+        kept = [git(worked.root, "cat-file", "blob", line.split()[0]) for line in
+                git(worked.root, "notes", "--ref", "ringi", "list").splitlines()]  # fmt: skip
+        assert {"first of Bob", "second of Bob"} <= set(kept)
+        assert "not for here" not in kept
+
     def test_notes_of_others_survive_in_a_tip_of_which_only_a_part_is_lost(self, worked: Desk) -> None:
         """The newest commit has a note of somebody else's, and the one of ours in it is empty."""
         readme, blob = (

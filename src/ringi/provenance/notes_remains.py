@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ringi.kernel.process.git import (
@@ -28,6 +28,8 @@ ADDED: Final = b"Add the proof of an approval\n"
 REBUILT: Final = b"Rebuild the notes\n"
 # Those of a merge are git's own.
 _OURS: Final = (ADDED, REBUILT, b"notes: Merged")
+# What `git notes` writes, whatever the ref: ours only if it was built on a commit of ours.
+_OF_GIT: Final = (b"Notes added by 'git notes", b"Notes removed by 'git notes")
 _MOST_COMMITS: Final = 200
 _MOST_COMMIT: Final = 1 << 20
 _DEPTH: Final = 20
@@ -58,10 +60,8 @@ class NotesRemains:
 
     def readable(self, values: Sequence[str]) -> tuple[str, dict[str, list[bytes]]]:
         """The newest commit that is whole, and the lines of others that it may lack."""
-        values = [*values, *self._fetched_values()]
-        whole, torn = self._sorted_out(values)
-        if not whole:
-            whole, torn = self._sorted_out([*values, *self._unnamed()])
+        # Unnamed ones even if a named one is whole: a log that lost its end names only earlier commits.
+        whole, torn = self._sorted_out([*values, *self._fetched_values(), *self._unnamed()])
         base = whole[0] if whole else ""
         lines: dict[str, list[bytes]] = {}
         for commit in [*torn, *whole[1:]]:
@@ -93,10 +93,7 @@ class NotesRemains:
 
     def _parents(self, commit: str) -> list[str]:
         [found] = read_available(self._git, [commit], _MOST_COMMIT)
-        head = found[1].partition(b"\n\n")[0] if found else b""
-        return [
-            line[7:].decode("ascii", "replace") for line in head.split(b"\n") if line.startswith(b"parent ")
-        ]
+        return _parents_in(found[1].partition(b"\n\n")[0] if found else b"")
 
     def _unnamed(self) -> list[str]:
         """Commits of notes that no ref and no log names, the newest first."""
@@ -109,12 +106,19 @@ class NotesRemains:
         said = self._git.attempt(*words).out.decode("ascii", "replace").splitlines()
         ids = [line.partition(" ")[0] for line in said if line.endswith(" commit")]
         found = list[tuple[int, str]]()
+        ours, of_git = set[str](), dict[str, list[str]]()
         for oid, one in zip(ids, read_available(self._git, ids, _MOST_COMMIT), strict=True):
             head, _, message = one[1].partition(b"\n\n") if one else (b"", b"", b"")
             if message.startswith(_OURS):
-                when = re.search(rb"^committer .* (\d+) [+-]\d+$", head, re.MULTILINE)
-                found.append((int(when[1]) if when else 0, oid))
-        return [oid for _, oid in sorted(found, reverse=True)]
+                ours.add(oid)
+            elif message.startswith(_OF_GIT):
+                of_git[oid] = _parents_in(head)
+            else:
+                continue
+            when = re.search(rb"^committer .* (\d+) [+-]\d+$", head, re.MULTILINE)
+            found.append((int(when[1]) if when else 0, oid))
+        ours |= _built_on(ours, of_git)
+        return [oid for _, oid in sorted(found, reverse=True) if oid in ours]
 
     def _lines_of(self, commit: str) -> Iterator[tuple[str, list[bytes]]]:
         """As far as they can be read."""
@@ -136,3 +140,21 @@ class NotesRemains:
                 yield from self._entries(oid, above + path, depth + 1)
             else:
                 yield above + path, oid
+
+
+def _parents_in(head: bytes) -> list[str]:
+    return [line[7:].decode("ascii", "replace") for line in head.split(b"\n") if line.startswith(b"parent ")]
+
+
+def _built_on(ours: set[str], parents: Mapping[str, Sequence[str]]) -> set[str]:
+    """Those of `parents` that have one of `ours` in their history."""
+    children: dict[str, list[str]] = {}
+    for child, above in parents.items():
+        for parent in above:
+            children.setdefault(parent, []).append(child)
+    found, waiting = set[str](), [*ours]
+    while waiting:
+        new = [child for child in children.get(waiting.pop(), ()) if child not in found]
+        found.update(new)
+        waiting += new
+    return found
