@@ -106,7 +106,7 @@ def _one_test(carrier: Carrier, index: int, kind: str, command: str, number: int
 
 def _stopped(carrier: Carrier, failed: Evidence) -> tuple[Text, Text]:
     """Which limit stopped the command, and how to move that."""
-    run, file = carrier.run.run_id, carrier.plan.outputs.planning_json
+    run, file = carrier.run.run_id, f".agent/{carrier.plan.outputs.planning_json}"
     # Without a sandbox the tests of a step run as checks of its plan, after it was carried out.
     if failed.kind == _CHECK or not failed.sandboxed:
         seconds = f"{carrier.services.check_timeout_sec:g}"
@@ -119,7 +119,7 @@ def _stopped(carrier: Carrier, failed: Evidence) -> tuple[Text, Text]:
     return (
         Text("{command} was stopped after {seconds} s (limits.timeout_sec of the plan)",
              command=failed.command, seconds=seconds),
-        Text("raise limits.timeout_sec in {file}, then: ringi run --plan {file}", file=file),
+        Text("raise limits.timeout_sec in a copy of {file}, then: ringi run --plan COPY", file=file),
     )  # fmt: skip
 
 
