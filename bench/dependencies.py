@@ -13,11 +13,7 @@ from typing import Self
 import grimp
 
 from bench.measure import Figure, ratio, size, take_turns
-from ringi.project.dependencies import (
-    SourceFile,
-    analyse,
-    dependents,
-)
+from ringi.project.dependencies import SourceFile, analyse, dependents
 
 MODULES = size(900, 60)
 PER_PACKAGE = 30

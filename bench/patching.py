@@ -12,11 +12,7 @@ from pathlib import Path
 from bench.measure import Figure, command, ratio, size, take_turns
 from ringi.patch.apply import apply_patch
 from ringi.patch.merge import merge
-from ringi.patch.render import (
-    Changed,
-    Side,
-    render_patch,
-)
+from ringi.patch.render import Changed, Side, render_patch
 
 MODE = "100644"
 Read = Callable[[str], bytes | None]

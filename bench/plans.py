@@ -17,16 +17,8 @@ from bench.patching import MODE, source
 from bench.scratch import approved, fill, ledger_of, opened, scratch
 from ringi.app.api import Workspace
 from ringi.approvals.document import TypedAnswer
-from ringi.patch.render import (
-    Changed,
-    Side,
-    render_patch,
-)
-from ringi.plans.document import (
-    ALL_SPECS,
-    ActionSpec,
-    SpecKind,
-)
+from ringi.patch.render import Changed, Side, render_patch
+from ringi.plans.document import ALL_SPECS, ActionSpec, SpecKind
 
 SYNCS = "fsync,fdatasync,syncfs,sync,sync_file_range,msync"
 # % time, seconds, microseconds a call, calls, errors, name

@@ -8,16 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from bench.measure import Figure, command, ratio, size, take_turns
-from ringi.approvals.document import (
-    NAMESPACE,
-    ProofKind,
-    SignedAct,
-    Strength,
-)
-from ringi.kernel.codec import (
-    blob_id,
-    digest,
-)
+from ringi.approvals.document import NAMESPACE, ProofKind, SignedAct, Strength
+from ringi.kernel.codec import blob_id, digest
 from ringi.provenance.document import (
     Approved,
     ApprovedPlan,
@@ -31,10 +23,7 @@ from ringi.provenance.document import (
 )
 from ringi.provenance.open import verifying
 from ringi.provenance.verdict import Mode
-from ringi.provenance.verify_range import (
-    range_of,
-    verify_range,
-)
+from ringi.provenance.verify_range import range_of, verify_range
 
 COMMITS, EACH, PATHS = size(1_000, 4), 5, size(700, 20)
 GOAL = 3

@@ -19,25 +19,12 @@ from bench.measure import Figure, ratio, settle, size, take_turns
 from bench.plans import alternate
 from bench.scratch import SomebodyThere
 from bench.snapshots import repository
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
+from ringi.app.api import Workspace, open_workspace
 from ringi.approvals.document import TypedAnswer
 from ringi.plans.document import ALL_SPECS
-from ringi.runs.document import (
-    Review,
-    Run,
-    RunPhase,
-)
-from ringi.runs.drive import (
-    RunOptions,
-    run_steps,
-)
-from ringi.runs.start import (
-    ReviewedRun,
-    start_from_file,
-)
+from ringi.runs.document import Review, Run, RunPhase
+from ringi.runs.drive import RunOptions, run_steps
+from ringi.runs.start import ReviewedRun, start_from_file
 
 RINGI = str(Path(sys.executable).with_name("ringi"))
 FILES = size(7_000, 20)

@@ -6,28 +6,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
+from ringi.app.api import Workspace, open_workspace
 from ringi.app.ledger import Ledger
 from ringi.approvals.document import TypedAnswer
 from ringi.kernel.system import new_id
 from ringi.kernel.text import Text
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
-from ringi.plans.document import (
-    ALL_SPECS,
-    ActionSpec,
-    Plan,
-    PlanDocument,
-    PlanState,
-    PlanStatus,
-    SpecKind,
-)
+from ringi.plans.document import ALL_SPECS, ActionSpec, Plan, PlanDocument, PlanState, PlanStatus, SpecKind
 
 
 class SomebodyThere:

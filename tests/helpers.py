@@ -16,25 +16,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
+from ringi.app.api import Workspace, open_workspace
 from ringi.app.ledger import Ledger
-from ringi.approvals.document import (
-    ApprovalRequest,
-    TypedAnswer,
-)
+from ringi.approvals.document import ApprovalRequest, TypedAnswer
 from ringi.approvals.grant import Grants
 from ringi.approvals.signers import digest_of
 from ringi.approvals.signers_document import RequiredProof
 from ringi.kernel.text import Text
-from ringi.plans.document import (
-    ALL_SPECS,
-    ActionSpec,
-    SpecKind,
-    SpecSelection,
-)
+from ringi.plans.document import ALL_SPECS, ActionSpec, SpecKind, SpecSelection
 from ringi.plans.tool import PlanTool
 
 ROOT: Final = Path(__file__).resolve().parents[1]

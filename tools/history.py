@@ -18,18 +18,9 @@ from typing import IO, Final
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from ringi.errors import RingiError
-from ringi.patch.apply import (
-    FileOutcome,
-    apply_patch,
-    outcome,
-)
+from ringi.patch.apply import FileOutcome, apply_patch, outcome
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import (
-    FilePatch,
-    Kind,
-    Patch,
-    dump,
-)
+from ringi.patch.patch import FilePatch, Kind, Patch, dump
 from ringi.patch.rework import reverse
 
 # No message: a commit is told by a line that no patch can hold where it stands.

@@ -10,20 +10,9 @@ import pytest
 
 from ringi import open_workspace
 from ringi.approvals.document import TypedAnswer
-from ringi.runs.document import (
-    Run,
-    RunPhase,
-    StepStatus,
-    StopCode,
-)
-from ringi.runs.drive import (
-    RunOptions,
-    run_steps,
-)
-from ringi.runs.start import (
-    ReviewedRun,
-    start_from_file,
-)
+from ringi.runs.document import Run, RunPhase, StepStatus, StopCode
+from ringi.runs.drive import RunOptions, run_steps
+from ringi.runs.start import ReviewedRun, start_from_file
 from tests.agents.agent_desk import AgentDesk, agent_desk
 from tests.agents.cases import CASES, CLAUDE, CODEX, OPENCODE, Case, installed
 from tests.agents.scripted_model import Asked, Call, Say

@@ -19,18 +19,10 @@ import pytest
 
 from ringi import errors
 from ringi.cli.examples import EXAMPLES
-from ringi.cli.main import (
-    COMMANDS,
-    cli,
-    hoisted,
-)
+from ringi.cli.main import COMMANDS, cli, hoisted
 from ringi.config.keys import KEYS
 from ringi.plans.document import PLAN_TRANSITIONS
-from ringi.project.state import (
-    Diagnostic,
-    EditorState,
-    Unsaved,
-)
+from ringi.project.state import Diagnostic, EditorState, Unsaved
 from ringi.runs.document import StopCode
 from tests.helpers import accept_signers_in
 from tests.install.test_install import ways

@@ -27,22 +27,10 @@ from ringi.plans.answer_document import NewContent
 from ringi.plans.document import PlanStatus
 from ringi.plans.review_merge import merge_if_clean
 from ringi.plans.reviewed_plan import ReviewedPlan
-from ringi.runs.document import (
-    OVER,
-    Run,
-    StepStatus,
-    StopCode,
-)
-from ringi.runs.drive import (
-    RunOptions,
-    cancel_run,
-    run_steps,
-)
+from ringi.runs.document import OVER, Run, StepStatus, StopCode
+from ringi.runs.drive import RunOptions, cancel_run, run_steps
 from ringi.runs.replan import replan
-from ringi.runs.start import (
-    ReviewedRun,
-    covering,
-)
+from ringi.runs.start import ReviewedRun, covering
 from tests.fakes.people import SeatedPerson
 from tests.helpers import approve
 
@@ -83,10 +71,7 @@ def _warm() -> None:
     import pydantic_ai.models.openai
 
     from ringi.app import integrity
-    from ringi.forges import (
-        github,
-        gitlab,
-    )
+    from ringi.forges import github, gitlab
     from ringi.kernel.fs import calls
     from ringi.models import http_backend
     from ringi.provenance import exchange

@@ -4,10 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ringi.plans.document import (
-    ActionSpec,
-    SpecKind,
-)
+from ringi.plans.document import ActionSpec, SpecKind
 
 PLAIN = 0o644
 Files = Mapping[str, tuple[bytes, int]]

@@ -15,14 +15,8 @@ from hypothesis import strategies as st
 from ringi.approvals.document import FileChange
 from ringi.errors import RingiError
 from ringi.kernel.codec import digest
-from ringi.kernel.fs import (
-    OsFileSystem,
-    opened,
-)
-from ringi.plans.document import (
-    FileState,
-    PlanStatus,
-)
+from ringi.kernel.fs import OsFileSystem, opened
+from ringi.plans.document import FileState, PlanStatus
 from ringi.plans.execution import ExecutionResult
 from ringi.tree.stage import Stage
 from tests.crash import scenarios

@@ -9,18 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ringi.errors import (
-    EffectsUnknown,
-    NoChannel,
-    NotFound,
-    UnknownCommand,
-)
+from ringi.errors import EffectsUnknown, NoChannel, NotFound, UnknownCommand
 from ringi.kernel.text import Text
-from ringi.plans.document import (
-    ActionSpec,
-    PlanStatus,
-    SpecKind,
-)
+from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
 from ringi.plans.execution import OpStatus
 from tests.functional.desk import RINGI
 from tests.helpers import (

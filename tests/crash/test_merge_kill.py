@@ -6,11 +6,7 @@ from pathlib import Path
 import pytest
 
 import ringi
-from ringi.plans.document import (
-    ActionSpec,
-    PlanStatus,
-    SpecKind,
-)
+from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
 from ringi.plans.review_merge import merge_if_clean
 from ringi.plans.reviewed_plan import ReviewedPlan
 from tests.crash.killing import EVERY, KILLED

@@ -12,23 +12,11 @@ from hypothesis import strategies as st
 
 from ringi.app.integrity import verify
 from ringi.ledger.head import Head
-from ringi.plans.document import (
-    ActionSpec,
-    PlanStatus,
-)
+from ringi.plans.document import ActionSpec, PlanStatus
 from tests.crash import scenarios
 from tests.crash.killing import EVERY, moments
 from tests.crash.scenarios import Picture, Scenario
-from tests.fakes.power import (
-    Choice,
-    Node,
-    Power,
-    PowerLoss,
-    PowerLossFileSystem,
-    everything,
-    nothing,
-    some,
-)
+from tests.fakes.power import Choice, Node, Power, PowerLoss, PowerLossFileSystem, everything, nothing, some
 from tests.fakes.world import World, answer_to
 
 ROOT = Path("/workspace")

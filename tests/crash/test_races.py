@@ -14,16 +14,9 @@ from pathlib import Path
 import pytest
 
 from ringi.approvals.document import FileChange
-from ringi.errors import (
-    PathRefused,
-    Stale,
-    StorageFailed,
-)
+from ringi.errors import PathRefused, Stale, StorageFailed
 from ringi.kernel.codec import digest
-from ringi.kernel.fs import (
-    Kind,
-    OsFileSystem,
-)
+from ringi.kernel.fs import Kind, OsFileSystem
 from ringi.plans.document import FileState
 from ringi.plans.execution import ExecutionResult
 from ringi.tree.stage import Stage

@@ -12,12 +12,7 @@ import sys
 from typing import Any
 
 import acp
-from acp.schema import (
-    AllowedOutcome,
-    ClientCapabilities,
-    FileSystemCapabilities,
-    RequestPermissionResponse,
-)
+from acp.schema import AllowedOutcome, ClientCapabilities, FileSystemCapabilities, RequestPermissionResponse
 
 
 class SdkEditor(acp.Client):

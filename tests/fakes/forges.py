@@ -18,10 +18,7 @@ from ringi.forges.document import (
     Project,
     ReviewVerdict,
 )
-from ringi.forges.port import (
-    CodeHost,
-    FileOnForge,
-)
+from ringi.forges.port import CodeHost, FileOnForge
 
 PROJECT = Project(ForgeKind.GITHUB, "https://forge.example", "acme/app")
 AT = "2030-01-02T03:04:05Z"

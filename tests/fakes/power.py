@@ -11,11 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
-from ringi.kernel.fs import (
-    Entry,
-    Kind,
-    NotRegular,
-)
+from ringi.kernel.fs import Entry, Kind, NotRegular
 
 T = TypeVar("T")
 Choice = Callable[[Sequence[T]], T]

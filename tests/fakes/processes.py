@@ -13,20 +13,10 @@ from ringi.engine.document import (
 )
 from ringi.engine.levels import Level
 from ringi.engine.plan_checks import PlanRules
-from ringi.engine.process import (
-    ActionRecord,
-    ActionState,
-    ErrorKind,
-    Process,
-    Recovery,
-    ToolEffect,
-)
+from ringi.engine.process import ActionRecord, ActionState, ErrorKind, Process, Recovery, ToolEffect
 from ringi.models.prompt import Prompt
 from ringi.policy.tools import ToolRules
-from ringi.runs.process.reflection import (
-    ReflectionEngine,
-    ReflectionServices,
-)
+from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
 from ringi.runs.process.settings import ReflectionSettings
 from ringi.tools.ports_process import ToolInfo
 

@@ -3,17 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from ringi.errors import RingiError
-from ringi.kernel.lines import (
-    Span,
-    Style,
-)
+from ringi.kernel.lines import Span, Style
 from ringi.kernel.text import Text
 from ringi.plans.answer_document import PlanComparison
 from ringi.plans.prompter import RunningChecks
-from ringi.plans.review_loop import (
-    Choice,
-    ReviewAct,
-)
+from ringi.plans.review_loop import Choice, ReviewAct
 
 Step = Choice | ReviewAct | Callable[[], object]
 """What the person does next, or what happens elsewhere before that."""

@@ -5,20 +5,10 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from ringi.approvals.document import (
-    NAMESPACE,
-    SignedAnswer,
-)
-from ringi.errors import (
-    BadSignature,
-    UnlistedKey,
-    WrongNamespace,
-)
+from ringi.approvals.document import NAMESPACE, SignedAnswer
+from ringi.errors import BadSignature, UnlistedKey, WrongNamespace
 from ringi.kernel.text import Text
-from ringi.ledger.ports import (
-    Signer,
-    SignerList,
-)
+from ringi.ledger.ports import Signer, SignerList
 
 
 class MadeUpKeys:

@@ -8,12 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ringi.agents.sandbox import agent_sandbox
-from ringi.config.settings import (
-    BesideSettings,
-    DiagnosticSettings,
-    RunSettings,
-    Settings,
-)
+from ringi.config.settings import BesideSettings, DiagnosticSettings, RunSettings, Settings
 from ringi.engine.levels import PlanningSettings
 from ringi.engine.process import ToolEffect
 from ringi.models.project_reader import Project
@@ -22,10 +17,7 @@ from ringi.policy.tools import ToolRules
 from ringi.runs.copy_commands import CopyServices
 from ringi.runs.copy_tools import CopyTools
 from ringi.runs.tool_box import ToolBox
-from ringi.tools.ports_process import (
-    ToolInfo,
-    ToolResult,
-)
+from ringi.tools.ports_process import ToolInfo, ToolResult
 from ringi.tree.copy import WorkCopy
 from ringi.tree.places import places_of
 from tests.unit.workspace.repositories import commit, repository, write

@@ -8,20 +8,14 @@ from types import TracebackType
 from typing import Self
 
 from ringi.app.assemble import rules_of
-from ringi.app.ledger import (
-    Ledger,
-    LedgerTransaction,
-)
+from ringi.app.ledger import Ledger, LedgerTransaction
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.signing import SshSignatures
 from ringi.config.keys import Config
 from ringi.kernel.fs import FileSystem
 from ringi.kernel.system import new_id
 from ringi.ledger.lock import FileLock
-from ringi.plans.commands import (
-    CommandSettings,
-    WorkspaceCommands,
-)
+from ringi.plans.commands import CommandSettings, WorkspaceCommands
 from ringi.plans.document import ActionSpec
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.services import Services

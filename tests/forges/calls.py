@@ -12,13 +12,7 @@ from ringi.forges.document import (
     ReviewVerdict,
     StatusState,
 )
-from ringi.forges.port import (
-    Changes,
-    CodeHost,
-    ForgeCommits,
-    Items,
-    People,
-)
+from ringi.forges.port import Changes, CodeHost, ForgeCommits, Items, People
 from tests.support.forge_hands import Hands
 
 

@@ -7,10 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ringi.app.api import open_workspace
-from ringi.engine.compile import (
-    RunNames,
-    compile_run_plan,
-)
+from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.run_parts import Planned
 from ringi.sessions.document import Design
 from tests.fakes.model_server import ModelServer

@@ -11,27 +11,12 @@ import pytest
 from msgspec.structs import replace
 
 from ringi.approvals.document import TypedAnswer
-from ringi.forges.document import (
-    ForgeKind,
-    ForgeTerms,
-    Item,
-    ItemKind,
-)
+from ringi.forges.document import ForgeKind, ForgeTerms, Item, ItemKind
 from ringi.forges.offer import offer_run
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
-from ringi.runs.document import (
-    Review,
-    Run,
-)
-from ringi.runs.drive import (
-    RunOptions,
-    cancel_run,
-    run_steps,
-)
+from ringi.runs.document import Review, Run
+from ringi.runs.drive import RunOptions, cancel_run, run_steps
 from ringi.runs.start import ReviewedRun
 from tests.functional.desk import Desk
 from tests.functional.run_desk import FILES, FIX, RunDesk, a_plan, a_step, at_home, by_step, git

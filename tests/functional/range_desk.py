@@ -6,11 +6,7 @@ from pathlib import Path
 
 from msgspec import UNSET
 
-from ringi.approvals.document import (
-    ProofKind,
-    SignedAct,
-    Strength,
-)
+from ringi.approvals.document import ProofKind, SignedAct, Strength
 from ringi.forges.document import ReviewProof
 from ringi.ledger.subject import StepOf
 from ringi.provenance.document import (

@@ -12,26 +12,14 @@ from typing import Any
 
 import pytest
 
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
+from ringi.app.api import Workspace, open_workspace
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.grant_document import Grant
 from ringi.ledger.ports import Clock
 from ringi.runs.document import Run
-from ringi.runs.drive import (
-    RunOptions,
-    run_steps,
-)
-from ringi.runs.grant import (
-    Wanted,
-    draft_for_run,
-)
-from ringi.runs.start import (
-    ReviewedRun,
-    start_from_file,
-)
+from ringi.runs.drive import RunOptions, run_steps
+from ringi.runs.grant import Wanted, draft_for_run
+from ringi.runs.start import ReviewedRun, start_from_file
 from ringi.tree.copy import WorkCopy
 from tests.fakes.people import SeatedPerson
 from tests.fakes.signing import RealKey

@@ -19,10 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ringi.config.load import load
-from ringi.plans.configured_commands import (
-    PlanChecks,
-    PlanCommands,
-)
+from ringi.plans.configured_commands import PlanChecks, PlanCommands
 from ringi.plans.document import CheckPhase
 from ringi.tree.places import places_of
 

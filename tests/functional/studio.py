@@ -11,39 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from ringi.app.api import Workspace
-from ringi.engine.document import (
-    CompletionSummary,
-    PlanningDocument,
-)
+from ringi.engine.document import CompletionSummary, PlanningDocument
 from ringi.engine.levels import Level
 from ringi.engine.outline import engine_of
 from ringi.engine.plan_checks import PlanRules
-from ringi.engine.process import (
-    ActionRecord,
-    ActionState,
-    ErrorKind,
-    Process,
-    ProcessPhase,
-)
+from ringi.engine.process import ActionRecord, ActionState, ErrorKind, Process, ProcessPhase
 from ringi.kernel.fs import OsFileSystem
-from ringi.kernel.telemetry.port import (
-    Component,
-    Telemetry,
-)
+from ringi.kernel.telemetry.port import Component, Telemetry
 from ringi.kernel.telemetry.port import Level as LogLevel
 from ringi.runs.process.coordinator import ExecutionCoordinator
-from ringi.runs.process.reflection import (
-    ReflectionEngine,
-    ReflectionServices,
-)
-from ringi.runs.process.services import (
-    CoordinatorServices,
-    ProcessTask,
-)
-from ringi.runs.role_model import (
-    Caller,
-    Limits,
-)
+from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
+from ringi.runs.process.services import CoordinatorServices, ProcessTask
+from ringi.runs.role_model import Caller, Limits
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_steps import stand_at
 from ringi.tree.tree import Tree

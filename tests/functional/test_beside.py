@@ -9,10 +9,7 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import open_workspace
-from ringi.plans.document import (
-    ActionSpec,
-    SpecKind,
-)
+from ringi.plans.document import ActionSpec, SpecKind
 from tests.functional.beside_desk import WALLS
 from tests.functional.desk import MENU, RINGI, Desk
 

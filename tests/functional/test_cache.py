@@ -8,15 +8,8 @@ from typing import Any
 import pytest
 
 from ringi.approvals.document import TypedAnswer
-from ringi.runs.document import (
-    Review,
-    Run,
-    RunPhase,
-)
-from ringi.sessions.document import (
-    ApprovalPending,
-    ApprovedSession,
-)
+from ringi.runs.document import Review, Run, RunPhase
+from ringi.sessions.document import ApprovalPending, ApprovedSession
 from tests.crash.killing import FULL
 from tests.fakes.model_server import ModelServer, Request
 from tests.functional.beside_desk import walled

@@ -11,10 +11,7 @@ import pytest
 
 from ringi import errors
 from ringi.app.schemas import SCHEMAS
-from ringi.cli.main import (
-    COMMANDS,
-    hoisted,
-)
+from ringi.cli.main import COMMANDS, hoisted
 from tests.functional.desk import RINGI, Desk
 
 

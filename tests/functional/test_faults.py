@@ -11,16 +11,8 @@ from pathlib import Path
 import pytest
 
 from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import (
-    REPAIR,
-    Finding,
-    Mark,
-)
-from ringi.errors import (
-    LedgerCorrupt,
-    RingiError,
-    StorageFailed,
-)
+from ringi.app.doctor_checks import REPAIR, Finding, Mark
+from ringi.errors import LedgerCorrupt, RingiError, StorageFailed
 from ringi.plans.document import PlanStatus
 from tests.functional.disks import PAGE, fill, small_disk
 from tests.helpers import (

@@ -8,20 +8,9 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import open_workspace
-from ringi.errors import (
-    BadFeedback,
-    RunOver,
-)
-from ringi.runs.document import (
-    Review,
-    RunPhase,
-    StepStatus,
-    StopCode,
-)
-from ringi.runs.give_feedback import (
-    LONGEST,
-    give_feedback,
-)
+from ringi.errors import BadFeedback, RunOver
+from ringi.runs.document import Review, RunPhase, StepStatus, StopCode
+from ringi.runs.give_feedback import LONGEST, give_feedback
 from tests.fakes.people import AgentAtWork, SeatedPerson
 from tests.functional.desk import Desk
 from tests.functional.mcp_desk import RawClient, talks

@@ -9,16 +9,8 @@ from ringi.approvals.document import TypedAnswer
 from ringi.forges.document import ForgeKind
 from ringi.plans.answer_document import NewContent
 from ringi.plans.document import PlanStatus
-from ringi.runs.document import (
-    Review,
-    RunPhase,
-    StepStatus,
-    StopCode,
-)
-from ringi.runs.start import (
-    ReviewedRun,
-    add_run,
-)
+from ringi.runs.document import Review, RunPhase, StepStatus, StopCode
+from ringi.runs.start import ReviewedRun, add_run
 from ringi.runs.undo import undo_run
 from tests.functional.forge_desk import ALIKE, BRANCH, KINDS, ForgeDesk, forge_desk
 from tests.functional.run_desk import FIX, a_plan, a_step, by_step, git

@@ -8,15 +8,9 @@ from typing import Any
 
 import pytest
 
-from ringi.errors import (
-    BranchOvertaken,
-    PushFailed,
-)
+from ringi.errors import BranchOvertaken, PushFailed
 from ringi.forges.document import ForgeKind
-from ringi.provenance.exchange import (
-    BranchExchange,
-    GitLogin,
-)
+from ringi.provenance.exchange import BranchExchange, GitLogin
 from tests.fakes.loopback import Handler, Loopback
 from tests.functional.forge_desk import BRANCH, ForgeDesk, forge_desk
 from tests.functional.run_desk import git

@@ -10,10 +10,7 @@ from msgspec import UNSET
 from ringi.forges.document import ForgeKind
 from ringi.forges.watch_project import Standing
 from ringi.kernel.text import in_language
-from ringi.runs.document import (
-    RunPhase,
-    StopCode,
-)
+from ringi.runs.document import RunPhase, StopCode
 from ringi.sessions.document import short
 from tests.functional.desk import Desk
 from tests.functional.issue_desk import IssueDesk, issue_desk

@@ -10,10 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from ringi.cli.main import COMMANDS
-from ringi.errors import (
-    NotesFailed,
-    NotFound,
-)
+from ringi.errors import NotesFailed, NotFound
 from tests.functional.desk import MENU, RINGI, Desk
 from tests.functional.mcp_desk import RawClient
 from tests.functional.run_desk import a_plan, a_step, by_step

@@ -18,12 +18,7 @@ from ringi.cli.ui import width
 from ringi.kernel import codec
 from ringi.kernel.process.ancestors import process_start
 from ringi.plans.check import add_checks
-from ringi.plans.document import (
-    ALL_SPECS,
-    ActionSpec,
-    CheckResult,
-    SpecKind,
-)
+from ringi.plans.document import ALL_SPECS, ActionSpec, CheckResult, SpecKind
 from ringi.plans.tool import PlanTool
 from ringi.tree.copy_run import SCRATCH
 from ringi.tree.places import places_of

@@ -23,53 +23,23 @@ from ringi.engine.document import (
 )
 from ringi.engine.engine import one_step
 from ringi.engine.levels import Level
-from ringi.engine.plan_checks import (
-    PlanRules,
-    findings,
-)
-from ringi.engine.process import (
-    ActionRecord,
-    ActionState,
-    ErrorKind,
-    Process,
-    ToolEffect,
-    Wait,
-)
+from ringi.engine.plan_checks import PlanRules, findings
+from ringi.engine.process import ActionRecord, ActionState, ErrorKind, Process, ToolEffect, Wait
 from ringi.engine.revise import revision_of
 from ringi.kernel import codec
 from ringi.kernel.system import new_id
-from ringi.models.prompt import (
-    Material,
-    Prompt,
-)
+from ringi.models.prompt import Material, Prompt
 from ringi.models.turns import turns
 from ringi.policy.tools import ToolRules
 from ringi.runs.process.coordinator import ExecutionCoordinator
-from ringi.runs.process.reflection import (
-    ReflectionEngine,
-    ReflectionServices,
-    Suggestion,
-)
-from ringi.runs.process.revisions import (
-    Stuck,
-    revise,
-)
-from ringi.runs.process.services import (
-    CoordinatorServices,
-    ProcessTask,
-)
-from ringi.runs.process.settings import (
-    Depth,
-    ReflectionSettings,
-    RevisionSettings,
-)
+from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices, Suggestion
+from ringi.runs.process.revisions import Stuck, revise
+from ringi.runs.process.services import CoordinatorServices, ProcessTask
+from ringi.runs.process.settings import Depth, ReflectionSettings, RevisionSettings
 from ringi.runs.tool_box import ToolBox
 from ringi.sessions.document import Purpose
 from ringi.tools.ports_process import ToolResult
-from ringi.tree.copy import (
-    WorkCopy,
-    capture,
-)
+from ringi.tree.copy import WorkCopy, capture
 from ringi.tree.copy_steps import stand_at
 from tests.fakes.model_server import ModelServer, Say
 from tests.fakes.people import SteppingClock

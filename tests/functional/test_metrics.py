@@ -11,10 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from ringi.kernel import codec
-from ringi.metrics.document import (
-    FigureName,
-    Metrics,
-)
+from ringi.metrics.document import FigureName, Metrics
 from tests.fakes.model_server import ModelServer, Say
 from tests.functional import warm
 from tests.functional.beside_desk import walled

@@ -10,28 +10,11 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import open_workspace
-from ringi.approvals.document import (
-    ProofKind,
-    TypedAnswer,
-)
+from ringi.approvals.document import ProofKind, TypedAnswer
 from ringi.engine.outline import outline
-from ringi.errors import (
-    BadGrant,
-    InvalidSpecs,
-    NotPermitted,
-    NotTogether,
-    UnfitSpecs,
-)
-from ringi.plans.document import (
-    ALL_SPECS,
-    ActionSpec,
-    SpecKind,
-)
-from ringi.runs.document import (
-    Review,
-    RunPhase,
-    StopCode,
-)
+from ringi.errors import BadGrant, InvalidSpecs, NotPermitted, NotTogether, UnfitSpecs
+from ringi.plans.document import ALL_SPECS, ActionSpec, SpecKind
+from ringi.runs.document import Review, RunPhase, StopCode
 from tests.fakes.people import SeatedPerson
 from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk

@@ -9,16 +9,9 @@ from typing import Any
 
 import pytest
 
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
+from ringi.app.api import Workspace, open_workspace
 from ringi.errors import SessionFailed
-from ringi.sessions.document import (
-    DecisionPending,
-    QuestionPending,
-    SessionStatus,
-)
+from ringi.sessions.document import DecisionPending, QuestionPending, SessionStatus
 from tests.fakes.model_server import (
     ANTHROPIC_KEY,
     OPENAI_KEY,

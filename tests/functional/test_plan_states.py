@@ -8,23 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ringi import (
-    Workspace,
-    open_workspace,
-)
+from ringi import Workspace, open_workspace
 from ringi.cli.main import main
 from ringi.plans.change import Change
-from ringi.plans.change_plan import (
-    FileDiff,
-    PlanBasis,
-    Trigger,
-)
-from ringi.plans.document import (
-    ALL_SPECS,
-    ActionSpec,
-    SpecKind,
-    SpecSelection,
-)
+from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
+from ringi.plans.document import ALL_SPECS, ActionSpec, SpecKind, SpecSelection
 from ringi.plans.from_patch import propose_change
 from ringi.project import capture as project
 from tests.functional.desk import Desk

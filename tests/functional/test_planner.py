@@ -8,15 +8,8 @@ from typing import Any
 
 import pytest
 
-from ringi.errors import (
-    BadBrought,
-    BudgetUsed,
-)
-from ringi.runs.document import (
-    Run,
-    RunPhase,
-    StopCode,
-)
+from ringi.errors import BadBrought, BudgetUsed
+from ringi.runs.document import Run, RunPhase, StopCode
 from ringi.runs.replan import replan
 from ringi.sessions.document import ApprovalPending
 from tests.fakes.model_server import ModelServer, Say

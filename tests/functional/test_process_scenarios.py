@@ -11,16 +11,8 @@ from typing import Any
 import pytest
 
 from ringi.engine.document import NEEDS_PERSON
-from ringi.engine.process import (
-    ActionState,
-    ErrorKind,
-    Process,
-    Wait,
-)
-from ringi.runs.document import (
-    RunPhase,
-    StopCode,
-)
+from ringi.engine.process import ActionState, ErrorKind, Process, Wait
+from ringi.runs.document import RunPhase, StopCode
 from ringi.runs.give_feedback import give_feedback
 from tests.functional.beside_desk import walled
 from tests.functional.run_desk import CALC, UNIT, RunDesk, a_plan, a_step, at_home, project

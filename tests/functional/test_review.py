@@ -5,11 +5,7 @@ import signal
 
 import pytest
 
-from ringi import (
-    ActionSpec,
-    SpecKind,
-    open_workspace,
-)
+from ringi import ActionSpec, SpecKind, open_workspace
 from tests.functional.desk import MENU, RINGI, Desk
 
 CHANGE = "printf 'def hello():\\n    return \"hi\"\\n' > app/hello.py; echo new > notes.txt"

@@ -11,11 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi import (
-    ActionSpec,
-    SpecKind,
-    open_workspace,
-)
+from ringi import ActionSpec, SpecKind, open_workspace
 from ringi.plans.document import PlanStatus
 from tests.functional.desk import MENU, RINGI, Desk
 from tests.functional.screens import Screen

@@ -7,10 +7,7 @@ import pytest
 
 from ringi.app.api import Workspace
 from ringi.approvals.document import ReviewAnswer
-from ringi.errors import (
-    NotProven,
-    ReviewRefused,
-)
+from ringi.errors import NotProven, ReviewRefused
 from ringi.forges.document import (
     ForgeKind,
     ForgeTerms,

@@ -11,16 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi import (
-    ActionSpec,
-    SpecKind,
-    open_workspace,
-)
-from ringi.plans.document import (
-    Encoding,
-    PlanState,
-    PlanStatus,
-)
+from ringi import ActionSpec, SpecKind, open_workspace
+from ringi.plans.document import Encoding, PlanState, PlanStatus
 from ringi.plans.effects import packed
 from tests.functional.desk import Desk
 from tests.functional.screens import Screen

@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.engine.process import (
-    Process,
-    Wait,
-)
+from ringi.engine.process import Process, Wait
 from tests.fakes.model_server import ModelServer, Say
 from tests.functional import warm
 from tests.functional.desk import RINGI

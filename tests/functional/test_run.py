@@ -13,32 +13,14 @@ from typing import Any
 import pytest
 
 from ringi.approvals.document import TypedAnswer
-from ringi.errors import (
-    BranchRefused,
-    CheckFailed,
-    MainBranch,
-    RunOver,
-    StepNotCommitted,
-    UnfitForRun,
-)
+from ringi.errors import BranchRefused, CheckFailed, MainBranch, RunOver, StepNotCommitted, UnfitForRun
 from ringi.kernel.text import Text
 from ringi.plans.answer_document import NewContent
-from ringi.plans.document import (
-    ALL_SPECS,
-    PlanStatus,
-)
+from ringi.plans.document import ALL_SPECS, PlanStatus
 from ringi.plans.tool import PlanTool
-from ringi.runs.document import (
-    Review,
-    RunPhase,
-    StepStatus,
-    StopCode,
-)
+from ringi.runs.document import Review, RunPhase, StepStatus, StopCode
 from ringi.runs.drive import cancel_run
-from ringi.runs.grant import (
-    Wanted,
-    draft_for_run,
-)
+from ringi.runs.grant import Wanted, draft_for_run
 from ringi.runs.report import status_of
 from ringi.runs.start import start_from_file
 from ringi.tree.tree import Tree

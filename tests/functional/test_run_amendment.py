@@ -8,28 +8,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ringi.errors import (
-    NoChannel,
-    NotAmended,
-    RunOver,
-)
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.errors import NoChannel, NotAmended, RunOver
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
 from ringi.plans.answer_document import NewContent
-from ringi.runs.document import (
-    Run,
-    RunPhase,
-    StepStatus,
-    StopCode,
-)
-from ringi.runs.drive import (
-    RunOptions,
-    cancel_run,
-    run_steps,
-)
+from ringi.runs.document import Run, RunPhase, StepStatus, StopCode
+from ringi.runs.drive import RunOptions, cancel_run, run_steps
 from ringi.runs.run_workspace import RunEvent
 from tests.fakes.people import AgentAtWork
 from tests.functional.beside_desk import walled

@@ -12,17 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi import (
-    ActionSpec,
-    open_workspace,
-)
-from ringi.cli.main import (
-    BY_SCRIPT,
-    CARE,
-    INSPECT,
-    PROVE,
-    main,
-)
+from ringi import ActionSpec, open_workspace
+from ringi.cli.main import BY_SCRIPT, CARE, INSPECT, PROVE, main
 from tests.functional.desk import RINGI, Desk
 from tests.helpers import accept_signers_in, untouched
 

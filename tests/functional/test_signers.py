@@ -9,10 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.app.api import (
-    open_workspace,
-    verify_plan,
-)
+from ringi.app.api import open_workspace, verify_plan
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.signers import digest_of
 from ringi.approvals.signers_document import RequiredProof

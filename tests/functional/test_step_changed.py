@@ -6,11 +6,7 @@ import pytest
 
 from ringi.errors import CheckFailed
 from ringi.plans.answer_document import NewContent
-from ringi.runs.document import (
-    RunPhase,
-    StepStatus,
-    StopCode,
-)
+from ringi.runs.document import RunPhase, StepStatus, StopCode
 from tests.functional.beside_desk import walled
 from tests.functional.desk import MENU, Desk
 from tests.functional.run_desk import RunDesk, a_plan, a_step, at_home, git, project

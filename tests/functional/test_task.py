@@ -13,10 +13,7 @@ import pytest
 from ringi.app.api import open_workspace
 from ringi.ledger.event import Actor
 from ringi.runs.task import begin_task
-from ringi.sessions.document import (
-    ApprovalPending,
-    SessionView,
-)
+from ringi.sessions.document import ApprovalPending, SessionView
 from tests.fakes.model_server import ModelServer, Request, Say, tokens
 from tests.functional import warm
 from tests.functional.beside_desk import walled

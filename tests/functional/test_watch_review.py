@@ -4,20 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from ringi.approvals.document import (
-    ProofKind,
-    Strength,
-)
+from ringi.approvals.document import ProofKind, Strength
 from ringi.forges.document import ForgeKind
-from ringi.forges.watch_project import (
-    NewsKind,
-    Standing,
-)
+from ringi.forges.watch_project import NewsKind, Standing
 from ringi.kernel.text import in_language
-from ringi.runs.document import (
-    Run,
-    RunPhase,
-)
+from ringi.runs.document import Run, RunPhase
 from tests.functional.run_desk import FIX, a_plan, a_step, by_step
 from tests.functional.watch_desk import WatchDesk, alike, each_forge, github, gitlab, state, watch_desk
 from tests.support.forge_server import ChangeThing

@@ -6,10 +6,7 @@ import pytest
 
 from ringi.forges.document import ForgeKind
 from ringi.forges.watch_project import Standing
-from ringi.runs.document import (
-    StepStatus,
-    StopCode,
-)
+from ringi.runs.document import StepStatus, StopCode
 from tests.functional.run_desk import FIX, a_plan, a_step
 from tests.functional.watch_desk import WatchDesk, each_forge, gitlab, watch_desk
 

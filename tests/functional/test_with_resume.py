@@ -9,10 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi import (
-    DropSpec,
-    open_workspace,
-)
+from ringi import DropSpec, open_workspace
 from ringi.agents.copies import of_agents
 from ringi.plans.answer_document import NewContent
 from ringi.plans.feedback import Side

@@ -11,35 +11,14 @@ from msgspec.structs import replace
 
 from ringi.app.api import Workspace
 from ringi.approvals.document import TypedAnswer
-from ringi.forges.configured_watch import (
-    watcher,
-    watching_lock,
-)
-from ringi.forges.document import (
-    ForgeKind,
-    ForgeTerms,
-    Item,
-    ItemKind,
-    Project,
-)
-from ringi.forges.watch import (
-    Round,
-    Watcher,
-)
+from ringi.forges.configured_watch import watcher, watching_lock
+from ringi.forges.document import ForgeKind, ForgeTerms, Item, ItemKind, Project
+from ringi.forges.watch import Round, Watcher
 from ringi.forges.watch_project import News
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
-from ringi.runs.document import (
-    Review,
-    Run,
-)
-from ringi.runs.start import (
-    ReviewedRun,
-    start_from_file,
-)
+from ringi.runs.document import Review, Run
+from ringi.runs.start import ReviewedRun, start_from_file
 from tests.functional.forge_desk import ALIKE
 from tests.functional.run_desk import FILES, RunDesk, at_home, git
 from tests.support.forge_server import ForgeServer, Repo, Thing

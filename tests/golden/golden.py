@@ -17,21 +17,11 @@ from ringi.app.api import Workspace
 from ringi.app.assemble import assemble
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.grant_document import GrantScope
-from ringi.approvals.signing import (
-    SignerList,
-    SshSignatures,
-)
+from ringi.approvals.signing import SignerList, SshSignatures
 from ringi.kernel import codec
 from ringi.plans.answer_document import NewContent
 from ringi.plans.check import add_checks
-from ringi.plans.document import (
-    ALL_SPECS,
-    ActionSpec,
-    CheckResult,
-    Encoding,
-    MessageRef,
-    SpecKind,
-)
+from ringi.plans.document import ALL_SPECS, ActionSpec, CheckResult, Encoding, MessageRef, SpecKind
 from ringi.policy.risk_level import Risk
 from tests.fakes.models import Desk
 from tests.fakes.signing import RealKey

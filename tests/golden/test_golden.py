@@ -17,31 +17,15 @@ from ringi.approvals.document import (
     Strength,
     read_approval,
 )
-from ringi.approvals.grant_document import (
-    Grant,
-    GrantSubject,
-)
+from ringi.approvals.grant_document import Grant, GrantSubject
 from ringi.kernel import codec
-from ringi.ledger.event import (
-    FIRST_PREVIOUS,
-    EventKind,
-    LoggedEvent,
-)
-from ringi.plans.document import (
-    PlanDocument,
-    with_state,
-)
+from ringi.ledger.event import FIRST_PREVIOUS, EventKind, LoggedEvent
+from ringi.plans.document import PlanDocument, with_state
 from ringi.plans.execution import ExecutionResult
-from ringi.provenance.document import (
-    Said,
-    said_in,
-)
+from ringi.provenance.document import Said, said_in
 from ringi.runs.document import Run
 from ringi.sessions.approve import enhanced_instruction
-from ringi.sessions.document import (
-    PlanningSession,
-    SessionFacts,
-)
+from ringi.sessions.document import PlanningSession, SessionFacts
 from tests.fakes.signing import assert_signed
 from tests.golden.golden import HERE, make, make_session, make_signed
 

@@ -11,24 +11,12 @@ from typing import Any
 
 import pytest
 
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-    verify_plan,
-)
+from ringi.app.api import Workspace, open_workspace, verify_plan
 from ringi.approvals.document import TypedAnswer
 from ringi.errors import RingiError
 from ringi.ledger.connection import DATABASE
-from ringi.plans.document import (
-    ActionSpec,
-    PlanStatus,
-    SpecKind,
-)
-from ringi.sessions.document import (
-    DecisionPending,
-    QuestionPending,
-    SessionStatus,
-)
+from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
+from ringi.sessions.document import DecisionPending, QuestionPending, SessionStatus
 from tests.fakes.people import SeatedPerson
 from tests.functional.planning_desk import PlanningDesk
 from tests.golden.ledgers import HERE, make_cut_off, make_ledger

@@ -15,16 +15,10 @@ from typing import Any
 import pytest
 from tools import real_model
 
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
+from ringi.app.api import Workspace, open_workspace
 from ringi.errors import SessionFailed
 from ringi.kernel.codec import foreign
-from ringi.runs.document import (
-    Run,
-    RunPhase,
-)
+from ringi.runs.document import Run, RunPhase
 from ringi.sessions.document import (
     ApprovalPending,
     ApprovedSession,

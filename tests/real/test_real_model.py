@@ -13,14 +13,8 @@ import pytest
 from tools.packages import FOLDER, PACKAGES
 from tools.tasks import python_of
 
-from ringi.engine.process import (
-    ActionState,
-    ErrorKind,
-)
-from ringi.runs.document import (
-    Review,
-    RunPhase,
-)
+from ringi.engine.process import ActionState, ErrorKind
+from ringi.runs.document import Review, RunPhase
 from tests.fakes.model_server import ModelServer, Request
 from tests.functional.run_desk import RunDesk, a_plan, a_step, at_home, git, project
 

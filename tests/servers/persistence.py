@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ringi.plans.document import PlanStatus
-from ringi.runs.document import (
-    RunPhase,
-    StopCode,
-)
+from ringi.runs.document import RunPhase, StopCode
 from tests.crash.killing import KILLED, Driver
 from tests.crash.office import Office
 

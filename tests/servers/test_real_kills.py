@@ -10,10 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ringi.engine.process import (
-    ActionState,
-    ErrorKind,
-)
+from ringi.engine.process import ActionState, ErrorKind
 from ringi.runs.document import StopCode
 from tests.crash.killing import FULL, Driver
 from tests.crash.office import Office, Told

@@ -13,14 +13,8 @@ import pytest
 from tools.servers import FOLDER
 
 from ringi.config.keys import Config
-from ringi.engine.process import (
-    ErrorKind,
-    ToolEffect,
-)
-from ringi.plans.document import (
-    ActionSpec,
-    SpecKind,
-)
+from ringi.engine.process import ErrorKind, ToolEffect
+from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.execution import OpStatus
 from ringi.tools.configured import server_tools
 from ringi.tools.mcp_servers import McpServers

@@ -12,13 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ringi
-from ringi.kernel.text import (
-    Text,
-    deceiving,
-    escaped,
-    is_mark,
-    visible,
-)
+from ringi.kernel.text import Text, deceiving, escaped, is_mark, visible
 
 HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"}
 ESCAPES = [

@@ -8,29 +8,12 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import UNSET, Raw, UnsetType
 
-from ringi.acp.channel import (
-    Channel,
-    Ears,
-)
-from ringi.acp.files import (
-    read_text_file,
-    write_text_file,
-)
-from ringi.acp.protocol import (
-    Id,
-    Message,
-    Told,
-    text_of,
-)
+from ringi.acp.channel import Channel, Ears
+from ringi.acp.files import read_text_file, write_text_file
+from ringi.acp.protocol import Id, Message, Told, text_of
 from ringi.acp.terminals import Terminals
-from ringi.acp.work import (
-    Started,
-    Work,
-)
-from ringi.kernel.text import (
-    Text,
-    translated,
-)
+from ringi.acp.work import Started, Work
+from ringi.kernel.text import Text, translated
 from ringi.tree.copy import WorkCopy
 
 T = TypeVar("T")

@@ -25,14 +25,8 @@ from ringi.acp.protocol import (
     request,
     understood,
 )
-from ringi.acp.wire import (
-    Inlet,
-    Outlet,
-)
-from ringi.kernel.text import (
-    Text,
-    translated,
-)
+from ringi.acp.wire import Inlet, Outlet
+from ringi.kernel.text import Text, translated
 
 _MOST_WAITING: Final = 2 * LONGEST_LINE
 _LAST_SEC: Final = 1.0

@@ -5,20 +5,9 @@ from typing import Any
 
 from msgspec import UNSET, Raw, UnsetType
 
-from ringi.acp.agent import (
-    Agent,
-    Listener,
-)
+from ringi.acp.agent import Agent, Listener
 from ringi.acp.channel import Answer
-from ringi.acp.protocol import (
-    INITIALIZE,
-    INVALID_REQUEST,
-    Id,
-    Message,
-    RpcError,
-    content,
-    raw,
-)
+from ringi.acp.protocol import INITIALIZE, INVALID_REQUEST, Id, Message, RpcError, content, raw
 from ringi.acp.thread import shows_content
 from ringi.acp.work import Work
 from ringi.errors import RingiError

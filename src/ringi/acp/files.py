@@ -6,32 +6,12 @@ import msgspec
 from msgspec import Raw, Struct, UnsetType
 
 from ringi.acp.paths import ProjectPaths
-from ringi.acp.protocol import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    LONGEST_LINE,
-    NOT_FOUND,
-    RpcError,
-)
-from ringi.errors import (
-    RingiError,
-    StorageFailed,
-    Unreadable,
-)
+from ringi.acp.protocol import INTERNAL_ERROR, INVALID_PARAMS, LONGEST_LINE, NOT_FOUND, RpcError
+from ringi.errors import RingiError, StorageFailed, Unreadable
 from ringi.kernel.document import prepared
-from ringi.kernel.fs import (
-    NotRegular,
-    OsFileSystem,
-)
-from ringi.kernel.fs.bounded import (
-    TooLarge,
-    read_bounded,
-)
-from ringi.kernel.text import (
-    Text,
-    translated,
-    why_failed,
-)
+from ringi.kernel.fs import NotRegular, OsFileSystem
+from ringi.kernel.fs.bounded import TooLarge, read_bounded
+from ringi.kernel.text import Text, translated, why_failed
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import lay_over
 from ringi.tree.tree import Tree

@@ -6,14 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from ringi.acp.protocol import (
-    INVALID_PARAMS,
-    RpcError,
-)
-from ringi.kernel.text import (
-    Text,
-    shortened,
-)
+from ringi.acp.protocol import INVALID_PARAMS, RpcError
+from ringi.kernel.text import Text, shortened
 
 LONGEST_PATH: Final = 4096
 # The fields of the protocol that hold a path or a list of them; texts are left as they are.

@@ -11,10 +11,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from ringi.kernel.text import (
-    Text,
-    shown,
-)
+from ringi.kernel.text import Text, shown
 
 LONGEST_LINE: Final = 32 * 1024 * 1024
 PARSE_ERROR: Final = -32700

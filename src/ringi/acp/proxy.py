@@ -5,10 +5,7 @@ import contextlib
 import signal
 from typing import Final
 
-from ringi.acp.agent import (
-    Agent,
-    Listener,
-)
+from ringi.acp.agent import Agent, Listener
 from ringi.acp.channel import Answer
 from ringi.acp.crew import Crew
 from ringi.acp.files import in_words
@@ -39,21 +36,12 @@ from ringi.acp.protocol import (
 from ringi.acp.requests import Requests
 from ringi.acp.sessions import Sessions
 from ringi.acp.tasks import Tasks
-from ringi.acp.turns import (
-    PATIENCE_SEC,
-    Turns,
-)
+from ringi.acp.turns import PATIENCE_SEC, Turns
 from ringi.acp.updates import Updates
-from ringi.acp.wire import (
-    Inlet,
-    Outlet,
-)
+from ringi.acp.wire import Inlet, Outlet
 from ringi.acp.work import Work
 from ringi.agents.words import Printer
-from ringi.errors import (
-    Interrupted,
-    RingiError,
-)
+from ringi.errors import Interrupted, RingiError
 from ringi.kernel.process.wire import Wire
 from ringi.kernel.text import Text
 

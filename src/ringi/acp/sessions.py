@@ -11,16 +11,7 @@ from msgspec import UNSET
 from ringi.acp.agent import Agent
 from ringi.acp.channel import Answer
 from ringi.acp.crew import Crew
-from ringi.acp.protocol import (
-    FORK,
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    NEW,
-    Id,
-    RpcError,
-    content,
-    raw,
-)
+from ringi.acp.protocol import FORK, INTERNAL_ERROR, INVALID_PARAMS, NEW, Id, RpcError, content, raw
 from ringi.acp.work import Work
 from ringi.kernel.text import Text
 

@@ -11,23 +11,13 @@ from typing import Any, Final
 
 from msgspec import Raw, Struct, UnsetType
 
-from ringi.acp.files import (
-    in_words,
-    parsed,
-)
+from ringi.acp.files import in_words, parsed
 from ringi.acp.paths import ProjectPaths
-from ringi.acp.protocol import (
-    INVALID_PARAMS,
-    RpcError,
-)
+from ringi.acp.protocol import INVALID_PARAMS, RpcError
 from ringi.acp.thread import fenced
 from ringi.errors import RingiError
 from ringi.kernel.process.start import Command
-from ringi.kernel.text import (
-    Text,
-    visible,
-    without_codes,
-)
+from ringi.kernel.text import Text, visible, without_codes
 from ringi.tree.copy_run import CopyRun
 
 MOST_TERMINALS: Final = 32

@@ -8,12 +8,7 @@ from ringi.acp.paths import ProjectPaths
 from ringi.agents.turns import changes_of
 from ringi.app.context import OpenWorkspace
 from ringi.kernel.lines import Line
-from ringi.kernel.text import (
-    Text,
-    shown,
-    translated,
-    visible,
-)
+from ringi.kernel.text import Text, shown, translated, visible
 from ringi.plans.document import PlanRef
 from ringi.plans.effects import difference
 

@@ -7,32 +7,13 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from ringi.acp.agent import (
-    Agent,
-    Turn,
-)
+from ringi.acp.agent import Agent, Turn
 from ringi.acp.channel import Answer
 from ringi.acp.files import in_words
-from ringi.acp.protocol import (
-    PROMPT,
-    Id,
-    Message,
-    RpcError,
-    answered,
-    content,
-    raw,
-    updated,
-)
-from ringi.acp.thread import (
-    ThreadPrinter,
-    fenced,
-)
+from ringi.acp.protocol import PROMPT, Id, Message, RpcError, answered, content, raw, updated
+from ringi.acp.thread import ThreadPrinter, fenced
 from ringi.errors import RingiError
-from ringi.kernel.text import (
-    Text,
-    shortened,
-    visible,
-)
+from ringi.kernel.text import Text, shortened, visible
 
 PATIENCE_SEC: Final = 10.0
 _LONGEST: Final = 2000

@@ -4,19 +4,10 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from ringi.acp.agent import Agent
-from ringi.acp.protocol import (
-    LONGEST_LINE,
-    UPDATE,
-    Message,
-    addressed,
-    updated,
-)
+from ringi.acp.protocol import LONGEST_LINE, UPDATE, Message, addressed, updated
 from ringi.acp.sessions import Sessions
 from ringi.acp.thread import ThreadPrinter
-from ringi.kernel.text import (
-    Text,
-    shortened,
-)
+from ringi.kernel.text import Text, shortened
 
 # What a session is like, which may change at any time; everything else is said or done by the agent.
 _STANDING: Final = frozenset(

@@ -14,68 +14,26 @@ from typing import Final, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from ringi.acp.paths import ProjectPaths
-from ringi.acp.thread import (
-    Shown,
-    ThreadPrinter,
-    shown_plan,
-)
+from ringi.acp.thread import Shown, ThreadPrinter, shown_plan
 from ringi.agents import launch as beside
-from ringi.agents.copies import (
-    make_room,
-    remove_settled,
-)
-from ringi.agents.sandbox import (
-    AgentSandbox,
-    agent_sandbox,
-    enclosed,
-    place_in_sandbox,
-    writable_places,
-)
+from ringi.agents.copies import make_room, remove_settled
+from ringi.agents.sandbox import AgentSandbox, agent_sandbox, enclosed, place_in_sandbox, writable_places
 from ringi.agents.socket import AgentSocket
-from ringi.agents.turns import (
-    begin_turn,
-    bring,
-    changed_meanwhile,
-    copy_of,
-)
-from ringi.agents.words import (
-    Printer,
-    tell_copy,
-    tell_replaced,
-    tell_sandbox,
-    tell_taken,
-)
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
+from ringi.agents.turns import begin_turn, bring, changed_meanwhile, copy_of
+from ringi.agents.words import Printer, tell_copy, tell_replaced, tell_sandbox, tell_taken
+from ringi.app.api import Workspace, open_workspace
 from ringi.config.settings import Settings
-from ringi.errors import (
-    NoSuchProgram,
-    RingiError,
-)
+from ringi.errors import NoSuchProgram, RingiError
 from ringi.kernel.lines import Line
-from ringi.kernel.process.program import (
-    from_here,
-    program_of,
-)
+from ringi.kernel.process.program import from_here, program_of
 from ringi.kernel.process.start import Command
-from ringi.kernel.text import (
-    Text,
-    shortened,
-)
+from ringi.kernel.text import Text, shortened
 from ringi.plans.commands import Invocation
 from ringi.plans.document import PlanRef
 from ringi.plans.waiting_view import risk_lines
-from ringi.tree.copy import (
-    Supervisor,
-    WorkCopy,
-)
+from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import CopyRun
-from ringi.tree.places import (
-    Places,
-    find_root,
-)
+from ringi.tree.places import Places, find_root
 
 _LONGEST_TITLE: Final = 72
 

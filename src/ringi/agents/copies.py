@@ -7,25 +7,12 @@ from typing import Final, NamedTuple
 
 from ringi.agents.table import agent_of
 from ringi.app.context import OpenWorkspace
-from ringi.errors import (
-    NotFound,
-    RingiError,
-)
+from ringi.errors import NotFound, RingiError
 from ringi.kernel.fs import walk
 from ringi.kernel.text import Text
-from ringi.plans.document import (
-    ENDED,
-    PlanRef,
-    PlanStatus,
-)
-from ringi.tree.copy import (
-    WorkCopy,
-    empty,
-)
-from ringi.tree.copy_run import (
-    RUN,
-    SCRATCH,
-)
+from ringi.plans.document import ENDED, PlanRef, PlanStatus
+from ringi.tree.copy import WorkCopy, empty
+from ringi.tree.copy_run import RUN, SCRATCH
 
 MEGABYTE: Final = 1_000_000
 _BLOCK: Final = 512

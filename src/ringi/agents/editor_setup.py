@@ -5,10 +5,7 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ringi.agents.editors import (
-    Editor,
-    Started,
-)
+from ringi.agents.editors import Editor, Started
 from ringi.agents.table import AGENTS
 
 

@@ -5,16 +5,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ringi.agents import (
-    jsonc,
-    toml,
-)
-from ringi.agents.record import (
-    Agent,
-    Hook,
-    Mcp,
-    Settings,
-)
+from ringi.agents import jsonc, toml
+from ringi.agents.record import Agent, Hook, Mcp, Settings
 from ringi.errors import BadDocument
 from ringi.kernel.text import Text
 

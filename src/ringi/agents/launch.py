@@ -10,50 +10,24 @@ from typing import Final, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from ringi.agents.conversation import conversation_of
-from ringi.agents.copies import (
-    of_agents,
-    plan_of,
-)
-from ringi.agents.sandbox import (
-    AgentSandbox,
-    enclosed,
-)
-from ringi.agents.socket import (
-    AgentSocket,
-    Server,
-)
-from ringi.agents.state import (
-    AgentState,
-    Replaced,
-    Surrounding,
-)
+from ringi.agents.copies import of_agents, plan_of
+from ringi.agents.sandbox import AgentSandbox, enclosed
+from ringi.agents.socket import AgentSocket, Server
+from ringi.agents.state import AgentState, Replaced, Surrounding
 from ringi.agents.table import agent_of
 from ringi.app.context import OpenWorkspace
 from ringi.approvals.who import FROM_COPY
-from ringi.errors import (
-    RingiError,
-    StorageFailed,
-)
+from ringi.errors import RingiError, StorageFailed
 from ringi.kernel.process.environment import WITH_VARIABLE
-from ringi.kernel.process.program import (
-    in_copy,
-    program_name,
-)
+from ringi.kernel.process.program import in_copy, program_name
 from ringi.kernel.process.terminal import Ended
 from ringi.kernel.text import Text
 from ringi.plans.check import add_checks
 from ringi.plans.commands import Invocation
 from ringi.plans.document import PlanRef
-from ringi.plans.from_difference import (
-    Origin,
-    Taken,
-    propose_difference,
-)
+from ringi.plans.from_difference import Origin, Taken, propose_difference
 from ringi.plans.overlaps import overlaps
-from ringi.tree.copy import (
-    Supervisor,
-    WorkCopy,
-)
+from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import CopyRun
 from ringi.tree.difference import Difference
 from ringi.tree.editable_installs import results_doubt

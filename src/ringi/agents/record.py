@@ -4,10 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ringi.agents.command_line import (
-    OwnSandbox,
-    Resume,
-)
+from ringi.agents.command_line import OwnSandbox, Resume
 from ringi.agents.output import Said
 from ringi.kernel.text import Text
 

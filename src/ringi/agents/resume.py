@@ -7,17 +7,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.agents.command_line import resumed
-from ringi.agents.copies import (
-    copy_of_plan,
-    of_agents,
-    plan_of,
-)
-from ringi.agents.message import (
-    APPLIED,
-    CUT_OFF,
-    UNDONE,
-    message_of,
-)
+from ringi.agents.copies import copy_of_plan, of_agents, plan_of
+from ringi.agents.message import APPLIED, CUT_OFF, UNDONE, message_of
 from ringi.agents.record import LONGEST_WORD
 from ringi.agents.table import agent_of
 from ringi.app.context import OpenWorkspace
@@ -36,17 +27,9 @@ from ringi.kernel.process.program import program_name
 from ringi.kernel.text import Text
 from ringi.plans.answer_document import PlanAnswer
 from ringi.plans.approve import require_open
-from ringi.plans.document import (
-    OPEN,
-    PlanStatus,
-)
+from ringi.plans.document import OPEN, PlanStatus
 from ringi.plans.preview import effects
-from ringi.tree.copy import (
-    CopyRecord,
-    Supervisor,
-    WorkCopy,
-    put,
-)
+from ringi.tree.copy import CopyRecord, Supervisor, WorkCopy, put
 from ringi.tree.copy_layout import carry_over
 from ringi.tree.copy_run import lay_over
 from ringi.tree.difference import CopyChange

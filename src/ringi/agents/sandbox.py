@@ -8,39 +8,19 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.agents.command_line import without_sandbox
-from ringi.agents.state import (
-    AgentState,
-    Surrounding,
-    state_places,
-)
+from ringi.agents.state import AgentState, Surrounding, state_places
 from ringi.agents.table import agent_of
-from ringi.errors import (
-    NoSandbox,
-    NoSuchProgram,
-)
-from ringi.kernel.process import (
-    layers,
-    sandbox,
-)
+from ringi.errors import NoSandbox, NoSuchProgram
+from ringi.kernel.process import layers, sandbox
 from ringi.kernel.process.environment import SYSTEM_PATH
-from ringi.kernel.process.hidden import (
-    Hidden,
-    hidden,
-)
+from ringi.kernel.process.hidden import Hidden, hidden
 from ringi.kernel.process.program import program_of
-from ringi.kernel.process.sandbox import (
-    How,
-    Lack,
-    Mount,
-)
+from ringi.kernel.process.sandbox import How, Lack, Mount
 from ringi.kernel.process.terminal import somebody_types
 from ringi.kernel.text import Text
 from ringi.plans.commands import Invocation
 from ringi.tree.copy import WorkCopy
-from ringi.tree.copy_mounts import (
-    CopyMounts,
-    mounts_of_copy,
-)
+from ringi.tree.copy_mounts import CopyMounts, mounts_of_copy
 from ringi.tree.places import own_folders
 
 # The sandbox has its own, empty ones.

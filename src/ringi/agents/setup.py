@@ -14,21 +14,9 @@ from ringi.agents.record import Agent
 from ringi.agents.table import CONFIGURABLE
 from ringi.app.context import OpenWorkspace
 from ringi.approvals.who import actor_at
-from ringi.errors import (
-    BadDocument,
-    InTheWay,
-    NameTaken,
-    PathRefused,
-    StorageFailed,
-)
-from ringi.kernel.fs import (
-    Entry,
-    Kind,
-)
-from ringi.kernel.text import (
-    Text,
-    why_failed,
-)
+from ringi.errors import BadDocument, InTheWay, NameTaken, PathRefused, StorageFailed
+from ringi.kernel.fs import Entry, Kind
+from ringi.kernel.text import Text, why_failed
 from ringi.plans import from_patch as patches
 from ringi.plans.document import ActionSpec
 

@@ -12,15 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ringi.ledger.event import EventKind
 from ringi.plans.document import SpecKind
-from ringi.tree.places import (
-    Places,
-    find_root,
-    places_of,
-)
-from ringi.tree.snapshot import (
-    Snapshot,
-    Snapshots,
-)
+from ringi.tree.places import Places, find_root, places_of
+from ringi.tree.snapshot import Snapshot, Snapshots
 
 if TYPE_CHECKING:  # loaded only if something changed
     from ringi.app.context import OpenWorkspace

@@ -11,20 +11,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from ringi.agents.record import (
-    Place,
-    State,
-)
+from ringi.agents.record import Place, State
 from ringi.agents.table import agent_of
 from ringi.config.settings import Settings
 from ringi.errors import StateInWorkspace
 from ringi.kernel.fs import replace_file
 from ringi.kernel.process import layers
 from ringi.kernel.process.layers import Layer
-from ringi.kernel.process.sandbox import (
-    How,
-    Mount,
-)
+from ringi.kernel.process.sandbox import How, Mount
 from ringi.tree.copy import WorkCopy
 from ringi.tree.places import Places
 

@@ -21,25 +21,8 @@ from ringi.agents.command_line import (
     OwnSandbox,
     Resume,
 )
-from ringi.agents.output import (
-    claude_said,
-    codex_said,
-    dict_at,
-    gemini_said,
-    plain,
-)
-from ringi.agents.record import (
-    FILES,
-    Agent,
-    Hook,
-    Mcp,
-    Model,
-    Presence,
-    Settings,
-    State,
-    Trust,
-    Unattended,
-)
+from ringi.agents.output import claude_said, codex_said, dict_at, gemini_said, plain
+from ringi.agents.record import FILES, Agent, Hook, Mcp, Model, Presence, Settings, State, Trust, Unattended
 from ringi.kernel.text import Text
 
 # Codex passes a server only the variables that are named. These say where the ledger is, and

@@ -4,10 +4,7 @@ person made of it.
 
 from typing import NamedTuple
 
-from ringi.agents.copies import (
-    of_agents,
-    plan_of,
-)
+from ringi.agents.copies import of_agents, plan_of
 from ringi.agents.message import (
     AFTER_TURN,
     APPLIED,
@@ -20,31 +17,16 @@ from ringi.agents.message import (
 )
 from ringi.agents.resume import lay_in
 from ringi.app.context import OpenWorkspace
-from ringi.errors import (
-    CopyFailed,
-    RingiError,
-)
+from ringi.errors import CopyFailed, RingiError
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.text import Text
-from ringi.plans.document import (
-    ENDED,
-    PlanDocument,
-    PlanStatus,
-)
+from ringi.plans.document import ENDED, PlanDocument, PlanStatus
 from ringi.plans.effects import Effect
 from ringi.plans.merge import changed_files
 from ringi.plans.preview import effects_proposed
 from ringi.policy.risk_level import Risk
-from ringi.tree.copy import (
-    Supervisor,
-    WorkCopy,
-)
-from ringi.tree.copy_rebase import (
-    Followed,
-    files_of,
-    followed,
-    rebased,
-)
+from ringi.tree.copy import Supervisor, WorkCopy
+from ringi.tree.copy_rebase import Followed, files_of, followed, rebased
 from ringi.tree.copy_run import lay_over
 from ringi.tree.tree import Tree
 

@@ -9,23 +9,12 @@ from typing import Any, Final, Protocol
 from ringi.agents.sandbox import AgentSandbox
 from ringi.agents.state import Replaced
 from ringi.kernel.lines import Line
-from ringi.kernel.text import (
-    Text,
-    shortened,
-    storable,
-    visible,
-)
+from ringi.kernel.text import Text, shortened, storable, visible
 from ringi.plans import words
-from ringi.plans.document import (
-    PlanRef,
-    PlanStatus,
-)
+from ringi.plans.document import PlanRef, PlanStatus
 from ringi.plans.from_difference import Taken
 from ringi.plans.result_view import excerpt
-from ringi.tree.copy import (
-    INCLUDE,
-    WorkCopy,
-)
+from ringi.tree.copy import INCLUDE, WorkCopy
 from ringi.tree.difference import unreadable
 
 _MOST_OVERLAPS: Final = 5

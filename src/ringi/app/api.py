@@ -3,22 +3,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from ringi.app.workspace import (
-    Workspace,
-    open_workspace,
-)
-from ringi.approvals.document import (
-    ApprovedPlan,
-    SignedAnswer,
-    TypedAnswer,
-)
+from ringi.app.workspace import Workspace, open_workspace
+from ringi.approvals.document import ApprovedPlan, SignedAnswer, TypedAnswer
 from ringi.approvals.grant_document import GrantScope
 from ringi.errors import RingiError
-from ringi.plans.answer_document import (
-    DropHunks,
-    DropSpec,
-    NewContent,
-)
+from ringi.plans.answer_document import DropHunks, DropSpec, NewContent
 from ringi.plans.document import (
     ActionSpec,
     DiffSummary,
@@ -29,10 +18,7 @@ from ringi.plans.document import (
     SpecSelection,
     ValidationReport,
 )
-from ringi.plans.execution import (
-    ExecutionResult,
-    FileOpOutcome,
-)
+from ringi.plans.execution import ExecutionResult, FileOpOutcome
 from ringi.plans.tool import PlanTool
 
 if TYPE_CHECKING:

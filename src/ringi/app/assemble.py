@@ -12,49 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ringi.app.ledger import Ledger
-from ringi.app.projection import (
-    Later,
-    Projection,
-)
+from ringi.app.projection import Later, Projection
 from ringi.app.telemetry import telemetry_of
-from ringi.approvals.accepted_signers import (
-    accepted_lists,
-    configured_proof,
-    offered_lists,
-    signatures_of,
-)
+from ringi.approvals.accepted_signers import accepted_lists, configured_proof, offered_lists, signatures_of
 from ringi.approvals.configured_permits import permits_of
 from ringi.approvals.person import TerminalPerson
-from ringi.approvals.signers import (
-    Configured,
-    Signers,
-)
+from ringi.approvals.signers import Configured, Signers
 from ringi.config.keys import Config
-from ringi.config.load import (
-    Loaded,
-    load,
-)
-from ringi.config.settings_from import (
-    for_task,
-    run_settings,
-    settings_of,
-)
+from ringi.config.load import Loaded, load
+from ringi.config.settings_from import for_task, run_settings, settings_of
 from ringi.engine.run_plan import RunRole
-from ringi.forges.configured import (
-    KnownForges,
-    reviews_of,
-)
+from ringi.forges.configured import KnownForges, reviews_of
 from ringi.kernel.fs import OsFileSystem
-from ringi.kernel.system import (
-    SystemClock,
-    new_file_mode,
-    new_id,
-)
+from ringi.kernel.system import SystemClock, new_file_mode, new_id
 from ringi.kernel.telemetry.port import Telemetry
-from ringi.kernel.text import (
-    Text,
-    in_language,
-)
+from ringi.kernel.text import Text, in_language
 from ringi.ledger.connection import private_folder
 from ringi.ledger.events import Changed
 from ringi.ledger.lock import FileLock
@@ -68,31 +40,14 @@ from ringi.ledger.ports import (
     Upkeep,
 )
 from ringi.ledger.upkeep import LedgerUpkeep
-from ringi.models.configured import (
-    budget_of,
-    choose,
-    mask_of,
-)
+from ringi.models.configured import budget_of, choose, mask_of
 from ringi.models.configured_cache import Caching
-from ringi.plans.configured_commands import (
-    BranchChecks,
-    PlanChecks,
-    PlanCommands,
-)
-from ringi.plans.document import (
-    CheckFailure,
-    PlannedChecks,
-)
-from ringi.plans.services import (
-    Rules,
-    Services,
-)
+from ringi.plans.configured_commands import BranchChecks, PlanChecks, PlanCommands
+from ringi.plans.document import CheckFailure, PlannedChecks
+from ringi.plans.services import Rules, Services
 from ringi.policy.risk import Thresholds
 from ringi.tools.configured import outside_tools
-from ringi.tree.places import (
-    Places,
-    places_of,
-)
+from ringi.tree.places import Places, places_of
 from ringi.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -100,10 +55,7 @@ if TYPE_CHECKING:
     from ringi.engine.run_plan import RunPlan
     from ringi.plans.extract.extractor import Extractor
     from ringi.provenance.repository import GitRepository
-    from ringi.runs.document import (
-        Run,
-        RunFacts,
-    )
+    from ringi.runs.document import Run, RunFacts
     from ringi.runs.roles import ConfiguredRoles
     from ringi.runs.services import Task
     from ringi.sessions.services import SessionServices
@@ -284,10 +236,7 @@ def _on_branch(
     on_progress: Progress, run_id: str,
 ) -> Services:  # fmt: skip
     """As the workspace's, but with the files and the commits of the run's branch."""
-    from ringi.runs.branch import (
-        BranchOf,
-        RunBranch,
-    )
+    from ringi.runs.branch import BranchOf, RunBranch
     from ringi.runs.branch_damage import mend_branch
 
     branch = RunBranch(places, BranchOf.run(ledger.run(run_id)))
@@ -345,10 +294,7 @@ def session_services(
     from ringi.engine.run_plan import MAIN_BRANCH
     from ringi.ledger.lock import PassingLock
     from ringi.models.open_calls import OpenCalls
-    from ringi.models.run_budget import (
-        session_priced,
-        session_within,
-    )
+    from ringi.models.run_budget import session_priced, session_within
     from ringi.sessions.request_files import request_files
     from ringi.sessions.services import SessionServices
     from ringi.tree.copy_layout import branch_of
@@ -393,10 +339,7 @@ def _model(
 
 
 def _reader(places: Places, loaded: Loaded, copy: "WorkCopy | None" = None) -> "ProjectReader":
-    from ringi.models.project_reader import (
-        CopyReader,
-        Project,
-    )
+    from ringi.models.project_reader import CopyReader, Project
 
     withheld = bool(loaded.config.context.never_send)
     return CopyReader(Project(places, settings_of(loaded)), withheld=withheld, copy=copy)
@@ -412,16 +355,9 @@ def _roles(
     caching: Caching,
 ) -> "ConfiguredRoles":
     from ringi.models.project_reader import Project
-    from ringi.models.turns import (
-        compact_schema,
-        turns,
-        written,
-    )
+    from ringi.models.turns import compact_schema, turns, written
     from ringi.runs.configured_process import process_parts
-    from ringi.runs.roles import (
-        ConfiguredRoles,
-        RoleServices,
-    )
+    from ringi.runs.roles import ConfiguredRoles, RoleServices
 
     config, project = loaded.config, Project(places, settings_of(loaded))
 

@@ -8,43 +8,19 @@ import msgspec
 
 from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
-from ringi.errors import (
-    BadDocument,
-    RingiError,
-)
+from ringi.errors import BadDocument, RingiError
 from ringi.kernel import codec
-from ringi.kernel.document import (
-    KNOWN_VERSION,
-    prepared,
-)
-from ringi.kernel.problems import (
-    Fault,
-    Level,
-    Problem,
-    ReasonCode,
-    below,
-    problem,
-    schema_problems,
-)
+from ringi.kernel.document import KNOWN_VERSION, prepared
+from ringi.kernel.problems import Fault, Level, Problem, ReasonCode, below, problem, schema_problems
 from ringi.kernel.text import Text
 from ringi.patch.parse import parse_patch
 from ringi.plans.change_plan import ChangePlan
-from ringi.plans.document import (
-    ActionSpec,
-    PlanDocument,
-)
+from ringi.plans.document import ActionSpec, PlanDocument
 from ringi.plans.effects import Invalid
-from ringi.plans.validate import (
-    normalised,
-    why_of,
-)
+from ringi.plans.validate import normalised, why_of
 from ringi.sessions.document import PlanningSession
 from ringi.sessions.import_session import session_faults
-from ringi.sessions.request import (
-    MOST_BYTES,
-    looks_like_request,
-    read_request,
-)
+from ringi.sessions.request import MOST_BYTES, looks_like_request, read_request
 
 _TIMEOUT_SEC: Final = 600
 """For commands that name none; any valid one does."""

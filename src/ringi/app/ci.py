@@ -8,10 +8,7 @@ travels in the environment, never in an argument.
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from ringi.agents.setup import (
-    present_text,
-    propose_files,
-)
+from ringi.agents.setup import present_text, propose_files
 from ringi.app.context import OpenWorkspace
 from ringi.errors import InTheWay
 from ringi.forges.document import ForgeKind

@@ -9,23 +9,10 @@ from typing import TYPE_CHECKING, Self
 from ringi.approvals.grant import Grants
 from ringi.approvals.signers import Signers
 from ringi.config.settings import Settings
-from ringi.errors import (
-    BranchRefused,
-    Busy,
-    LedgerOlder,
-    NotFound,
-    SignersForged,
-    StorageFailed,
-    WrongAnswer,
-)
+from ringi.errors import BranchRefused, Busy, LedgerOlder, NotFound, SignersForged, StorageFailed, WrongAnswer
 from ringi.kernel.text import Text
 from ringi.ledger.event import LoggedEvent
-from ringi.ledger.ports import (
-    Clock,
-    CodeContext,
-    PersonChannel,
-    Upkeep,
-)
+from ringi.ledger.ports import Clock, CodeContext, PersonChannel, Upkeep
 from ringi.plans.document import OPEN
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.place import run_of

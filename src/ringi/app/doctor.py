@@ -1,10 +1,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from ringi.app.doctor_checks import (
-    Configuration,
-    Doctor,
-)
+from ringi.app.doctor_checks import Configuration, Doctor
 from ringi.app.telemetry import tracing_lacks
 from ringi.app.workspace import open_workspace
 from ringi.config.load import load

@@ -9,36 +9,16 @@ from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import NamedTuple
 
-from ringi.agents.copies import (
-    MEGABYTE,
-    abandoned,
-    kept,
-    make_room,
-    remove_settled,
-    size_of,
-    too_much,
-)
+from ringi.agents.copies import MEGABYTE, abandoned, kept, make_room, remove_settled, size_of, too_much
 from ringi.app.context import OpenWorkspace
-from ringi.app.restore import (
-    restore_plans,
-    restore_sessions,
-)
-from ringi.errors import (
-    LedgerCorrupt,
-    NoChannel,
-    RingiError,
-    TooManyFiles,
-    WorkKept,
-)
+from ringi.app.restore import restore_plans, restore_sessions
+from ringi.errors import LedgerCorrupt, NoChannel, RingiError, TooManyFiles, WorkKept
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.text import Text
 from ringi.ledger.ports import LedgerFiles
-from ringi.provenance.ref_damage import (
-    damaged_refs,
-    mend_refs,
-)
+from ringi.provenance.ref_damage import damaged_refs, mend_refs
 from ringi.tools.ports import ServerState
 from ringi.tree.copy import WorkCopy
 from ringi.tree.places import Places

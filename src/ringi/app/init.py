@@ -6,14 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from ringi.errors import (
-    InTheWay,
-    StorageFailed,
-)
-from ringi.kernel.fs import (
-    read_bounded,
-    replace_file,
-)
+from ringi.errors import InTheWay, StorageFailed
+from ringi.kernel.fs import read_bounded, replace_file
 from ringi.kernel.text import Text
 from ringi.provenance.verdict import Mode
 

@@ -25,41 +25,15 @@ from ringi.engine.process import Feedback
 from ringi.errors import RingiError
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.ledger.connection import (
-    Row,
-    as_bytes,
-    translated,
-)
-from ringi.ledger.event import (
-    FIRST_PREVIOUS,
-    Event,
-    EventKind,
-)
-from ringi.ledger.subject import (
-    SIGNERS,
-    SubjectKind,
-)
-from ringi.plans.document import (
-    ActionSpecExt,
-    PlanDocument,
-    with_state,
-)
-from ringi.plans.execution import (
-    CommandEnd,
-    CommandStart,
-    ExecutionIntent,
-    ExecutionResult,
-)
+from ringi.ledger.connection import Row, as_bytes, translated
+from ringi.ledger.event import FIRST_PREVIOUS, Event, EventKind
+from ringi.ledger.subject import SIGNERS, SubjectKind
+from ringi.plans.document import ActionSpecExt, PlanDocument, with_state
+from ringi.plans.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
 from ringi.provenance.document import said_or_none
 from ringi.runs.document import Run
-from ringi.sessions.document import (
-    PlanningSession,
-    SessionFacts,
-)
-from ringi.sessions.rows import (
-    ref_of_session,
-    saved,
-)
+from ringi.sessions.document import PlanningSession, SessionFacts
+from ringi.sessions.rows import ref_of_session, saved
 
 _EVENT_ROWS: Final = "SELECT seq, subject_id, CAST(document AS BLOB), hash FROM events ORDER BY seq"
 _LENGTH: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'events'"

@@ -12,17 +12,8 @@ from msgspec import UNSET, UnsetType
 from ringi.errors import NotFound
 from ringi.kernel.document import decoder
 from ringi.kernel.text import Text
-from ringi.kernel.words import (
-    KeptText,
-    told,
-)
-from ringi.ledger.connection import (
-    DATABASE,
-    Reader,
-    Row,
-    as_bytes,
-    translated,
-)
+from ringi.kernel.words import KeptText, told
+from ringi.ledger.connection import DATABASE, Reader, Row, as_bytes, translated
 from ringi.ledger.subject import run_of_requester
 from ringi.plans.document import (
     OPEN,

@@ -9,10 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ringi.kernel.text import (
-    Text,
-    visible,
-)
+from ringi.kernel.text import Text, visible
 
 _BELL: Final = b"\a"
 _TITLE: Final = "ringi"

@@ -5,47 +5,22 @@ from typing import Any, Final
 
 import msgspec
 
-from ringi.approvals import (
-    document as approval,
-)
-from ringi.approvals import (
-    grant_document as grant,
-)
-from ringi.approvals import (
-    signers_document as signers,
-)
-from ringi.engine import (
-    document as planning,
-)
-from ringi.engine import (
-    run_plan,
-)
+from ringi.approvals import document as approval
+from ringi.approvals import grant_document as grant
+from ringi.approvals import signers_document as signers
+from ringi.engine import document as planning
+from ringi.engine import run_plan
 from ringi.kernel import problems
 from ringi.kernel.open_documents import without_extra
 from ringi.ledger import event as events
 from ringi.metrics import document as metrics
-from ringi.plans import (
-    answer_document as answer,
-)
-from ringi.plans import (
-    change_plan,
-    execution,
-    extraction,
-    verdict,
-)
-from ringi.plans import (
-    document as plan,
-)
-from ringi.plans import (
-    review_data as review,
-)
+from ringi.plans import answer_document as answer
+from ringi.plans import change_plan, execution, extraction, verdict
+from ringi.plans import document as plan
+from ringi.plans import review_data as review
 from ringi.project import state as project_state
-from ringi.provenance import (
-    document as provenance,
-)
-from ringi.provenance import (
-    verdict as provenance_verdict,
-)
+from ringi.provenance import document as provenance
+from ringi.provenance import verdict as provenance_verdict
 from ringi.runs import document as run
 from ringi.sessions import document as session
 

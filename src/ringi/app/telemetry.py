@@ -14,21 +14,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from ringi.kernel.process.installation import extending_command
-from ringi.kernel.telemetry.port import (
-    NO_SPANS,
-    Component,
-    Level,
-    ProcessLog,
-    Span,
-    Spans,
-    Telemetry,
-)
+from ringi.kernel.telemetry.port import NO_SPANS, Component, Level, ProcessLog, Span, Spans, Telemetry
 from ringi.kernel.text import Text
 from ringi.models.configured import mask_of
-from ringi.runs.process_log import (
-    LogSettings,
-    ProcessLogFile,
-)
+from ringi.runs.process_log import LogSettings, ProcessLogFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,10 +85,7 @@ def _spans(
 
     try:
         from ringi.kernel.telemetry.sending import provider_of
-        from ringi.kernel.telemetry.spans import (
-            OtelSpans,
-            Shown,
-        )
+        from ringi.kernel.telemetry.spans import OtelSpans, Shown
 
         provider = provider_of(environment, problem)
     except ImportError:

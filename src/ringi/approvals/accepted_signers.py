@@ -5,42 +5,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from ringi.approvals.own_key import (
-    users_bytes,
-    users_file,
-)
-from ringi.approvals.signers import (
-    Configured,
-    accepted,
-)
-from ringi.approvals.signers_document import (
-    RequiredProof,
-    SignerFile,
-)
+from ringi.approvals.own_key import users_bytes, users_file
+from ringi.approvals.signers import Configured, accepted
+from ringi.approvals.signers_document import RequiredProof, SignerFile
 from ringi.approvals.signing import SshSignatures
-from ringi.config.file import (
-    guarded,
-    project_bytes,
-)
-from ringi.config.load import (
-    Loaded,
-    Origin,
-    executable,
-)
-from ringi.config.pins import (
-    SIGNERS,
-    Trust,
-)
-from ringi.errors import (
-    BadConfiguration,
-    InTheWay,
-)
+from ringi.config.file import guarded, project_bytes
+from ringi.config.load import Loaded, Origin, executable
+from ringi.config.pins import SIGNERS, Trust
+from ringi.errors import BadConfiguration, InTheWay
 from ringi.kernel import codec
 from ringi.ledger.lock import FileLock
-from ringi.ledger.ports import (
-    Log,
-    SignerList,
-)
+from ringi.ledger.ports import Log, SignerList
 from ringi.tree.places import signers_file
 
 _PROJECTS: Final = f".agent/{SIGNERS}"

@@ -1,23 +1,12 @@
 """Who may do what, and what models may take, as the configuration, this machine's users and forges say."""
 
 from ringi.approvals.permits import Permits
-from ringi.approvals.person import (
-    groups_of,
-    is_user,
-)
-from ringi.config.keys import (
-    MOST_DOLLARS,
-    MOST_TOKENS,
-    Config,
-    Runs,
-)
+from ringi.approvals.person import groups_of, is_user
+from ringi.config.keys import MOST_DOLLARS, MOST_TOKENS, Config, Runs
 from ringi.errors import NoForge
 from ringi.forges.document import Project
 from ringi.forges.port import Forges
-from ringi.policy.permissions import (
-    Account,
-    PermissionLists,
-)
+from ringi.policy.permissions import Account, PermissionLists
 from ringi.runs.document import RunBudget
 
 

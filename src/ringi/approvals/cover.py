@@ -3,32 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ringi.approvals.document import (
-    Approval,
-    ProofKind,
-)
+from ringi.approvals.document import Approval, ProofKind
 from ringi.approvals.kinds import KINDS
-from ringi.approvals.proof import (
-    Proving,
-    require_typing,
-    signer_now,
-)
-from ringi.errors import (
-    Expired,
-    GrantRefused,
-    NotProven,
-    SignatureRefused,
-)
+from ringi.approvals.proof import Proving, require_typing, signer_now
+from ringi.errors import Expired, GrantRefused, NotProven, SignatureRefused
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.ledger.event import (
-    Event,
-    EventKind,
-)
-from ringi.ledger.subject import (
-    Subject,
-    SubjectKind,
-)
+from ringi.ledger.event import Event, EventKind
+from ringi.ledger.subject import Subject, SubjectKind
 
 Now = Callable[[Approval], bytes | None]
 """What an approval would bind of the current subject; None if its content does not match its hashes."""

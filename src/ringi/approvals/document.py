@@ -8,20 +8,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.engine.run_plan import RunPlan
-from ringi.forges.document import (
-    ForgeTerms,
-    ReviewProof,
-)
+from ringi.forges.document import ForgeTerms, ReviewProof
 from ringi.kernel import codec
-from ringi.kernel.document import (
-    Document,
-    Versioned,
-)
-from ringi.ledger.subject import (
-    StepOf,
-    Subject,
-    SubjectKind,
-)
+from ringi.kernel.document import Document, Versioned
+from ringi.ledger.subject import StepOf, Subject, SubjectKind
 from ringi.plans.document import (
     ALL_SPECS,
     ActionSpec,

@@ -17,35 +17,11 @@ from ringi.approvals.document import (
     SignedAct,
     SignedAnswer,
 )
-from ringi.approvals.grant_document import (
-    Grant,
-    GrantScope,
-    GrantState,
-    GrantSubject,
-    GrantUse,
-    counted,
-)
-from ringi.approvals.permits import (
-    Permits,
-    askers,
-)
-from ringi.approvals.proof import (
-    Proving,
-    Wanted,
-    approval_of,
-    compose,
-    signed,
-    signer_now,
-)
-from ringi.approvals.run_terms import (
-    uncovered,
-    unfit_terms,
-)
-from ringi.approvals.who import (
-    actor_at,
-    refuse_agent,
-    requester_of,
-)
+from ringi.approvals.grant_document import Grant, GrantScope, GrantState, GrantSubject, GrantUse, counted
+from ringi.approvals.permits import Permits, askers
+from ringi.approvals.proof import Proving, Wanted, approval_of, compose, signed, signer_now
+from ringi.approvals.run_terms import uncovered, unfit_terms
+from ringi.approvals.who import actor_at, refuse_agent, requester_of
 from ringi.errors import (
     Ambiguous,
     BadGrant,
@@ -59,21 +35,9 @@ from ringi.errors import (
     SignatureUnchecked,
 )
 from ringi.kernel import codec
-from ringi.kernel.text import (
-    GRANT_SHOWN,
-    Text,
-)
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    Commands,
-    NewEvent,
-    Store,
-    StoredGrant,
-    StoredPlan,
-)
+from ringi.kernel.text import GRANT_SHOWN, Text
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import Commands, NewEvent, Store, StoredGrant, StoredPlan
 from ringi.plans.document import (
     ALL_SPECS,
     PLAN_MACHINE,
@@ -86,10 +50,7 @@ from ringi.plans.document import (
     with_state,
 )
 from ringi.policy.globs import within
-from ringi.policy.risk_level import (
-    Risk,
-    highest,
-)
+from ringi.policy.risk_level import Risk, highest
 
 LONGEST_DAYS: Final = 90
 SHORTEST_PREFIX: Final = 4

@@ -5,10 +5,7 @@ from collections.abc import Iterable
 from msgspec import UNSET, UnsetType
 
 from ringi.approvals.document import ProofRecord
-from ringi.kernel.document import (
-    Document,
-    Versioned,
-)
+from ringi.kernel.document import Document, Versioned
 from ringi.plans.document import SpecKind
 from ringi.policy.risk_level import Risk
 

@@ -25,15 +25,8 @@ from ringi.forges.document import ForgeTerms
 from ringi.kernel import codec
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import EventKind
-from ringi.ledger.subject import (
-    Subject,
-    SubjectKind,
-)
-from ringi.plans.document import (
-    PlanDocument,
-    SpecSelection,
-    selected,
-)
+from ringi.ledger.subject import Subject, SubjectKind
+from ringi.plans.document import PlanDocument, SpecSelection, selected
 from ringi.runs.document import Run
 from ringi.sessions.document import PlanningSession
 

@@ -9,24 +9,9 @@ from typing import Final, NamedTuple
 
 from ringi.approvals.document import NAMESPACE
 from ringi.config.pins import SIGNERS
-from ringi.errors import (
-    InTheWay,
-    NotFound,
-    SigningFailed,
-    StorageFailed,
-    Unreadable,
-)
-from ringi.kernel.fs import (
-    OsFileSystem,
-    TooLarge,
-    opened,
-    read_bounded,
-    replace_file,
-)
-from ringi.kernel.text import (
-    Text,
-    deceiving,
-)
+from ringi.errors import InTheWay, NotFound, SigningFailed, StorageFailed, Unreadable
+from ringi.kernel.fs import OsFileSystem, TooLarge, opened, read_bounded, replace_file
+from ringi.kernel.text import Text, deceiving
 from ringi.ledger.ports import Locks
 from ringi.tree.places import user_folder
 

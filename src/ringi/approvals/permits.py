@@ -7,26 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
-from ringi.errors import (
-    NotFound,
-    NotPermitted,
-)
+from ringi.errors import NotFound, NotPermitted
 from ringi.kernel.text import Text
-from ringi.ledger.ports import (
-    Commands,
-    PersonChannel,
-    Store,
-)
-from ringi.plans.document import (
-    ActionSpecExt,
-    PlanDocument,
-)
-from ringi.policy.permissions import (
-    Account,
-    PermissionLists,
-    dangers,
-    is_listed,
-)
+from ringi.ledger.ports import Commands, PersonChannel, Store
+from ringi.plans.document import ActionSpecExt, PlanDocument
+from ringi.policy.permissions import Account, PermissionLists, dangers, is_listed
 
 _USER: Final = "user:"
 _ALLOWED: Final = "planning.permissions.allowed_users"

@@ -12,15 +12,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
-from ringi.kernel.process.agent_above import (
-    by_process,
-    by_variable,
-    is_ringi_with,
-)
-from ringi.kernel.process.ancestors import (
-    Ancestor,
-    ancestors,
-)
+from ringi.kernel.process.agent_above import by_process, by_variable, is_ringi_with
+from ringi.kernel.process.ancestors import Ancestor, ancestors
 from ringi.kernel.process.environment import WITH_VARIABLE
 from ringi.kernel.process.terminal import opened_at
 from ringi.kernel.text import Text

@@ -4,10 +4,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from ringi.approvals.document import TypedAnswer
-from ringi.approvals.proof import (
-    TYPED_LENGTH,
-    YES,
-)
+from ringi.approvals.proof import TYPED_LENGTH, YES
 from ringi.errors import NoChannel
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text

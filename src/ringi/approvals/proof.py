@@ -29,15 +29,7 @@ from ringi.forges.document import ReviewProof
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger.event import FIRST_PREVIOUS
-from ringi.ledger.ports import (
-    Clock,
-    Ids,
-    Log,
-    PersonChannel,
-    Signatures,
-    Signer,
-    SignerList,
-)
+from ringi.ledger.ports import Clock, Ids, Log, PersonChannel, Signatures, Signer, SignerList
 from ringi.ledger.subject import StepOf
 from ringi.policy.risk_level import Risk
 from ringi.provenance.document import (
@@ -51,10 +43,7 @@ from ringi.provenance.document import (
     said_in,
     to_sign,
 )
-from ringi.provenance.forge_review import (
-    Reviewing,
-    reviewed,
-)
+from ringi.provenance.forge_review import Reviewing, reviewed
 
 YES: Final = frozenset(["a", "y", "yes", "はい"])
 """What counts as a yes if the risk is not high."""

@@ -6,34 +6,14 @@ from typing import Final
 
 import msgspec
 
-from ringi.approvals.document import (
-    Approval,
-    ApprovalRequest,
-    read_approval,
-)
+from ringi.approvals.document import Approval, ApprovalRequest, read_approval
 from ringi.errors import SessionRace
 from ringi.kernel import codec
-from ringi.ledger.connection import (
-    Reader,
-    as_bytes,
-)
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.events import (
-    About,
-    EventLog,
-    text_of,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    StoredIntent,
-)
-from ringi.plans.execution_rows import (
-    EXECUTIONS,
-    as_execution,
-)
+from ringi.ledger.connection import Reader, as_bytes
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.events import About, EventLog, text_of
+from ringi.ledger.ports import NewEvent, StoredIntent
+from ringi.plans.execution_rows import EXECUTIONS, as_execution
 from ringi.sessions.document import short
 
 _ADD_REQUEST: Final = (

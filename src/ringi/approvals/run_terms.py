@@ -5,22 +5,11 @@ import math
 from msgspec import UNSET
 
 from ringi.approvals.document import ApprovalSubject
-from ringi.approvals.grant_document import (
-    GrantScope,
-    RunTerms,
-)
+from ringi.approvals.grant_document import GrantScope, RunTerms
 from ringi.kernel.text import Text
 from ringi.ledger.subject import requester_of_run
-from ringi.plans.document import (
-    CHANGING,
-    PlanDocument,
-)
-from ringi.runs.document import (
-    Run,
-    Severity,
-    StepState,
-    StepStatus,
-)
+from ringi.plans.document import CHANGING, PlanDocument
+from ringi.runs.document import Run, Severity, StepState, StepStatus
 
 
 def unfit_terms(run: Run, scope: GrantScope, terms: RunTerms) -> Text | None:

@@ -16,22 +16,9 @@ from ringi.approvals.document import (
     TypedAnswer,
 )
 from ringi.approvals.kinds import as_written
-from ringi.approvals.proof import (
-    ELSE,
-    Proving,
-    Wanted,
-    approval_of,
-    compose,
-    require_typing,
-    signed,
-    typed,
-)
+from ringi.approvals.proof import ELSE, Proving, Wanted, approval_of, compose, require_typing, signed, typed
 from ringi.approvals.request import request_of
-from ringi.approvals.signers_document import (
-    RequiredProof,
-    SignerFile,
-    SignersSubject,
-)
+from ringi.approvals.signers_document import RequiredProof, SignerFile, SignersSubject
 from ringi.errors import (
     NoChannel,
     NoSigners,
@@ -45,11 +32,7 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor
-from ringi.ledger.ports import (
-    Log,
-    SignerList,
-    Store,
-)
+from ringi.ledger.ports import Log, SignerList, Store
 
 COMMAND: Final = "ringi signers"
 

@@ -3,10 +3,7 @@
 from enum import StrEnum
 from typing import Literal
 
-from ringi.kernel.document import (
-    Document,
-    Versioned,
-)
+from ringi.kernel.document import Document, Versioned
 
 
 class RequiredProof(StrEnum):

@@ -26,10 +26,7 @@ from ringi.errors import (
 )
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.text import Text
-from ringi.ledger.ports import (
-    Signer,
-    SignerList,
-)
+from ringi.ledger.ports import Signer, SignerList
 from ringi.provenance.document import fingerprint as fingerprint_of
 
 _BEGIN: Final = "-----BEGIN SSH SIGNATURE-----"

@@ -3,20 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ringi.errors import (
-    NoChannel,
-    NotYours,
-    TakenFromCopy,
-)
-from ringi.ledger.event import (
-    Actor,
-    Event,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    PersonChannel,
-    StoredPlan,
-)
+from ringi.errors import NoChannel, NotYours, TakenFromCopy
+from ringi.ledger.event import Actor, Event, EventKind
+from ringi.ledger.ports import PersonChannel, StoredPlan
 from ringi.plans.document import PlanDocument
 
 FROM_COPY: Final = "with"

@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import click
 
 from ringi.cli.ui import Ui
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    Text,
-    stored,
-)
-from ringi.tree.places import (
-    Places,
-    find_root,
-    places_of,
-)
+from ringi.kernel.text import COMMIT_SHOWN, Text, stored
+from ringi.tree.places import Places, find_root, places_of
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -27,10 +19,7 @@ if TYPE_CHECKING:
     from ringi.app.api import Workspace
     from ringi.app.lists import PlanReader
     from ringi.errors import RingiError
-    from ringi.ledger.event import (
-        Actor,
-        LoggedEvent,
-    )
+    from ringi.ledger.event import Actor, LoggedEvent
     from ringi.plans.execution import CommitOutcome
 
 EXIT_PERSON_NEEDED: Final = 3

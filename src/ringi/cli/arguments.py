@@ -9,17 +9,9 @@ from typing import Final, TypeVar
 
 import click
 
-from ringi.errors import (
-    BadDocument,
-    NotFound,
-    TooLarge,
-    Unreadable,
-)
+from ringi.errors import BadDocument, NotFound, TooLarge, Unreadable
 from ringi.kernel import codec
-from ringi.kernel.text import (
-    Text,
-    visible,
-)
+from ringi.kernel.text import Text, visible
 from ringi.ledger.subject import SESSION_PREFIX
 
 T = TypeVar("T")

@@ -6,18 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from ringi.approvals.document import SignedAnswer
-from ringi.approvals.prompter import (
-    is_yes,
-    require_person,
-)
+from ringi.approvals.prompter import is_yes, require_person
 from ringi.approvals.signing import sign
 from ringi.cli.app import App
 from ringi.kernel.lines import Style
 from ringi.kernel.process.terminal import discard_pending_input
-from ringi.kernel.text import (
-    Text,
-    translated,
-)
+from ringi.kernel.text import Text, translated
 
 LONGEST_DIFF: Final = 300
 """Lines of a diff shown before a question."""

@@ -14,16 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ringi.agents.claude_hook import (
-    Unfit,
-    call_of,
-    is_in_copy,
-    refusal,
-)
-from ringi.kernel.text import (
-    Text,
-    visible,
-)
+from ringi.agents.claude_hook import Unfit, call_of, is_in_copy, refusal
+from ringi.kernel.text import Text, visible
 
 BLOCK: Final = 2
 LARGEST: Final = 64 * 1024 * 1024

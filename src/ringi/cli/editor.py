@@ -8,14 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from ringi.errors import (
-    NoSuchProgram,
-    StorageFailed,
-)
-from ringi.kernel.text import (
-    Text,
-    why_failed,
-)
+from ringi.errors import NoSuchProgram, StorageFailed
+from ringi.kernel.text import Text, why_failed
 from ringi.plans.edits import LONGEST_NAME
 
 _USUAL: Final = "vi"

@@ -9,34 +9,16 @@ import msgspec
 
 from ringi.app.lists import is_cut_off
 from ringi.cli.app import App
-from ringi.cli.ui import (
-    cut,
-    terminal_columns,
-    width,
-)
+from ringi.cli.ui import cut, terminal_columns, width
 from ringi.errors import NotFound
 from ringi.kernel.lines import Line
-from ringi.kernel.text import (
-    Text,
-    translated,
-    visible,
-)
+from ringi.kernel.text import Text, translated, visible
 from ringi.plans import words
-from ringi.plans.document import (
-    PlanDocument,
-    PlanRef,
-    PlanStatus,
-)
+from ringi.plans.document import PlanDocument, PlanRef, PlanStatus
 from ringi.plans.overlaps import shared_files
 from ringi.plans.standing_view import standing
-from ringi.plans.waiting_view import (
-    shared_lines,
-    waiting_lines,
-)
-from ringi.plans.words import (
-    age,
-    seconds_since,
-)
+from ringi.plans.waiting_view import shared_lines, waiting_lines
+from ringi.plans.words import age, seconds_since
 from ringi.policy.risk_level import Risk
 
 if TYPE_CHECKING:

@@ -20,12 +20,7 @@ import click
 from ringi._version import __version__
 from ringi.cli.app import App
 from ringi.cli.examples import epilog
-from ringi.cli.ui import (
-    Ui,
-    error_document,
-    in_its_letters,
-    usage_document,
-)
+from ringi.cli.ui import Ui, error_document, in_its_letters, usage_document
 from ringi.errors import (
     Interrupted,
     NoSuchCommit,
@@ -36,17 +31,9 @@ from ringi.errors import (
     Unsupported,
 )
 from ringi.kernel.fs import read_bounded
-from ringi.kernel.process.progress import (
-    Count,
-    watched,
-)
+from ringi.kernel.process.progress import Count, watched
 from ringi.kernel.text import Text
-from ringi.tree.places import (
-    find_root,
-    places_of,
-    project_file,
-    user_file,
-)
+from ringi.tree.places import find_root, places_of, project_file, user_file
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

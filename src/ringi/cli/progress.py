@@ -9,16 +9,9 @@ from types import TracebackType
 from typing import Final, NamedTuple, Self, TextIO
 
 from ringi.cli.app import App
-from ringi.cli.ui import (
-    Ui,
-    folded,
-    width,
-)
+from ringi.cli.ui import Ui, folded, width
 from ringi.kernel.process.progress import Count
-from ringi.kernel.text import (
-    Text,
-    translated,
-)
+from ringi.kernel.text import Text, translated
 from ringi.models.prompt import ModelProgress
 from ringi.sessions.view import progress
 

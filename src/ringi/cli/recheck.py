@@ -13,10 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ringi.app.api import open_workspace
-from ringi.errors import (
-    Interrupted,
-    RingiError,
-)
+from ringi.errors import Interrupted, RingiError
 from ringi.kernel.text import Text
 
 _PATIENCE_SEC: Final = 5.0

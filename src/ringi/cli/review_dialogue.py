@@ -5,47 +5,22 @@ from typing import Final
 
 from ringi.cli import editor
 from ringi.cli.app import App
-from ringi.cli.ask import (
-    LONGEST_DIFF,
-    LinePrompter,
-)
+from ringi.cli.ask import LONGEST_DIFF, LinePrompter
 from ringi.cli.plan_output import show_comparison
 from ringi.cli.ui import help_lines
 from ringi.errors import RingiError
-from ringi.kernel.lines import (
-    Line,
-    Span,
-    Style,
-    line,
-)
+from ringi.kernel.lines import Line, Span, Style, line
 from ringi.kernel.text import Text
 from ringi.plans import words
 from ringi.plans.answer_document import PlanComparison
-from ringi.plans.diff_view import (
-    ConflictHunk,
-    Row,
-    RowKind,
-)
-from ringi.plans.document import (
-    PlanPreview,
-    PlanStatus,
-)
+from ringi.plans.diff_view import ConflictHunk, Row, RowKind
+from ringi.plans.document import PlanPreview, PlanStatus
 from ringi.plans.facts import facts_of
 from ringi.plans.prompter import RunningChecks
-from ringi.plans.review_loop import (
-    Choice,
-    ReviewAct,
-)
+from ringi.plans.review_loop import Choice, ReviewAct
 from ringi.plans.review_plan import KEYS
-from ringi.plans.reviewed_plan import (
-    ReviewedPlan,
-    preview_of,
-    undecided,
-)
-from ringi.plans.view import (
-    plan_lines,
-    total_line,
-)
+from ringi.plans.reviewed_plan import ReviewedPlan, preview_of, undecided
+from ringi.plans.view import plan_lines, total_line
 
 _CHOICES: Final = Text("[a]pply  [d]rop  [e]dit  [c]omment  [r]eject  [s]how again  [?]  [q]uit")
 _WHOLE: Final = Text("[a]pply  [c]omment  [r]eject  [s]how again  [?]  [q]uit")

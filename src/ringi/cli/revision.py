@@ -5,31 +5,15 @@ import shlex
 from pathlib import Path
 from typing import Final
 
-from ringi.agents.words import (
-    document_of,
-    tell_left_out,
-    tell_plan,
-)
+from ringi.agents.words import document_of, tell_left_out, tell_plan
 from ringi.cli.app import App
 from ringi.cli.arguments import require_text
 from ringi.cli.ask import require_terminal
-from ringi.errors import (
-    NoChannel,
-    NotFound,
-)
+from ringi.errors import NoChannel, NotFound
 from ringi.kernel.text import Text
-from ringi.plans.document import (
-    PlanRef,
-    PlanStatus,
-)
-from ringi.plans.from_revision import (
-    TakenRevision,
-    take_revision,
-)
-from ringi.tree.revision import (
-    Form,
-    Revision,
-)
+from ringi.plans.document import PlanRef, PlanStatus
+from ringi.plans.from_revision import TakenRevision, take_revision
+from ringi.tree.revision import Form, Revision
 
 _SHORT: Final = 8
 _LIKE_A_PLAN: Final = re.compile(r"p?[0-9]+")

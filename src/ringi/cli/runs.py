@@ -13,10 +13,7 @@ from ringi.app.ledger import LedgerReader
 from ringi.approvals.grant_document import GrantSubject
 from ringi.cli.app import App
 from ringi.cli.arguments import require_long
-from ringi.engine.process import (
-    Process,
-    RevisionRecord,
-)
+from ringi.engine.process import Process, RevisionRecord
 from ringi.engine.run_plan import RunPlan
 from ringi.errors import NoRun
 from ringi.kernel import codec
@@ -24,25 +21,12 @@ from ringi.kernel.lines import Line
 from ringi.kernel.text import translated
 from ringi.ledger.lock import PassingLock
 from ringi.models.budget import by_phase
-from ringi.runs.criteria import (
-    CriterionResult,
-    criteria,
-)
-from ringi.runs.document import (
-    OVER,
-    Run,
-    RunPhase,
-    errors_of,
-    stage_of,
-)
+from ringi.runs.criteria import CriterionResult, criteria
+from ringi.runs.document import OVER, Run, RunPhase, errors_of, stage_of
 from ringi.runs.documents import plan_names
 from ringi.runs.files import RunFiles
 from ringi.runs.report import status_of
-from ringi.runs.view import (
-    phase_now,
-    run_lines,
-    step_facts,
-)
+from ringi.runs.view import phase_now, run_lines, step_facts
 
 GOING_ON: Final = frozenset(RunPhase) - OVER
 _WAIT_SEC: Final = 2.0

@@ -12,20 +12,8 @@ from typing import Any, Final, TextIO
 import click
 
 from ringi.errors import RingiError
-from ringi.kernel.lines import (
-    Line,
-    Span,
-    Style,
-    prose,
-)
-from ringi.kernel.text import (
-    Text,
-    escaped,
-    is_mark,
-    shown,
-    translated,
-    visible,
-)
+from ringi.kernel.lines import Line, Span, Style, prose
+from ringi.kernel.text import Text, escaped, is_mark, shown, translated, visible
 
 _LONGEST_LINE: Final = 1000
 _ODD: Final = "surrogatepass"

@@ -10,29 +10,15 @@ import click
 
 from ringi._version import __version__
 from ringi.cli.app import App
-from ringi.errors import (
-    NoSuchCommit,
-    NotCovered,
-    NotFound,
-    NoWorkspace,
-    StorageFailed,
-)
+from ringi.errors import NoSuchCommit, NotCovered, NotFound, NoWorkspace, StorageFailed
 from ringi.kernel import codec
 from ringi.kernel.fs import replace_file
 from ringi.ledger.connection import DATABASE
 from ringi.provenance.document import NOTES
-from ringi.provenance.open import (
-    Verifying,
-    verifying,
-)
+from ringi.provenance.open import Verifying, verifying
 from ringi.provenance.sarif import sarif
 from ringi.provenance.verdict import Mode
-from ringi.provenance.verify_range import (
-    Asked,
-    Findings,
-    range_of,
-    verify_range,
-)
+from ringi.provenance.verify_range import Asked, Findings, range_of, verify_range
 from ringi.provenance.view import range_lines
 from ringi.runs.document import Run
 

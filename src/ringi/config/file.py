@@ -7,12 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 from ringi.errors import BadConfiguration
-from ringi.kernel.fs import (
-    Kind,
-    OsFileSystem,
-    opened,
-    read_bounded,
-)
+from ringi.kernel.fs import Kind, OsFileSystem, opened, read_bounded
 from ringi.kernel.text import Text
 
 MAX_FILE_BYTES: Final = 1024 * 1024

@@ -40,32 +40,13 @@ from ringi.config.keys import (
     Planning,
     key_of,
 )
-from ringi.config.pins import (
-    NO_COMMANDS,
-    SIGNERS,
-    Part,
-    Trust,
-    TrustState,
-    Verdict,
-    commands_part,
-)
-from ringi.config.rules import (
-    EXPRESSION,
-    PLACE,
-    Form,
-    Guard,
-    Section,
-    Value,
-)
+from ringi.config.pins import NO_COMMANDS, SIGNERS, Part, Trust, TrustState, Verdict, commands_part
+from ringi.config.rules import EXPRESSION, PLACE, Form, Guard, Section, Value
 from ringi.errors import BadConfiguration
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger.lock import FileLock
-from ringi.tree.places import (
-    project_file,
-    signers_file,
-    user_file,
-)
+from ringi.tree.places import project_file, signers_file, user_file
 
 T = TypeVar("T", bound=msgspec.Struct)
 

@@ -6,27 +6,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.errors import (
-    InTheWay,
-    RingiError,
-    StorageFailed,
-)
+from ringi.errors import InTheWay, RingiError, StorageFailed
 from ringi.kernel import codec
-from ringi.kernel.document import (
-    Document,
-    Versioned,
-)
-from ringi.kernel.fs import (
-    OsFileSystem,
-    opened,
-    replace_file,
-)
+from ringi.kernel.document import Document, Versioned
+from ringi.kernel.fs import OsFileSystem, opened, replace_file
 from ringi.kernel.text import Text
 from ringi.ledger.ports import Locks
-from ringi.tree.places import (
-    state_name,
-    trust_file,
-)
+from ringi.tree.places import state_name, trust_file
 
 SIGNERS: Final = "allowed_signers"
 MODEL: Final = "model"

@@ -9,10 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from ringi.kernel.text import (
-    Text,
-    lazy_pattern,
-)
+from ringi.kernel.text import Text, lazy_pattern
 
 EXACT: Final = 2**53 - 1  # larger integers are not exact in every JSON parser
 CENTURY_DAYS: Final = 36_500  # a date that far ahead still exists

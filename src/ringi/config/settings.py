@@ -6,10 +6,7 @@ from typing import NamedTuple
 from ringi.engine.levels import PlanningSettings
 from ringi.engine.run_plan import RunRole
 from ringi.forges.document import HELP_LABEL
-from ringi.runs.document import (
-    RoleHow,
-    RunBudget,
-)
+from ringi.runs.document import RoleHow, RunBudget
 
 
 class BesideSettings(NamedTuple):

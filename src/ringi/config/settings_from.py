@@ -3,17 +3,8 @@
 import msgspec
 
 from ringi.approvals.configured_permits import run_budget
-from ringi.config.keys import (
-    MOST_DOLLARS,
-    MOST_TOKENS,
-    TASK_SPECIFIC,
-    Role,
-    key_of,
-)
-from ringi.config.load import (
-    Loaded,
-    Origin,
-)
+from ringi.config.keys import MOST_DOLLARS, MOST_TOKENS, TASK_SPECIFIC, Role, key_of
+from ringi.config.load import Loaded, Origin
 from ringi.config.settings import (
     BesideSettings,
     DiagnosticCommand,
@@ -22,11 +13,7 @@ from ringi.config.settings import (
     RunSettings,
     Settings,
 )
-from ringi.engine.levels import (
-    Level,
-    PlanningSettings,
-    Strategy,
-)
+from ringi.engine.levels import Level, PlanningSettings, Strategy
 from ringi.engine.run_plan import RunRole
 from ringi.forges.configured import forge_settings
 from ringi.metrics.configured import metric_settings

@@ -8,10 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from ringi.engine.document import (
-    ActionStatus,
-    Complexity,
-)
+from ringi.engine.document import ActionStatus, Complexity
 from ringi.kernel.document import Document
 
 _Line = Annotated[str, Meta(min_length=1, max_length=1_200)]

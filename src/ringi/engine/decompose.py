@@ -7,33 +7,11 @@ from typing import Final, NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.engine.answers import (
-    NewAction,
-    NewDecomposition,
-    NewSubtask,
-)
-from ringi.engine.document import (
-    ActionPlan,
-    Complexity,
-    PlannedAction,
-    Subtask,
-    TaskDecomposition,
-)
-from ringi.engine.order import (
-    Cycle,
-    Order,
-    RepeatedId,
-    UnknownId,
-    Unordered,
-    normal,
-    ordered,
-)
+from ringi.engine.answers import NewAction, NewDecomposition, NewSubtask
+from ringi.engine.document import ActionPlan, Complexity, PlannedAction, Subtask, TaskDecomposition
+from ringi.engine.order import Cycle, Order, RepeatedId, UnknownId, Unordered, normal, ordered
 from ringi.kernel.text import Text
-from ringi.policy.tools import (
-    ToolRules,
-    refusal,
-    tool_named,
-)
+from ringi.policy.tools import ToolRules, refusal, tool_named
 from ringi.sessions.document import TargetPath
 
 Has = Callable[[str], bool]

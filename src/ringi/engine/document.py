@@ -10,20 +10,10 @@ from typing import Any, Final, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from ringi.engine.run_plan import RunPlan
-from ringi.kernel.document import (
-    Document,
-    OpenDocument,
-)
+from ringi.kernel.document import Document, OpenDocument
 from ringi.models.cache import SimilarPlan
-from ringi.project.context import (
-    ContextFile,
-    ProjectFacts,
-)
-from ringi.sessions.document import (
-    Language,
-    TargetPath,
-    TokenUsage,
-)
+from ringi.project.context import ContextFile, ProjectFacts
+from ringi.sessions.document import Language, TargetPath, TokenUsage
 
 _Text = str | UnsetType
 _Texts = tuple[str, ...] | UnsetType

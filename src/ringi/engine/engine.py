@@ -11,26 +11,9 @@ from typing import Final, NamedTuple, TypeVar
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.engine.answers import (
-    NewAction,
-    NewActionPlan,
-    NewDecomposition,
-    NewGoal,
-    NewOutline,
-    NewReplan,
-)
-from ringi.engine.call_log import (
-    Call,
-    failure_end,
-)
-from ringi.engine.decompose import (
-    Drafted,
-    action_plan,
-    decomposition,
-    drafted,
-    renamed,
-    settled,
-)
+from ringi.engine.answers import NewAction, NewActionPlan, NewDecomposition, NewGoal, NewOutline, NewReplan
+from ringi.engine.call_log import Call, failure_end
+from ringi.engine.decompose import Drafted, action_plan, decomposition, drafted, renamed, settled
 from ringi.engine.document import (
     ActionPlan,
     DecompositionFailed,
@@ -44,51 +27,21 @@ from ringi.engine.document import (
     TaskDecomposition,
     UnclearGoal,
 )
-from ringi.engine.levels import (
-    Measure,
-    PlanningSettings,
-    measure_of,
-)
-from ringi.engine.order import (
-    Order,
-    Unordered,
-    ordered,
-)
+from ringi.engine.levels import Measure, PlanningSettings, measure_of
+from ringi.engine.order import Order, Unordered, ordered
 from ringi.engine.phases import Phases
-from ringi.engine.plan_checks import (
-    PlanRules,
-    findings,
-)
+from ringi.engine.plan_checks import PlanRules, findings
 from ringi.engine.plan_prompts import prompt_for
 from ringi.engine.prompts import language_of
-from ringi.engine.revise import (
-    revised,
-    revision_of,
-)
+from ringi.engine.revise import revised, revision_of
 from ringi.errors import ModelFailed
-from ringi.kernel.telemetry.port import (
-    SILENT,
-    Phase,
-    Span,
-    Telemetry,
-)
+from ringi.kernel.telemetry.port import SILENT, Phase, Span, Telemetry
 from ringi.kernel.text import Text
-from ringi.ledger.ports import (
-    CodeContext,
-    Gathered,
-    LanguageModel,
-)
-from ringi.models.prompt import (
-    Budget,
-    OnProgress,
-)
+from ringi.ledger.ports import CodeContext, Gathered, LanguageModel
+from ringi.models.prompt import Budget, OnProgress
 from ringi.policy.tools import ToolRules
 from ringi.project.context import ProjectFacts
-from ringi.sessions.document import (
-    Language,
-    Purpose,
-    TokenUsage,
-)
+from ringi.sessions.document import Language, Purpose, TokenUsage
 
 T = TypeVar("T")
 TOOLS: Final = ("read", "analyze", "create", "write", "patch", "delete", "move", "mkdir", "run")

@@ -8,20 +8,9 @@ from msgspec.structs import replace
 
 from ringi.app.context import OpenWorkspace
 from ringi.engine import run_parts
-from ringi.engine.call_log import (
-    Call,
-    call_text,
-    why_it_failed,
-)
-from ringi.engine.compile import (
-    RunNames,
-    compile_run_plan,
-)
-from ringi.engine.document import (
-    Outline,
-    OutlineOutcome,
-    PlanningDocument,
-)
+from ringi.engine.call_log import Call, call_text, why_it_failed
+from ringi.engine.compile import RunNames, compile_run_plan
+from ringi.engine.document import Outline, OutlineOutcome, PlanningDocument
 from ringi.engine.engine import (
     EngineServices,
     Outcome,
@@ -34,21 +23,11 @@ from ringi.engine.engine import (
 )
 from ringi.engine.phases import Phases
 from ringi.engine.prompts import language_of
-from ringi.engine.run_plan import (
-    MAIN_BRANCH,
-    RunPlan,
-)
-from ringi.errors import (
-    BadInstruction,
-    ModelFailed,
-    OutlineFailed,
-)
+from ringi.engine.run_plan import MAIN_BRANCH, RunPlan
+from ringi.errors import BadInstruction, ModelFailed, OutlineFailed
 from ringi.kernel import codec
 from ringi.kernel.fs import replace_file
-from ringi.kernel.telemetry.port import (
-    OPERATION,
-    WORKFLOW,
-)
+from ringi.kernel.telemetry.port import OPERATION, WORKFLOW
 from ringi.kernel.text import Text
 from ringi.ledger.ports import Gathered
 from ringi.models.cache import PlanKind
@@ -59,10 +38,7 @@ from ringi.project.tokens import tokens
 from ringi.runs.document import run_id
 from ringi.sessions import similar_plan
 from ringi.sessions.document import Purpose
-from ringi.sessions.operations import (
-    LONGEST_INSTRUCTION,
-    unfit,
-)
+from ringi.sessions.operations import LONGEST_INSTRUCTION, unfit
 from ringi.sessions.view import restless_words
 from ringi.tree.copy_layout import branch_of
 

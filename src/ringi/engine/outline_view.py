@@ -18,14 +18,7 @@ from ringi.engine.document import (
 )
 from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_plan_view import step_lines
-from ringi.kernel.lines import (
-    EMPTY,
-    Line,
-    Style,
-    line,
-    prose,
-    step,
-)
+from ringi.kernel.lines import EMPTY, Line, Style, line, prose, step
 from ringi.kernel.text import Text
 from ringi.plans.words import reused
 from ringi.sessions.document import PLAYBOOK

@@ -5,29 +5,10 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from ringi.engine.answers import NewGoal
-from ringi.engine.document import (
-    ActionPlan,
-    DecompositionFailed,
-)
+from ringi.engine.document import ActionPlan, DecompositionFailed
 from ringi.errors import ModelFailed
-from ringi.kernel.telemetry.port import (
-    COUNT,
-    OUTCOME,
-    PURPOSE,
-    Component,
-    Level,
-    Phase,
-    Span,
-    Telemetry,
-)
-from ringi.models.prompt import (
-    NewDecisions,
-    NewFiles,
-    NewQuestions,
-    NewRevision,
-    NewSummary,
-    NewTargets,
-)
+from ringi.kernel.telemetry.port import COUNT, OUTCOME, PURPOSE, Component, Level, Phase, Span, Telemetry
+from ringi.models.prompt import NewDecisions, NewFiles, NewQuestions, NewRevision, NewSummary, NewTargets
 from ringi.sessions.document import Purpose
 
 _OF_SESSION: Final[Mapping[Purpose, Phase]] = {

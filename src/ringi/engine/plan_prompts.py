@@ -3,17 +3,9 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from ringi.engine.document import (
-    GoalUnderstanding,
-    PlanningBrief,
-    PlanningDocument,
-    Subtask,
-)
+from ringi.engine.document import GoalUnderstanding, PlanningBrief, PlanningDocument, Subtask
 from ringi.engine.levels import Measure
-from ringi.models.prompt import (
-    Material,
-    Prompt,
-)
+from ringi.models.prompt import Material, Prompt
 from ringi.sessions.document import Purpose
 
 RULES: Final = (

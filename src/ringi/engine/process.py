@@ -9,17 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import field
 
-from ringi.engine.document import (
-    CompletionDocument,
-    PlanningDocument,
-    PlanRevision,
-    Reflection,
-)
-from ringi.kernel.document import (
-    Document,
-    Machine,
-    OpenDocument,
-)
+from ringi.engine.document import CompletionDocument, PlanningDocument, PlanRevision, Reflection
+from ringi.kernel.document import Document, Machine, OpenDocument
 from ringi.kernel.text import Text
 from ringi.runs.document import Spent
 

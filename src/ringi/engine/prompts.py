@@ -19,17 +19,8 @@ from ringi.models.prompt import (
     NewTargets,
     Prompt,
 )
-from ringi.sessions.document import (
-    Brief,
-    DecisionPoint,
-    Design,
-    Language,
-    Purpose,
-)
-from ringi.sessions.operations import (
-    State,
-    questions_left,
-)
+from ringi.sessions.document import Brief, DecisionPoint, Design, Language, Purpose
+from ringi.sessions.operations import State, questions_left
 
 # Kana, and the characters that Japanese shares with Chinese.
 _JAPANESE: Final = lazy_pattern("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9f]")

@@ -7,11 +7,7 @@ from typing import Any, Final
 from msgspec import UNSET
 from msgspec.structs import asdict, fields, replace
 
-from ringi.engine.answers import (
-    NewChange,
-    NewRemedy,
-    NewReplan,
-)
+from ringi.engine.answers import NewChange, NewRemedy, NewReplan
 from ringi.engine.document import (
     ActionPlan,
     AddAction,
@@ -24,11 +20,7 @@ from ringi.engine.document import (
     Subtask,
     TaskDecomposition,
 )
-from ringi.engine.order import (
-    Order,
-    normal,
-    ordered,
-)
+from ringi.engine.order import Order, normal, ordered
 from ringi.errors import BadDocument
 from ringi.kernel import codec
 from ringi.sessions.document import TargetPath

@@ -6,10 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from ringi.kernel.document import (
-    WORDS,
-    Document,
-)
+from ringi.kernel.document import WORDS, Document
 from ringi.kernel.text import Text
 
 VERSION: Final = "1.0"

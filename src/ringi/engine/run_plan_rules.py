@@ -7,19 +7,8 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
-from ringi.engine.run_plan import (
-    FEWEST_CRITERIA,
-    STEP_ID,
-    VERSION,
-    RunPlan,
-)
-from ringi.kernel.problems import (
-    Level,
-    Problem,
-    ReasonCode,
-    problem,
-    schema_problems,
-)
+from ringi.engine.run_plan import FEWEST_CRITERIA, STEP_ID, VERSION, RunPlan
+from ringi.kernel.problems import Level, Problem, ReasonCode, problem, schema_problems
 from ringi.kernel.text import Text
 
 MANY_STEPS: Final = 10

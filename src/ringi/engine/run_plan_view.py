@@ -4,21 +4,10 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import UNSET
 
-from ringi.engine.run_plan import (
-    AcceptanceCriterion,
-    CriterionType,
-    RunPlan,
-    RunStep,
-)
+from ringi.engine.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunStep
 from ringi.forges.document import ForgeTerms
 from ringi.forges.view import terms_lines
-from ringi.kernel.lines import (
-    EMPTY,
-    Line,
-    Style,
-    line,
-    prose,
-)
+from ringi.kernel.lines import EMPTY, Line, Style, line, prose
 from ringi.kernel.text import Text
 from ringi.runs.gates import planned_commands
 

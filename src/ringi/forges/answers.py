@@ -16,10 +16,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ringi.forges.document import (
-    Comment,
-    own_lines,
-)
+from ringi.forges.document import Comment, own_lines
 from ringi.kernel.text import lazy_pattern
 from ringi.ledger.event import LoggedEvent
 from ringi.sessions.document import PlanningSession

@@ -6,19 +6,10 @@ from typing import Final
 from ringi.engine.run_plan import RunPlan
 from ringi.forges.document import ForgeTerms
 from ringi.forges.markdown import calm
-from ringi.forges.progress import (
-    LONGEST,
-    Say,
-)
+from ringi.forges.progress import LONGEST, Say
 from ringi.forges.view import item_number
-from ringi.kernel.text import (
-    Text,
-    visible,
-)
-from ringi.runs.document import (
-    Run,
-    RunPhase,
-)
+from ringi.kernel.text import Text, visible
+from ringi.runs.document import Run, RunPhase
 from ringi.runs.view import title_of
 
 _TITLE: Final = 200

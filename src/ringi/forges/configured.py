@@ -16,43 +16,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from ringi.config.load import (
-    Loaded,
-    Origin,
-)
+from ringi.config.load import Loaded, Origin
 from ringi.config.settings import ForgeSettings
-from ringi.errors import (
-    ForgeFailed,
-    NoExtra,
-    NoForge,
-    NoForgeToken,
-)
-from ringi.forges.document import (
-    Account,
-    ForgeKind,
-    Item,
-    ItemKind,
-    Project,
-)
+from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
+from ringi.forges.document import Account, ForgeKind, Item, ItemKind, Project
 from ringi.forges.view import NAME_ISSUE
-from ringi.kernel.process.environment import (
-    GITHUB_TOKENS,
-    GITLAB_TOKENS,
-)
+from ringi.kernel.process.environment import GITHUB_TOKENS, GITLAB_TOKENS
 from ringi.kernel.process.network import origin
-from ringi.kernel.text import (
-    Text,
-    lazy_pattern,
-)
+from ringi.kernel.text import Text, lazy_pattern
 from ringi.tree.places import user_file
 
 if TYPE_CHECKING:
     from ringi.config.keys import Forge
-    from ringi.forges.port import (
-        CodeHost,
-        ForgePlace,
-        ReviewChecks,
-    )
+    from ringi.forges.port import CodeHost, ForgePlace, ReviewChecks
 
 _PUBLIC: Final = {
     ForgeKind.GITHUB: "https://github.com",
@@ -206,10 +182,7 @@ class KnownForges:
             from ringi.kernel.process.installation import extending_command
 
             raise NoExtra(what=project.host, extra="forges", command=extending_command("forges"))
-        from ringi.forges import (
-            github,
-            gitlab,
-        )
+        from ringi.forges import github, gitlab
         from ringi.forges.connection import Address
         from ringi.forges.http import ForgeClient
         from ringi.kernel.process.network import is_here

@@ -10,17 +10,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urljoin
 
-from ringi.errors import (
-    BadForgeAnswer,
-    ForgeFailed,
-    ForgeUnreachable,
-)
-from ringi.kernel.process.network import (
-    origin,
-    proxy_for,
-    shortened,
-    trust,
-)
+from ringi.errors import BadForgeAnswer, ForgeFailed, ForgeUnreachable
+from ringi.kernel.process.network import origin, proxy_for, shortened, trust
 from ringi.kernel.text import Text
 
 if TYPE_CHECKING:

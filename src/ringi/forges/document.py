@@ -13,10 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.kernel.document import Document
 from ringi.kernel.text import Text
-from ringi.kernel.words import (
-    KeptText,
-    told,
-)
+from ringi.kernel.words import KeptText, told
 
 HELP_LABEL: Final = "coding agent help needed"
 """Says on an issue that a person is needed."""

@@ -6,12 +6,7 @@ from functools import cached_property
 from typing import Final, TypeVar
 from urllib.parse import quote, urlsplit
 
-from ringi.errors import (
-    ForgeConflict,
-    ForgeFailed,
-    ForgeMissing,
-    ForgeRejected,
-)
+from ringi.errors import ForgeConflict, ForgeFailed, ForgeMissing, ForgeRejected
 from ringi.forges.adopt import adopted
 from ringi.forges.connection import Token
 from ringi.forges.document import (
@@ -57,25 +52,10 @@ from ringi.forges.github_shapes import (
     review_of,
     settled,
 )
-from ringi.forges.http import (
-    ForgeClient,
-    utc,
-)
-from ringi.forges.marks import (
-    as_body,
-    marked,
-    ours,
-    same,
-)
-from ringi.forges.port import (
-    CodeHost,
-    FileOnForge,
-)
-from ringi.forges.statuses import (
-    newest,
-    says,
-    words_of,
-)
+from ringi.forges.http import ForgeClient, utc
+from ringi.forges.marks import as_body, marked, ours, same
+from ringi.forges.port import CodeHost, FileOnForge
+from ringi.forges.statuses import newest, says, words_of
 
 T = TypeVar("T")
 _PUBLIC: Final = "github.com"

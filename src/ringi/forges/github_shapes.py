@@ -5,15 +5,7 @@ from typing import Final
 
 import msgspec
 
-from ringi.forges.document import (
-    Account,
-    Change,
-    ChangeState,
-    Comment,
-    ForgeReview,
-    Remark,
-    ReviewVerdict,
-)
+from ringi.forges.document import Account, Change, ChangeState, Comment, ForgeReview, Remark, ReviewVerdict
 from ringi.forges.http import utc
 
 OPEN: Final = "open"

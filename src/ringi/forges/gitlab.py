@@ -8,11 +8,7 @@ from functools import cached_property
 from typing import Final
 from urllib.parse import quote
 
-from ringi.errors import (
-    ForgeConflict,
-    ForgeMissing,
-    ForgeRejected,
-)
+from ringi.errors import ForgeConflict, ForgeMissing, ForgeRejected
 from ringi.forges.adopt import adopted
 from ringi.forges.connection import Token
 from ringi.forges.document import (
@@ -56,25 +52,10 @@ from ringi.forges.gitlab_shapes import (
     bare,
     reviews_of,
 )
-from ringi.forges.http import (
-    ForgeClient,
-    utc,
-)
-from ringi.forges.marks import (
-    as_body,
-    marked,
-    ours,
-    same,
-)
-from ringi.forges.port import (
-    CodeHost,
-    FileOnForge,
-)
-from ringi.forges.statuses import (
-    newest,
-    says,
-    words_of,
-)
+from ringi.forges.http import ForgeClient, utc
+from ringi.forges.marks import as_body, marked, ours, same
+from ringi.forges.port import CodeHost, FileOnForge
+from ringi.forges.statuses import newest, says, words_of
 from ringi.kernel.text import lazy_pattern
 
 _TREE: Final = "tree"

@@ -6,12 +6,7 @@ from typing import Final
 
 import msgspec
 
-from ringi.forges.document import (
-    Account,
-    ChangeState,
-    ForgeReview,
-    ReviewVerdict,
-)
+from ringi.forges.document import Account, ChangeState, ForgeReview, ReviewVerdict
 from ringi.forges.http import utc
 from ringi.kernel.text import lazy_pattern
 

@@ -27,20 +27,10 @@ from ringi.errors import (
     ForgeRejected,
     ForgeUnreachable,
 )
-from ringi.forges.connection import (
-    CALL_SEC,
-    MOST_BYTES,
-    Address,
-    Connection,
-    Reply,
-    Token,
-)
+from ringi.forges.connection import CALL_SEC, MOST_BYTES, Address, Connection, Reply, Token
 from ringi.kernel.document import decoder
 from ringi.kernel.process.network import shortened
-from ringi.kernel.text import (
-    Text,
-    lazy_pattern,
-)
+from ringi.kernel.text import Text, lazy_pattern
 
 T = TypeVar("T")
 Query = Mapping[str, str]

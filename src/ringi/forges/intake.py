@@ -14,10 +14,7 @@ from msgspec import UNSET
 from ringi.approvals.who import actor_at
 from ringi.engine.prompts import language_of
 from ringi.engine.run_parts import line
-from ringi.errors import (
-    BranchRefused,
-    ItemRefused,
-)
+from ringi.errors import BranchRefused, ItemRefused
 from ringi.forges.document import (
     Account,
     Change,
@@ -29,48 +26,20 @@ from ringi.forges.document import (
     Project,
     task_of,
 )
-from ringi.forges.listen import (
-    Listener,
-    Spoken,
-)
-from ringi.forges.markdown import (
-    Seen,
-    seen,
-)
-from ringi.forges.terms import (
-    approved_here,
-    terms_here,
-)
-from ringi.forges.view import (
-    NAME_ISSUE,
-    change_name,
-    item_name,
-)
+from ringi.forges.listen import Listener, Spoken
+from ringi.forges.markdown import Seen, seen
+from ringi.forges.terms import approved_here, terms_here
+from ringi.forges.view import NAME_ISSUE, change_name, item_name
 from ringi.kernel.document import prepared
-from ringi.kernel.lines import (
-    Line,
-    Style,
-    prose,
-)
+from ringi.kernel.lines import Line, Style, prose
 from ringi.kernel.lines import line as line_of
 from ringi.kernel.problems import Level
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    Text,
-    in_language,
-)
+from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
 from ringi.runs.branch import base_of
 from ringi.runs.document import OVER
 from ringi.runs.start import planner_of
-from ringi.sessions.document import (
-    FromRequest,
-    SessionView,
-    short,
-)
-from ringi.sessions.request import (
-    Request,
-    read_request,
-)
+from ringi.sessions.document import FromRequest, SessionView, short
+from ringi.sessions.request import Request, read_request
 
 if TYPE_CHECKING:
     from ringi.app.context import OpenWorkspace

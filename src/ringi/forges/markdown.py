@@ -9,10 +9,7 @@ from textwrap import wrap
 from typing import Final, NamedTuple
 
 from ringi.forges.document import fence_after
-from ringi.kernel.text import (
-    lazy_pattern,
-    visible,
-)
+from ringi.kernel.text import lazy_pattern, visible
 
 _COLUMNS: Final = 96
 _TAB: Final = 4

@@ -3,10 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, Protocol, TypeVar
 
-from ringi.forges.document import (
-    Account,
-    mark_line,
-)
+from ringi.forges.document import Account, mark_line
 from ringi.kernel.text import lazy_pattern
 
 MOST_CHARACTERS: Final = 65_000

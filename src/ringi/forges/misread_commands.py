@@ -5,26 +5,12 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ringi.forges.answers import read
-from ringi.forges.document import (
-    mark_line,
-    own_lines,
-)
-from ringi.forges.listen import (
-    Spoken,
-    Verb,
-)
+from ringi.forges.document import mark_line, own_lines
+from ringi.forges.listen import Spoken, Verb
 from ringi.forges.markdown import literal
 from ringi.forges.progress import LONGEST
-from ringi.forges.watch_project import (
-    About,
-    ProjectWatch,
-)
-from ringi.kernel.text import (
-    Text,
-    in_language,
-    lazy_pattern,
-    visible,
-)
+from ringi.forges.watch_project import About, ProjectWatch
+from ringi.kernel.text import Text, in_language, lazy_pattern, visible
 
 _TRIES: Final = lazy_pattern(r"/ringi\s+(?:approve|reject)\b", re.IGNORECASE)
 _ANSWERS: Final = lazy_pattern(r"/ringi\s+(?:answer|skip)\b", re.IGNORECASE)

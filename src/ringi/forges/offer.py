@@ -35,10 +35,7 @@ from ringi.errors import (
     RingiError,
     SyncFailed,
 )
-from ringi.forges.body import (
-    change_body,
-    change_title,
-)
+from ringi.forges.body import change_body, change_title
 from ringi.forges.document import (
     Change,
     ChangeState,
@@ -52,48 +49,17 @@ from ringi.forges.document import (
 from ringi.forges.port import CodeHost
 from ringi.forges.progress import tell_run
 from ringi.forges.terms import reviews_count
-from ringi.forges.view import (
-    change_name,
-    item_name,
-    not_pushed,
-)
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    Text,
-    in_language,
-)
+from ringi.forges.view import change_name, item_name, not_pushed
+from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
 from ringi.kernel.words import kept
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
-from ringi.plans.document import (
-    PlanDocument,
-    selected,
-)
-from ringi.plans.offer import (
-    offer_order,
-    set_offered,
-)
-from ringi.policy.risk_level import (
-    CATEGORY,
-    Category,
-    RiskCode,
-)
+from ringi.plans.document import PlanDocument, selected
+from ringi.plans.offer import offer_order, set_offered
+from ringi.policy.risk_level import CATEGORY, Category, RiskCode
 from ringi.runs import machine
 from ringi.runs.branch import BranchOf
-from ringi.runs.document import (
-    OVER,
-    Review,
-    Run,
-    RunPhase,
-    StepState,
-    StepStatus,
-    Stop,
-    StopCode,
-    stop_for,
-)
+from ringi.runs.document import OVER, Review, Run, RunPhase, StepState, StepStatus, Stop, StopCode, stop_for
 from ringi.runs.run_workspace import RunEvent
 
 _LEFT: Final = (

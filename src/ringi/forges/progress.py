@@ -9,43 +9,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.engine.prompts import language_of
-from ringi.errors import (
-    ForgeFailed,
-    NoExtra,
-    NoForge,
-    NoForgeToken,
-)
-from ringi.forges.document import (
-    ForgeTerms,
-    approving,
-    mark_line,
-)
-from ringi.forges.markdown import (
-    as_block,
-    in_line,
-    literal,
-)
+from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
+from ringi.forges.document import ForgeTerms, approving, mark_line
+from ringi.forges.markdown import as_block, in_line, literal
 from ringi.forges.terms import reviews_count
 from ringi.forges.view import change_name
 from ringi.kernel.lines import Line
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    Text,
-    in_language,
-)
-from ringi.runs.criteria import (
-    criteria,
-    summary,
-)
-from ringi.runs.document import (
-    OVER,
-    STOPPED,
-    Run,
-    RunPhase,
-    StepState,
-    StepStatus,
-    StopCode,
-)
+from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
+from ringi.runs.criteria import criteria, summary
+from ringi.runs.document import OVER, STOPPED, Run, RunPhase, StepState, StepStatus, StopCode
 from ringi.runs.report import status_of
 from ringi.runs.revision import waiting_revision
 from ringi.runs.revision_view import proposed_lines
@@ -62,10 +34,7 @@ from ringi.sessions.document import (
     QuestionPending,
     short,
 )
-from ringi.sessions.operations import (
-    pending,
-    state_of,
-)
+from ringi.sessions.operations import pending, state_of
 from ringi.sessions.view import review_lines
 
 if TYPE_CHECKING:

@@ -9,36 +9,16 @@ from ringi.app.assemble import report_of_run
 from ringi.app.ledger import Ledger
 from ringi.errors import NoForge
 from ringi.forges.configured import KnownForges
-from ringi.forges.document import (
-    ForgeKind,
-    ForgeTerms,
-    Project,
-)
-from ringi.kernel.process.network import (
-    is_here,
-    origin,
-)
+from ringi.forges.document import ForgeKind, ForgeTerms, Project
+from ringi.kernel.process.network import is_here, origin
 from ringi.kernel.text import Text
-from ringi.provenance.exchange import (
-    BranchExchange,
-    GitLogin,
-    NotesExchange,
-)
+from ringi.provenance.exchange import BranchExchange, GitLogin, NotesExchange
 from ringi.provenance.notes import pause
 from ringi.provenance.open import verifying
 from ringi.provenance.sync import sync
-from ringi.provenance.verdict import (
-    Mode,
-    RangeVerdict,
-)
-from ringi.provenance.verify_range import (
-    Asked,
-    verify_range,
-)
-from ringi.runs.branch import (
-    BranchOf,
-    RunBranch,
-)
+from ringi.provenance.verdict import Mode, RangeVerdict
+from ringi.provenance.verify_range import Asked, verify_range
+from ringi.runs.branch import BranchOf, RunBranch
 from ringi.runs.document import Run
 from ringi.runs.documents import facts_of_run
 from ringi.tree.offered_commit import GitOffers

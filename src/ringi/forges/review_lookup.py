@@ -10,10 +10,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.errors import (
-    ForgeMissing,
-    ReviewRefused,
-)
+from ringi.errors import ForgeMissing, ReviewRefused
 from ringi.forges.document import (
     Account,
     Change,
@@ -27,15 +24,8 @@ from ringi.forges.document import (
     approved_in,
     rejects,
 )
-from ringi.forges.port import (
-    CheckedReview,
-    CodeHost,
-    WantedReview,
-)
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    Text,
-)
+from ringi.forges.port import CheckedReview, CodeHost, WantedReview
+from ringi.kernel.text import COMMIT_SHOWN, Text
 
 # Forges tell whole seconds.
 _SECOND: Final = timedelta(seconds=1)

@@ -12,48 +12,20 @@ from msgspec.structs import replace
 
 from ringi.app.context import OpenWorkspace
 from ringi.engine.process import Feedback
-from ringi.errors import (
-    BadTransition,
-    InvalidSpecs,
-    NotFound,
-)
-from ringi.forges.document import (
-    ForgeTerms,
-    Remark,
-    ReviewVerdict,
-)
-from ringi.forges.listen import (
-    Page,
-    Spoken,
-    Verb,
-)
+from ringi.errors import BadTransition, InvalidSpecs, NotFound
+from ringi.forges.document import ForgeTerms, Remark, ReviewVerdict
+from ringi.forges.listen import Page, Spoken, Verb
 from ringi.forges.progress import mark_of
-from ringi.forges.watch_project import (
-    NewsKind,
-    ProjectWatch,
-)
+from ringi.forges.watch_project import NewsKind, ProjectWatch
 from ringi.kernel.text import Text
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
-from ringi.patch.line_changes import (
-    Change,
-    line_changes,
-)
+from ringi.patch.line_changes import Change, line_changes
 from ringi.patch.merge import text_lines
 from ringi.plans.document import PlanStatus
-from ringi.plans.feedback import (
-    Side,
-    rejections,
-)
+from ringi.plans.feedback import Side, rejections
 from ringi.plans.preview import effects
-from ringi.runs.document import (
-    Run,
-    StepState,
-    StepStatus,
-)
+from ringi.runs.document import Run, StepState, StepStatus
 from ringi.runs.feedback import unheard
 
 _SHOWN: Final = 120

@@ -4,10 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from ringi.kernel.fs import (
-    read_bounded,
-    replace_file,
-)
+from ringi.kernel.fs import read_bounded, replace_file
 
 _MOST: Final = 2_000
 _MOST_BYTES: Final = 1 << 20

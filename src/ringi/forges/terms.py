@@ -6,10 +6,7 @@ from msgspec import UNSET
 
 from ringi.agents.sandbox import agent_sandbox
 from ringi.errors import NotOnForge
-from ringi.forges.document import (
-    ForgeTerms,
-    Item,
-)
+from ringi.forges.document import ForgeTerms, Item
 from ringi.kernel.text import Text
 from ringi.runs.document import Review
 

@@ -6,21 +6,11 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ringi.app.context import OpenWorkspace
-from ringi.forges.document import (
-    ForgeTerms,
-    Project,
-    mark_line,
-)
-from ringi.forges.listen import (
-    Listener,
-    Spoken,
-)
+from ringi.forges.document import ForgeTerms, Project, mark_line
+from ringi.forges.listen import Listener, Spoken
 from ringi.forges.markdown import literal
 from ringi.forges.port import CodeHost
-from ringi.kernel.text import (
-    Text,
-    in_language,
-)
+from ringi.kernel.text import Text, in_language
 from ringi.runs.document import Run
 from ringi.runs.drive import RunOptions
 from ringi.sessions.document import Language

@@ -4,68 +4,21 @@ from collections.abc import Iterator
 from typing import Final
 
 from ringi.engine.prompts import language_of
-from ringi.errors import (
-    Busy,
-    ForgeFailed,
-    ReviewRefused,
-    RingiError,
-)
+from ringi.errors import Busy, ForgeFailed, ReviewRefused, RingiError
 from ringi.forges.answers import heard
-from ringi.forges.approve_review import (
-    approve_offer,
-    approve_revision,
-    yes_key,
-    yeses,
-)
-from ringi.forges.document import (
-    ChangeState,
-    ForgeTerms,
-    ReviewVerdict,
-    mark_line,
-)
-from ringi.forges.listen import (
-    Page,
-    Spoken,
-    Verb,
-    newest_verdicts,
-)
+from ringi.forges.approve_review import approve_offer, approve_revision, yes_key, yeses
+from ringi.forges.document import ChangeState, ForgeTerms, ReviewVerdict, mark_line
+from ringi.forges.listen import Page, Spoken, Verb, newest_verdicts
 from ringi.forges.markdown import literal
-from ringi.forges.misread_commands import (
-    add_to_progress,
-    misread,
-    tell,
-)
-from ringi.forges.offer import (
-    is_due,
-    is_offered,
-)
+from ringi.forges.misread_commands import add_to_progress, misread, tell
+from ringi.forges.offer import is_due, is_offered
 from ringi.forges.progress import mark_of
-from ringi.forges.run_feedback import (
-    asked_since,
-    send_back,
-    take_words,
-    unheard_words,
-)
-from ringi.forges.watch_project import (
-    About,
-    NewsKind,
-    ProjectWatch,
-    Standing,
-)
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    Text,
-    in_language,
-)
+from ringi.forges.run_feedback import asked_since, send_back, take_words, unheard_words
+from ringi.forges.watch_project import About, NewsKind, ProjectWatch, Standing
+from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
 from ringi.plans.document import PlanStatus
 from ringi.plans.feedback import rejections
-from ringi.runs.document import (
-    OVER,
-    Run,
-    RunPhase,
-    StepStatus,
-    StopCode,
-)
+from ringi.runs.document import OVER, Run, RunPhase, StepStatus, StopCode
 from ringi.runs.drive import RunOptions
 from ringi.runs.revision import waiting_revision
 

@@ -3,40 +3,13 @@
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from ringi.errors import (
-    BadAnswer,
-    NotAsked,
-    ReviewRefused,
-    SessionFailed,
-)
-from ringi.forges.answers import (
-    Answer,
-    answers,
-    heard,
-    open_ids,
-    read,
-)
+from ringi.errors import BadAnswer, NotAsked, ReviewRefused, SessionFailed
+from ringi.forges.answers import Answer, answers, heard, open_ids, read
 from ringi.forges.approve_review import approve_session
-from ringi.forges.listen import (
-    Command,
-    Spoken,
-    Verb,
-)
-from ringi.forges.misread_commands import (
-    misread,
-    notes,
-    tell,
-)
-from ringi.forges.progress import (
-    DIGEST_SHOWN,
-    mark_of,
-    tell_session,
-)
-from ringi.forges.watch_project import (
-    About,
-    NewsKind,
-    ProjectWatch,
-)
+from ringi.forges.listen import Command, Spoken, Verb
+from ringi.forges.misread_commands import misread, notes, tell
+from ringi.forges.progress import DIGEST_SHOWN, mark_of, tell_session
+from ringi.forges.watch_project import About, NewsKind, ProjectWatch
 from ringi.kernel.text import Text
 from ringi.runs.start import planner_of
 from ringi.sessions.document import (

@@ -12,23 +12,9 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.errors import (
-    ForgeConflict,
-    ForgeMissing,
-    ReviewRefused,
-)
-from ringi.forges.document import (
-    ChangeState,
-    ItemKind,
-    Project,
-    ReviewHow,
-    ReviewProof,
-)
-from ringi.forges.port import (
-    CodeHost,
-    ConfirmedReview,
-    FileOnForge,
-)
+from ringi.errors import ForgeConflict, ForgeMissing, ReviewRefused
+from ringi.forges.document import ChangeState, ItemKind, Project, ReviewHow, ReviewProof
+from ringi.forges.port import CodeHost, ConfirmedReview, FileOnForge
 from ringi.forges.review_lookup import (
     NO_SUCH_REVIEW,
     another_base,
@@ -38,15 +24,8 @@ from ringi.forges.review_lookup import (
     require,
     said_there,
 )
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    Text,
-)
-from ringi.provenance.document import (
-    NOT_THERE,
-    FileAt,
-    Step,
-)
+from ringi.kernel.text import COMMIT_SHOWN, Text
+from ringi.provenance.document import NOT_THERE, FileAt, Step
 
 MOST: Final = 100
 """How many reviews are looked up at most: whoever can push can name more."""

@@ -6,16 +6,8 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
 
-from ringi.errors import (
-    BadDocument,
-    NewerVersion,
-)
-from ringi.kernel.document import (
-    KNOWN_VERSION,
-    OpenDocument,
-    decoder,
-    prepared,
-)
+from ringi.errors import BadDocument, NewerVersion
+from ringi.kernel.document import KNOWN_VERSION, OpenDocument, decoder, prepared
 from ringi.kernel.text import Text
 
 T = TypeVar("T")

@@ -7,10 +7,7 @@ from typing import Annotated, Any, Final, Generic, TypeVar
 
 import msgspec
 
-from ringi.errors import (
-    BadTransition,
-    NewerVersion,
-)
+from ringi.errors import BadTransition, NewerVersion
 
 KNOWN_VERSION: Final = 1
 S = TypeVar("S", bound=StrEnum)

@@ -4,11 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.kernel.lines import (
-    Line,
-    Span,
-    Style,
-)
+from ringi.kernel.lines import Line, Span, Style
 
 _HEADING: Final = re.compile(r"#{1,6}\s+(.*?)\s*#*$")
 _ITEM: Final = re.compile(r"(\s*(?:[-*+>]|\d{1,3}[.)])\s+)(.*)")

@@ -10,11 +10,7 @@ from typing import Any
 from msgspec import NODEFAULT, UNSET, inspect
 from msgspec.structs import fields
 
-from ringi.kernel.document import (
-    EXTRA,
-    OpenDocument,
-    prepared,
-)
+from ringi.kernel.document import EXTRA, OpenDocument, prepared
 
 
 def folded(raw: object, kind: type) -> object:

@@ -11,17 +11,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 from msgspec import inspect as kinds
 
-from ringi.errors import (
-    BadDocument,
-    NewerVersion,
-)
+from ringi.errors import BadDocument, NewerVersion
 from ringi.kernel import codec
-from ringi.kernel.document import (
-    WORDS,
-    Document,
-    OpenDocument,
-    prepared,
-)
+from ringi.kernel.document import WORDS, Document, OpenDocument, prepared
 from ringi.kernel.open_documents import folded
 from ringi.kernel.text import Text
 

@@ -7,11 +7,7 @@ from typing import Any
 from msgspec import UnsetType
 
 from ringi.kernel.document import Document
-from ringi.kernel.text import (
-    Text,
-    stored,
-    visible,
-)
+from ringi.kernel.text import Text, stored, visible
 
 Mask = Callable[[str], str]
 

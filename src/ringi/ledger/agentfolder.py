@@ -8,12 +8,7 @@ from typing import Final, NamedTuple
 
 from ringi.errors import InTheWay
 from ringi.kernel.codec import digest
-from ringi.kernel.fs import (
-    OsFileSystem,
-    opened,
-    publish,
-    spare_of,
-)
+from ringi.kernel.fs import OsFileSystem, opened, publish, spare_of
 from ringi.kernel.text import Text
 
 AGENT_FOLDER: Final = ".agent"

@@ -20,10 +20,7 @@ from ringi.errors import (
     StorageFailed,
 )
 from ringi.kernel.text import Text
-from ringi.ledger.migrations import (
-    MIGRATIONS,
-    Migration,
-)
+from ringi.ledger.migrations import MIGRATIONS, Migration
 
 GET_META: Final = "SELECT value FROM meta WHERE key = ?"
 SET_META: Final = (

@@ -7,11 +7,7 @@ from typing import Final
 
 from ringi.errors import StorageFailed
 from ringi.kernel.codec import digest
-from ringi.kernel.fs import (
-    OsFileSystem,
-    opened,
-    replace_file,
-)
+from ringi.kernel.fs import OsFileSystem, opened, replace_file
 
 _KEEP_CONTENT: Final = (
     "INSERT INTO contents (sha256, body, kept_until) VALUES (?, ?, ?)"

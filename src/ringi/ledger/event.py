@@ -6,15 +6,8 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.kernel.document import (
-    Document,
-    Versioned,
-)
-from ringi.ledger.subject import (
-    Subject,
-    SubjectKind,
-    of_old_event,
-)
+from ringi.kernel.document import Document, Versioned
+from ringi.ledger.subject import Subject, SubjectKind, of_old_event
 
 
 class EventKind(StrEnum):

@@ -7,29 +7,11 @@ from typing import Final, NamedTuple
 from ringi.approvals.document import Approval
 from ringi.kernel import codec
 from ringi.kernel.document import Document
-from ringi.ledger.connection import (
-    Reader,
-    as_bytes,
-)
+from ringi.ledger.connection import Reader, as_bytes
 from ringi.ledger.contents import Contents
-from ringi.ledger.event import (
-    FIRST_PREVIOUS,
-    Actor,
-    Counts,
-    Event,
-    EventKind,
-    LoggedEvent,
-)
-from ringi.ledger.ports import (
-    Clock,
-    NewEvent,
-    StoredPlan,
-    StoredSession,
-)
-from ringi.ledger.subject import (
-    WORKSPACE,
-    Subject,
-)
+from ringi.ledger.event import FIRST_PREVIOUS, Actor, Counts, Event, EventKind, LoggedEvent
+from ringi.ledger.ports import Clock, NewEvent, StoredPlan, StoredSession
+from ringi.ledger.subject import WORKSPACE, Subject
 
 _LAST_EVENT: Final = "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1"
 _LAST_DOCUMENT: Final = "SELECT document FROM events ORDER BY seq DESC LIMIT 1"

@@ -9,10 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ringi.errors import (
-    Busy,
-    StorageFailed,
-)
+from ringi.errors import Busy, StorageFailed
 from ringi.kernel.text import Text
 
 _PAUSE: Final = 0.05

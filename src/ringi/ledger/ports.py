@@ -9,34 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 if TYPE_CHECKING:  # or every start would import documents that most commands never use
     from pathlib import Path
 
-    from ringi.approvals.document import (
-        Approval,
-        ApprovalRequest,
-    )
+    from ringi.approvals.document import Approval, ApprovalRequest
     from ringi.approvals.grant_document import Grant
     from ringi.engine.run_plan import RunPlan
     from ringi.errors import RingiError
     from ringi.kernel.document import Document
     from ringi.kernel.text import Text
-    from ringi.ledger.event import (
-        Actor,
-        Event,
-        EventKind,
-        LoggedEvent,
-    )
-    from ringi.models.prompt import (
-        Budget,
-        ModelAnswer,
-        OnProgress,
-        Prompt,
-    )
-    from ringi.plans.document import (
-        ActionSpecExt,
-        CheckPhase,
-        CheckResult,
-        PlanDocument,
-        PlanRef,
-    )
+    from ringi.ledger.event import Actor, Event, EventKind, LoggedEvent
+    from ringi.models.prompt import Budget, ModelAnswer, OnProgress, Prompt
+    from ringi.plans.document import ActionSpecExt, CheckPhase, CheckResult, PlanDocument, PlanRef
     from ringi.plans.execution import (
         CommandEnd,
         CommandStart,
@@ -44,22 +25,10 @@ if TYPE_CHECKING:  # or every start would import documents that most commands ne
         ExecutionIntent,
         ExecutionResult,
     )
-    from ringi.project.context import (
-        Context,
-        ProjectFacts,
-    )
+    from ringi.project.context import Context, ProjectFacts
     from ringi.project.state import ProjectState
-    from ringi.runs.document import (
-        Run,
-        StoredRun,
-    )
-    from ringi.sessions.document import (
-        LogEntry,
-        PlanningSession,
-        SessionFacts,
-        SessionRef,
-        SessionStatus,
-    )
+    from ringi.runs.document import Run, StoredRun
+    from ringi.sessions.document import LogEntry, PlanningSession, SessionFacts, SessionRef, SessionStatus
 
 T = TypeVar("T")
 

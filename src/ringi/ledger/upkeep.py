@@ -7,33 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from ringi.app.integrity import verify
-from ringi.app.ledger import (
-    Ledger,
-    LedgerReader,
-)
-from ringi.app.projection import (
-    PLANS,
-    Projection,
-)
-from ringi.errors import (
-    Busy,
-    LedgerCorrupt,
-    RingiError,
-)
+from ringi.app.ledger import Ledger, LedgerReader
+from ringi.app.projection import PLANS, Projection
+from ringi.errors import Busy, LedgerCorrupt, RingiError
 from ringi.kernel.text import Text
-from ringi.ledger.connection import (
-    DATABASE,
-    SET_META,
-    is_read_only,
-    translated,
-)
+from ringi.ledger.connection import DATABASE, SET_META, is_read_only, translated
 from ringi.ledger.subject import SESSION_PREFIX
 from ringi.sessions.document import SessionStatus
-from ringi.sessions.files import (
-    LOGS,
-    SESSIONS,
-    log_name,
-)
+from ringi.sessions.files import LOGS, SESSIONS, log_name
 from ringi.sessions.rows import LOG_PHASES
 
 _WAIT_SEC: Final = 10.0

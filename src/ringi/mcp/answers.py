@@ -11,11 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.kernel.document import Document
 from ringi.patch.conflict import Conflict
-from ringi.plans.answer_document import (
-    OutcomeKind,
-    PlanAnswer,
-    SpecDifference,
-)
+from ringi.plans.answer_document import OutcomeKind, PlanAnswer, SpecDifference
 from ringi.plans.document import (
     ENDED,
     ActionSpecExt,
@@ -32,14 +28,8 @@ from ringi.plans.document import (
     SpecSelection,
 )
 from ringi.plans.execution import ExecutionResult
-from ringi.plans.feedback import (
-    Feedback,
-    LineComment,
-)
-from ringi.policy.risk_level import (
-    Risk,
-    RiskReason,
-)
+from ringi.plans.feedback import Feedback, LineComment
+from ringi.policy.risk_level import Risk, RiskReason
 
 PLANS: Final = "ringi://plans"
 _MOST_DIFF: Final = 100_000

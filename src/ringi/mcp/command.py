@@ -12,16 +12,10 @@ from typing import Final, Protocol, TextIO
 
 import click
 
-from ringi.errors import (
-    NoExtra,
-    Unreadable,
-)
+from ringi.errors import NoExtra, Unreadable
 from ringi.kernel.process.installation import extending_command
 from ringi.kernel.process.wire import claim_wire
-from ringi.kernel.text import (
-    Text,
-    why_failed,
-)
+from ringi.kernel.text import Text, why_failed
 
 _CHUNK: Final = 65536
 _LAST_WORDS_SEC: Final = 5.0

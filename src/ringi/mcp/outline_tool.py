@@ -19,12 +19,7 @@ from ringi.kernel.document import Document
 from ringi.mcp import arguments
 from ringi.mcp.answers import NextStep
 from ringi.mcp.render import text_of
-from ringi.mcp.tools import (
-    Answered,
-    Caller,
-    Hints,
-    Tool,
-)
+from ringi.mcp.tools import Answered, Caller, Hints, Tool
 from ringi.sessions.document import TargetPath
 
 if TYPE_CHECKING:

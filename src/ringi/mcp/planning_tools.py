@@ -15,22 +15,10 @@ from ringi.ledger.event import Actor
 from ringi.mcp import arguments
 from ringi.mcp.answers import NextStep
 from ringi.mcp.render import text_of
-from ringi.mcp.tools import (
-    Answered,
-    Hints,
-    Tool,
-)
-from ringi.models.prompt import (
-    MOST_DECISIONS,
-    MOST_QUESTIONS,
-    Brought,
-)
+from ringi.mcp.tools import Answered, Hints, Tool
+from ringi.models.prompt import MOST_DECISIONS, MOST_QUESTIONS, Brought
 from ringi.plans.document import title_of
-from ringi.runs.status_view import (
-    NO_SESSIONS,
-    session_line,
-    short_names,
-)
+from ringi.runs.status_view import NO_SESSIONS, session_line, short_names
 from ringi.sessions.document import (
     AgentPending,
     ApprovalPending,
@@ -48,10 +36,7 @@ from ringi.sessions.document import (
     WorkPending,
     short,
 )
-from ringi.sessions.view import (
-    brief_lines,
-    lines_of,
-)
+from ringi.sessions.view import brief_lines, lines_of
 
 if TYPE_CHECKING:
     from ringi.sessions.tool import PlanningTool

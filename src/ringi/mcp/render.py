@@ -11,19 +11,10 @@ from typing import Final, Self
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from ringi.errors import (
-    RingiError,
-    StorageFailed,
-)
+from ringi.errors import RingiError, StorageFailed
 from ringi.kernel.lines import Line
-from ringi.kernel.text import (
-    Text,
-    visible,
-)
-from ringi.mcp.answers import (
-    Failed,
-    Problem,
-)
+from ringi.kernel.text import Text, visible
+from ringi.mcp.answers import Failed, Problem
 
 # What an agent does instead of typing the command that begins like this.
 _TOOLS: Final = {

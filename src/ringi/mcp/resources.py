@@ -12,20 +12,11 @@ from mcp.shared.exceptions import MCPError
 from ringi.errors import RingiError
 from ringi.kernel import codec
 from ringi.kernel.text import visible
-from ringi.mcp.answers import (
-    PLANS,
-    structured,
-)
-from ringi.mcp.render import (
-    Mistakes,
-    failed,
-)
+from ringi.mcp.answers import PLANS, structured
+from ringi.mcp.render import Mistakes, failed
 from ringi.mcp.worker import Worker
 from ringi.plans.document import PlanRef
-from ringi.plans.redact import (
-    document_for_clients,
-    preview_for_clients,
-)
+from ringi.plans.redact import document_for_clients, preview_for_clients
 
 if TYPE_CHECKING:
     from ringi.app.api import Workspace

@@ -8,24 +8,13 @@ from ringi.kernel.lines import line
 from ringi.kernel.text import Text
 from ringi.mcp import arguments
 from ringi.mcp.answers import NextStep
-from ringi.mcp.planning_tools import (
-    PlanningState,
-    answered,
-)
+from ringi.mcp.planning_tools import PlanningState, answered
 from ringi.mcp.render import text_of
-from ringi.mcp.tools import (
-    Answered,
-    Caller,
-    Hints,
-    Tool,
-)
+from ringi.mcp.tools import Answered, Caller, Hints, Tool
 from ringi.runs.document import Run
 from ringi.runs.give_feedback import give_feedback
 from ringi.runs.task import plan_task
-from ringi.sessions.document import (
-    ApprovalPending,
-    short,
-)
+from ringi.sessions.document import ApprovalPending, short
 
 if TYPE_CHECKING:
     from ringi.app.api import Workspace

@@ -15,73 +15,24 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from ringi._version import __version__
-from ringi.errors import (
-    BadDocument,
-    RingiError,
-)
+from ringi.errors import BadDocument, RingiError
 from ringi.kernel.codec import canonical
 from ringi.kernel.problems import decoded
-from ringi.kernel.process.ancestors import (
-    Ancestor,
-    ancestors,
-)
-from ringi.kernel.text import (
-    Text,
-    visible,
-)
-from ringi.mcp import (
-    outline_tool,
-    planning_tools,
-    run_tools,
-    tools,
-)
-from ringi.mcp.answers import (
-    Requested,
-    structured,
-)
-from ringi.mcp.arguments import (
-    input_schema,
-    output_schema,
-)
+from ringi.kernel.process.ancestors import Ancestor, ancestors
+from ringi.kernel.text import Text, visible
+from ringi.mcp import outline_tool, planning_tools, run_tools, tools
+from ringi.mcp.answers import Requested, structured
+from ringi.mcp.arguments import input_schema, output_schema
 from ringi.mcp.handshake import INSTRUCTIONS
-from ringi.mcp.render import (
-    Mistakes,
-    failed,
-    text_of,
-)
-from ringi.mcp.resources import (
-    Context,
-    Library,
-)
-from ringi.mcp.tools import (
-    Answered,
-    Caller,
-    Tool,
-)
-from ringi.mcp.wait import (
-    Client,
-    SessionNow,
-    WaitForModel,
-    WaitForPerson,
-)
-from ringi.mcp.worker import (
-    Opening,
-    Talk,
-    Worker,
-    Workers,
-    run,
-)
+from ringi.mcp.render import Mistakes, failed, text_of
+from ringi.mcp.resources import Context, Library
+from ringi.mcp.tools import Answered, Caller, Tool
+from ringi.mcp.wait import Client, SessionNow, WaitForModel, WaitForPerson
+from ringi.mcp.worker import Opening, Talk, Worker, Workers, run
 from ringi.plans.answer_view import answer_lines
 from ringi.plans.document import title_of
-from ringi.sessions.document import (
-    ApprovalPending,
-    short,
-)
-from ringi.tree.places import (
-    Places,
-    find_root,
-    places_of,
-)
+from ringi.sessions.document import ApprovalPending, short
+from ringi.tree.places import Places, find_root, places_of
 
 if TYPE_CHECKING:
     from ringi.approvals.person import OverMcp

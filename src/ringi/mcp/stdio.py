@@ -14,21 +14,11 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from ringi.kernel.process.lines import (
-    TooLong,
-    lines,
-    write,
-)
+from ringi.kernel.process.lines import TooLong, lines, write
 from ringi.kernel.process.wire import Wire
 from ringi.mcp.handshake import Begun
-from ringi.mcp.server import (
-    Settings,
-    serve,
-)
-from ringi.mcp.worker import (
-    Ending,
-    Talk,
-)
+from ringi.mcp.server import Settings, serve
+from ringi.mcp.worker import Ending, Talk
 
 LONGEST_MESSAGE: Final = 16 * 1024 * 1024
 # Finds the id of a request that is too long to read, so that it gets an answer too.

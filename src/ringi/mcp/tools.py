@@ -4,36 +4,18 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ringi.approvals.view import BY_GRANT
-from ringi.errors import (
-    InvalidSpecs,
-    NotYours,
-)
+from ringi.errors import InvalidSpecs, NotYours
 from ringi.kernel.document import Document
 from ringi.kernel.lines import line
 from ringi.kernel.text import Text
-from ringi.mcp import (
-    answers,
-    arguments,
-)
+from ringi.mcp import answers, arguments
 from ringi.mcp.render import text_of
 from ringi.plans import words
 from ringi.plans.answer_document import OutcomeKind
 from ringi.plans.answer_view import said_lines
-from ringi.plans.redact import (
-    execute_for_clients,
-    preview_for_clients,
-    with_unquoted,
-)
-from ringi.plans.result_view import (
-    end_line,
-    result_lines,
-)
-from ringi.plans.view import (
-    brief_conflict_lines,
-    brief_lines,
-    brief_spec_lines,
-    issue_lines,
-)
+from ringi.plans.redact import execute_for_clients, preview_for_clients, with_unquoted
+from ringi.plans.result_view import end_line, result_lines
+from ringi.plans.view import brief_conflict_lines, brief_lines, brief_spec_lines, issue_lines
 from ringi.plans.waiting_view import plan_line
 
 if TYPE_CHECKING:

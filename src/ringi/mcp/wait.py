@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
-from ringi.errors import (
-    Busy,
-    Interrupted,
-)
+from ringi.errors import Busy, Interrupted
 from ringi.kernel.text import Text
 from ringi.mcp import answers
 from ringi.mcp.answers import Waited
@@ -26,10 +23,7 @@ from ringi.sessions.view import progress
 
 if TYPE_CHECKING:
     from ringi.app.api import Workspace
-    from ringi.sessions.document import (
-        SessionRef,
-        SessionView,
-    )
+    from ringi.sessions.document import SessionRef, SessionView
     from ringi.sessions.tool import PlanningTool
 
 _PAUSE_SEC: Final = 0.075

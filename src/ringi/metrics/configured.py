@@ -3,10 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.config.keys import (
-    DEFAULTS,
-    Config,
-)
+from ringi.config.keys import DEFAULTS, Config
 from ringi.config.rules import Section
 from ringi.config.settings import MetricSettings
 

@@ -11,10 +11,7 @@ from typing import Any, Final, NamedTuple
 from xml.parsers import expat
 
 from ringi.kernel.fs import read_bounded
-from ringi.kernel.text import (
-    Text,
-    why_failed,
-)
+from ringi.kernel.text import Text, why_failed
 
 LARGEST: Final = 64 * 1024 * 1024
 _NOT_A_REPORT: Final = Text("it is not a supported coverage report: Cobertura XML, coverage.py JSON or lcov")

@@ -6,10 +6,7 @@ from typing import Final
 
 import msgspec
 
-from ringi.kernel.document import (
-    Document,
-    Versioned,
-)
+from ringi.kernel.document import Document, Versioned
 
 _TARGET: Final = re.compile(r"([<>]?=?)([0-9.]+)(%?)")
 _RANGE: Final = re.compile(r"([0-9]+)-([0-9]+)")

@@ -10,41 +10,13 @@ from typing import Any, Final
 
 from ringi.approvals.document import Strength
 from ringi.config.settings import MetricSettings
-from ringi.engine.levels import (
-    EXPECTED,
-    Level,
-)
+from ringi.engine.levels import EXPECTED, Level
 from ringi.kernel.text import Text
 from ringi.metrics.code import Syntax
-from ringi.metrics.coverage import (
-    Coverage,
-    NoCoverage,
-)
-from ringi.metrics.document import (
-    Basis,
-    Figure,
-    FigureName,
-    Group,
-    GroupName,
-    TaskFigures,
-    Unit,
-    met,
-)
-from ringi.metrics.people import (
-    PlanCounts,
-    Read,
-)
-from ringi.metrics.tasks import (
-    ACTIONS,
-    DECOMPOSITION,
-    GOAL,
-    SIZES,
-    Outcome,
-    Phase,
-    Step,
-    Task,
-    Used,
-)
+from ringi.metrics.coverage import Coverage, NoCoverage
+from ringi.metrics.document import Basis, Figure, FigureName, Group, GroupName, TaskFigures, Unit, met
+from ringi.metrics.people import PlanCounts, Read
+from ringi.metrics.tasks import ACTIONS, DECOMPOSITION, GOAL, SIZES, Outcome, Phase, Step, Task, Used
 
 _F = FigureName
 MOST_TASKS: Final = 100

@@ -12,24 +12,11 @@ from ringi.engine.levels import PlanningSettings
 from ringi.kernel.text import Text
 from ringi.metrics import figures
 from ringi.metrics.code import syntax_of
-from ringi.metrics.coverage import (
-    NoCoverage,
-    read_report,
-)
+from ringi.metrics.coverage import NoCoverage, read_report
 from ringi.metrics.document import Metrics
-from ringi.metrics.people import (
-    PlanCounts,
-    Read,
-    count_plans,
-    read_events,
-    shown_reasons,
-)
+from ringi.metrics.people import PlanCounts, Read, count_plans, read_events, shown_reasons
 from ringi.metrics.port import History
-from ringi.metrics.tasks import (
-    Prices,
-    Task,
-    tasks_of,
-)
+from ringi.metrics.tasks import Prices, Task, tasks_of
 
 __all__ = ["measure"]
 _LONGEST_NAME: Final = 80

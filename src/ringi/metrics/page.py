@@ -5,17 +5,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ringi.kernel.text import (
-    Text,
-    visible,
-)
+from ringi.kernel.text import Text, visible
 from ringi.metrics import view as words
-from ringi.metrics.document import (
-    Day,
-    Figure,
-    Metrics,
-    TaskFigures,
-)
+from ringi.metrics.document import Day, Figure, Metrics, TaskFigures
 
 Say = Callable[[Text], str]
 """In the reader's language, with every detail filtered."""

@@ -6,21 +6,10 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
-from ringi.approvals.document import (
-    Approval,
-    ProofKind,
-)
-from ringi.ledger.event import (
-    Actor,
-    Event,
-    EventKind,
-)
+from ringi.approvals.document import Approval, ProofKind
+from ringi.ledger.event import Actor, Event, EventKind
 from ringi.metrics.code import Generated
-from ringi.metrics.document import (
-    AgentFigures,
-    Day,
-    Reason,
-)
+from ringi.metrics.document import AgentFigures, Day, Reason
 from ringi.metrics.port import History
 from ringi.metrics.tasks import between
 from ringi.plans.document import PlanDocument

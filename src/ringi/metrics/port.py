@@ -9,18 +9,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ringi.approvals.document import Approval
-    from ringi.engine.process import (
-        ActionRecord,
-        Feedback,
-        Process,
-    )
+    from ringi.engine.process import ActionRecord, Feedback, Process
     from ringi.engine.run_plan import RunPlan
     from ringi.ledger.event import LoggedEvent
     from ringi.ledger.ports import StoredSession
-    from ringi.plans.document import (
-        ActionSpecExt,
-        PlanDocument,
-    )
+    from ringi.plans.document import ActionSpecExt, PlanDocument
     from ringi.runs.document import Run
 
 

@@ -10,14 +10,8 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.runs.document import (
-    RunBudget,
-    Spent,
-)
-from ringi.sessions.document import (
-    Purpose,
-    TokenUsage,
-)
+from ringi.runs.document import RunBudget, Spent
+from ringi.sessions.document import Purpose, TokenUsage
 
 READ: Final = frozenset(["project", "code", "files", "diff", "diffs", "changed", "results"])
 """Names of material that was read from the project."""

@@ -1,10 +1,6 @@
 """What models may take, before they do."""
 
-from ringi.kernel.lines import (
-    Line,
-    Style,
-    line,
-)
+from ringi.kernel.lines import Line, Style, line
 from ringi.kernel.text import Text
 from ringi.models.budget import Forecast
 

@@ -13,27 +13,13 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from ringi.errors import (
-    BadDocument,
-    RingiError,
-)
+from ringi.errors import BadDocument, RingiError
 from ringi.kernel import codec
 from ringi.kernel.document import prepared
-from ringi.ledger.ports import (
-    Clock,
-    LanguageModel,
-)
-from ringi.models.cache import (
-    AnswerOrigin,
-    KeptAnswer,
-)
+from ringi.ledger.ports import Clock, LanguageModel
+from ringi.models.cache import AnswerOrigin, KeptAnswer
 from ringi.models.cache_port import Vault
-from ringi.models.prompt import (
-    Budget,
-    ModelAnswer,
-    OnProgress,
-    Prompt,
-)
+from ringi.models.prompt import Budget, ModelAnswer, OnProgress, Prompt
 from ringi.models.turns import compact_schema
 from ringi.sessions.document import TokenUsage
 

@@ -16,39 +16,12 @@ from ringi.errors import (
     ModelUnreachable,
 )
 from ringi.kernel.telemetry import port as attribute
-from ringi.kernel.telemetry.port import (
-    NO_SPANS,
-    Span,
-    Spans,
-)
+from ringi.kernel.telemetry.port import NO_SPANS, Span, Spans
 from ringi.kernel.text import Text
-from ringi.models.backend import (
-    Backend,
-    Call,
-    ConnectionCut,
-    Reply,
-    RetryLater,
-    Turn,
-)
-from ringi.models.prompt import (
-    Budget,
-    Exchange,
-    ModelAnswer,
-    ModelProgress,
-    OnProgress,
-    Prompt,
-)
-from ringi.models.reply import (
-    Unusable,
-    read,
-)
-from ringi.models.turns import (
-    asked_again,
-    compact_schema,
-    turns,
-    with_schema,
-    written,
-)
+from ringi.models.backend import Backend, Call, ConnectionCut, Reply, RetryLater, Turn
+from ringi.models.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
+from ringi.models.reply import Unusable, read
+from ringi.models.turns import asked_again, compact_schema, turns, with_schema, written
 from ringi.sessions.document import TokenUsage
 
 T = TypeVar("T")

@@ -15,18 +15,9 @@ from textwrap import indent
 from typing import Final, NamedTuple
 
 from ringi.agents.output import Said
-from ringi.agents.reading import (
-    Enclosed,
-    ProjectReader,
-)
-from ringi.agents.record import (
-    FILES,
-    LONGEST_WORD,
-)
-from ringi.agents.table import (
-    PLAIN,
-    model_of,
-)
+from ringi.agents.reading import Enclosed, ProjectReader
+from ringi.agents.record import FILES, LONGEST_WORD
+from ringi.agents.table import PLAIN, model_of
 from ringi.errors import (
     BadModelAnswer,
     Interrupted,
@@ -39,25 +30,11 @@ from ringi.errors import (
     UnknownModel,
 )
 from ringi.kernel.process.agent_above import PRIVATE_VARIABLES
-from ringi.kernel.process.capture import (
-    Ran,
-    at_most,
-    last,
-    run,
-)
+from ringi.kernel.process.capture import Ran, at_most, last, run
 from ringi.kernel.process.environment import without_forge_tokens
 from ringi.kernel.process.erase import erase
-from ringi.kernel.text import (
-    Text,
-    why_failed,
-    without_codes,
-)
-from ringi.models.backend import (
-    Call,
-    Reply,
-    RetryLater,
-    Turn,
-)
+from ringi.kernel.text import Text, why_failed, without_codes
+from ringi.models.backend import Call, Reply, RetryLater, Turn
 
 PREFIX: Final = "command:"
 MOST_BYTES: Final = 1024 * 1024

@@ -9,15 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ringi.errors import (
-    ModelOutside,
-    UnknownModel,
-)
+from ringi.errors import ModelOutside, UnknownModel
 from ringi.kernel.process.environment import WITH_VARIABLE
-from ringi.kernel.telemetry.port import (
-    NO_SPANS,
-    Spans,
-)
+from ringi.kernel.telemetry.port import NO_SPANS, Spans
 from ringi.kernel.text import Text
 from ringi.models.prompt import Budget
 from ringi.tree.places import models_folder
@@ -154,10 +148,7 @@ def _nearest(kind: str) -> Text:
 
 def scrub_of(environment: Mapping[str, str]) -> Callable[[str], str]:
     """Removes the keys in this environment."""
-    from ringi.policy.masking import (
-        hiding,
-        secret_values,
-    )
+    from ringi.policy.masking import hiding, secret_values
 
     return hiding(secret_values(environment))
 

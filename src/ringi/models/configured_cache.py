@@ -8,24 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from ringi.errors import RingiError
 from ringi.kernel.text import Text
-from ringi.ledger.vault import (
-    SealedFiles,
-    can_encrypt,
-)
-from ringi.models.plan_cache import (
-    CacheServices,
-    PlanCache,
-    accepted,
-)
+from ringi.ledger.vault import SealedFiles, can_encrypt
+from ringi.models.plan_cache import CacheServices, PlanCache, accepted
 
 if TYPE_CHECKING:
     from ringi.app.ledger import Ledger
     from ringi.config.keys import Config
-    from ringi.ledger.ports import (
-        Clock,
-        LanguageModel,
-        StoredSession,
-    )
+    from ringi.ledger.ports import Clock, LanguageModel, StoredSession
     from ringi.plans.services import Services
     from ringi.runs.services import Task
     from ringi.tree.places import Places

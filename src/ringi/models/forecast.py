@@ -1,19 +1,11 @@
 """What models may take at most, before they are asked (PP-13)."""
 
 from ringi.app.context import OpenWorkspace
-from ringi.config.settings import (
-    RoleSettings,
-    RunSettings,
-    as_model,
-)
+from ringi.config.settings import RoleSettings, RunSettings, as_model
 from ringi.engine.run_plan import RunRole
 from ringi.models.budget import Forecast
 from ringi.models.run_budget import price_of
-from ringi.runs.document import (
-    RoleHow,
-    Spent,
-    StepStatus,
-)
+from ringi.runs.document import RoleHow, Spent, StepStatus
 from ringi.sessions.document import PLAYBOOK
 
 

@@ -20,23 +20,10 @@ from ringi.errors import (
     NoExtra,
 )
 from ringi.kernel.process.installation import extending_command
-from ringi.kernel.process.network import (
-    proxy_for,
-    shortened,
-    trust,
-)
+from ringi.kernel.process.network import proxy_for, shortened, trust
 from ringi.kernel.text import Text
-from ringi.models.backend import (
-    Call,
-    ConnectionCut,
-    Reply,
-    RetryLater,
-    Turn,
-)
-from ringi.models.providers import (
-    ModelFactory,
-    Provider,
-)
+from ringi.models.backend import Call, ConnectionCut, Reply, RetryLater, Turn
+from ringi.models.providers import ModelFactory, Provider
 from ringi.models.reply import MAX_ANSWER_BYTES
 from ringi.models.turns import with_schema
 

@@ -7,28 +7,11 @@ from typing import Final, NamedTuple
 from ringi.errors import RingiError
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.ledger.ports import (
-    Clock,
-    SessionStore,
-)
-from ringi.models.cache import (
-    AnswerOrigin,
-    KeptCounts,
-    KeptPlan,
-    PlanKind,
-    SimilarPlan,
-)
+from ringi.ledger.ports import Clock, SessionStore
+from ringi.models.cache import AnswerOrigin, KeptCounts, KeptPlan, PlanKind, SimilarPlan
 from ringi.models.cache_port import Vault
-from ringi.runs.document import (
-    Run,
-    RunPhase,
-    StepStatus,
-)
-from ringi.sessions.document import (
-    SessionStatus,
-    TokenUsage,
-    is_session,
-)
+from ringi.runs.document import Run, RunPhase, StepStatus
+from ringi.sessions.document import SessionStatus, TokenUsage, is_session
 
 PLAN: Final = "plan"
 

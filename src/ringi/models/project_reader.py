@@ -6,15 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ringi.agents.reading import Enclosed
-from ringi.agents.sandbox import (
-    AgentSandbox,
-    agent_sandbox,
-    enclosed,
-)
-from ringi.agents.state import (
-    AgentState,
-    Surrounding,
-)
+from ringi.agents.sandbox import AgentSandbox, agent_sandbox, enclosed
+from ringi.agents.state import AgentState, Surrounding
 from ringi.config.settings import Settings
 from ringi.kernel.text import Text
 from ringi.plans.commands import Invocation

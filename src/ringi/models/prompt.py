@@ -10,12 +10,7 @@ from ringi.engine.document import PlanningBrief
 from ringi.kernel.document import Document
 from ringi.kernel.text import Text
 from ringi.runs.document import Severity
-from ringi.sessions.document import (
-    Brief,
-    Purpose,
-    QuestionType,
-    TokenUsage,
-)
+from ringi.sessions.document import Brief, Purpose, QuestionType, TokenUsage
 
 T = TypeVar("T")
 

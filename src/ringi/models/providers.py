@@ -7,16 +7,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
-from ringi.errors import (
-    NoExtra,
-    NoModelKey,
-    UnknownModel,
-)
+from ringi.errors import NoExtra, NoModelKey, UnknownModel
 from ringi.kernel.process.installation import extending_command
-from ringi.kernel.text import (
-    Text,
-    deceiving,
-)
+from ringi.kernel.text import Text, deceiving
 
 if TYPE_CHECKING:
     import httpx2

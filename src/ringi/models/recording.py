@@ -16,48 +16,15 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from ringi.errors import (
-    BadDocument,
-    InTheWay,
-    ModelFailed,
-    NotRecorded,
-    StorageFailed,
-    Unreadable,
-)
+from ringi.errors import BadDocument, InTheWay, ModelFailed, NotRecorded, StorageFailed, Unreadable
 from ringi.kernel import codec
-from ringi.kernel.document import (
-    Document,
-    Versioned,
-    prepared,
-)
-from ringi.kernel.fs import (
-    NotRegular,
-    read_bounded,
-)
-from ringi.kernel.text import (
-    Text,
-    why_failed,
-)
-from ringi.kernel.words import (
-    Detail,
-    Mask,
-    kept_details,
-    told_details,
-    whole,
-)
+from ringi.kernel.document import Document, Versioned, prepared
+from ringi.kernel.fs import NotRegular, read_bounded
+from ringi.kernel.text import Text, why_failed
+from ringi.kernel.words import Detail, Mask, kept_details, told_details, whole
 from ringi.ledger.ports import LanguageModel
-from ringi.models.prompt import (
-    Budget,
-    Exchange,
-    ModelAnswer,
-    ModelProgress,
-    OnProgress,
-    Prompt,
-)
-from ringi.sessions.document import (
-    Purpose,
-    TokenUsage,
-)
+from ringi.models.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
+from ringi.sessions.document import Purpose, TokenUsage
 
 T = TypeVar("T")
 _CHUNK: Final = 65536

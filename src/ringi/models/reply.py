@@ -6,10 +6,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import Final, TypeVar
 
-from ringi.errors import (
-    BadDocument,
-    NewerVersion,
-)
+from ringi.errors import BadDocument, NewerVersion
 from ringi.kernel import codec
 from ringi.kernel.problems import decoded
 from ringi.kernel.text import Text

@@ -3,36 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from ringi.config.settings import (
-    RoleSettings,
-    RunSettings,
-)
+from ringi.config.settings import RoleSettings, RunSettings
 from ringi.errors import BudgetUsed
-from ringi.models.budget import (
-    SpentOn,
-    by_phase,
-    limit_of,
-    own_tokens,
-    planned_with,
-)
+from ringi.models.budget import SpentOn, by_phase, limit_of, own_tokens, planned_with
 from ringi.models.prompt import Prompt
-from ringi.project.tokens import (
-    asked_tokens,
-    read_tokens,
-)
-from ringi.runs.document import (
-    RunBudget,
-    Spent,
-)
-from ringi.runs.role_model import (
-    LEAST_ANSWER,
-    Limit,
-    Limits,
-)
-from ringi.sessions.document import (
-    PLAYBOOK,
-    TokenUsage,
-)
+from ringi.project.tokens import asked_tokens, read_tokens
+from ringi.runs.document import RunBudget, Spent
+from ringi.runs.role_model import LEAST_ANSWER, Limit, Limits
+from ringi.sessions.document import PLAYBOOK, TokenUsage
 
 _FREE: Final = ("ollama:", "replay:", PLAYBOOK)
 

@@ -11,10 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from ringi.models.backend import Turn
-from ringi.models.prompt import (
-    Material,
-    Prompt,
-)
+from ringi.models.prompt import Material, Prompt
 
 _ID_LENGTH: Final = 8
 _NAME_LENGTH: Final = 60

@@ -6,24 +6,10 @@ from itertools import compress
 from operator import itemgetter
 from typing import Final, NamedTuple, NoReturn
 
-from ringi.errors import (
-    BadPatch,
-    BinaryPatch,
-    PatchMismatch,
-)
+from ringi.errors import BadPatch, BinaryPatch, PatchMismatch
 from ringi.kernel.text import Text
-from ringi.patch.parse import (
-    GIT,
-    USUAL,
-    parse_patch,
-)
-from ringi.patch.patch import (
-    FilePatch,
-    Hunk,
-    Kind,
-    Patch,
-    decoded,
-)
+from ringi.patch.parse import GIT, USUAL, parse_patch
+from ringi.patch.patch import FilePatch, Hunk, Kind, Patch, decoded
 
 Read = Callable[[str], bytes | None]
 

@@ -3,11 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ringi.patch.patch import Hunk
-from ringi.patch.render import (
-    context_line,
-    lines_of,
-    span,
-)
+from ringi.patch.render import context_line, lines_of, span
 
 
 def with_context(hunks: Sequence[Hunk], old: bytes, more: Mapping[int, int]) -> tuple[Hunk, ...]:

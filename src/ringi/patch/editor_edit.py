@@ -11,10 +11,7 @@ import msgspec
 
 from ringi.errors import BadDocument
 from ringi.kernel.codec import foreign
-from ringi.kernel.document import (
-    CamelDocument,
-    prepared,
-)
+from ringi.kernel.document import CamelDocument, prepared
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 

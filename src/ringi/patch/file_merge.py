@@ -3,15 +3,8 @@
 from typing import Final, NamedTuple, TypeVar
 
 from ringi.patch.conflict import Clash
-from ringi.patch.merge import (
-    Conflicted,
-    Merged,
-    merge,
-)
-from ringi.patch.render import (
-    Side,
-    is_binary,
-)
+from ringi.patch.merge import Conflicted, Merged, merge
+from ringi.patch.render import Side, is_binary
 
 T = TypeVar("T")
 

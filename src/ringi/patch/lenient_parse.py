@@ -4,16 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, NoReturn
 
-from ringi.errors import (
-    BadPatch,
-    BinaryPatch,
-)
+from ringi.errors import BadPatch, BinaryPatch
 from ringi.kernel.text import Text
-from ringi.patch.patch import (
-    decoded,
-    side_name,
-    unquoted,
-)
+from ringi.patch.patch import decoded, side_name, unquoted
 
 _GIT: Final = b"diff --git "
 _EXTENDED: Final = re.compile(

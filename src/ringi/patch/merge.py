@@ -12,14 +12,8 @@ from enum import StrEnum
 from itertools import compress, pairwise
 from typing import Final, NamedTuple
 
-from ringi.patch.conflict import (
-    Choice,
-    Decision,
-)
-from ringi.patch.line_changes import (
-    Change,
-    line_changes,
-)
+from ringi.patch.conflict import Choice, Decision
+from ringi.patch.line_changes import Change, line_changes
 
 Lines = list[bytes]
 

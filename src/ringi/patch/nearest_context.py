@@ -4,10 +4,7 @@ from collections.abc import Sequence
 
 from ringi.errors import PatchMismatch
 from ringi.kernel.text import Text
-from ringi.patch.lenient_parse import (
-    LooseHunk,
-    read_loosely,
-)
+from ringi.patch.lenient_parse import LooseHunk, read_loosely
 
 
 def meant_lines(error: PatchMismatch, patch: bytes, lines: Sequence[str]) -> range | None:

@@ -6,10 +6,7 @@ A hunk must have exactly the lines that its header counts.
 import re
 from typing import Final, NamedTuple, NoReturn
 
-from ringi.errors import (
-    BadPatch,
-    BinaryPatch,
-)
+from ringi.errors import BadPatch, BinaryPatch
 from ringi.kernel.text import Text
 from ringi.patch.patch import (
     NOWHERE,

@@ -9,15 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ringi.patch.patch import (
-    NO_NEWLINE,
-    FilePatch,
-    Hunk,
-    Kind,
-    header,
-    sides,
-    written,
-)
+from ringi.patch.patch import NO_NEWLINE, FilePatch, Hunk, Kind, header, sides, written
 
 # A longer stretch without a unique common line counts as rewritten instead of being compared for seconds.
 _LARGEST_SQUARE: Final = 25_000_000

@@ -7,24 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple, NoReturn
 
-from ringi.errors import (
-    AmbiguousPatch,
-    BadPatch,
-    BinaryPatch,
-    PatchMismatch,
-)
+from ringi.errors import AmbiguousPatch, BadPatch, BinaryPatch, PatchMismatch
 from ringi.kernel.text import Text
-from ringi.patch.apply import (
-    FileOutcome,
-    Read,
-    outcome,
-    shown,
-)
-from ringi.patch.lenient_parse import (
-    LooseFile,
-    LooseHunk,
-    read_loosely,
-)
+from ringi.patch.apply import FileOutcome, Read, outcome, shown
+from ringi.patch.lenient_parse import LooseFile, LooseHunk, read_loosely
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import (
     NOWHERE,
@@ -38,12 +24,7 @@ from ringi.patch.patch import (
     whole_pairs,
     without_prefix,
 )
-from ringi.patch.render import (
-    Changed,
-    Side,
-    is_binary,
-    render_change,
-)
+from ringi.patch.render import Changed, Side, is_binary, render_change
 
 # The prefixes that git itself uses; any other first folder belongs to the name.
 _PREFIXED: Final = re.compile(rb'(?:diff --git |--- )(?:"?[aciow12]/|/dev/null)').match

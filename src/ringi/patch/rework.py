@@ -4,19 +4,9 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
-from ringi.errors import (
-    NotFound,
-    PatchMismatch,
-)
+from ringi.errors import NotFound, PatchMismatch
 from ringi.kernel.text import Text
-from ringi.patch.patch import (
-    NO_NEWLINE,
-    PLAIN_MODE,
-    FilePatch,
-    Hunk,
-    Kind,
-    Patch,
-)
+from ringi.patch.patch import NO_NEWLINE, PLAIN_MODE, FilePatch, Hunk, Kind, Patch
 
 # Neighbouring lines of one sign, with the mark that the last of them has no newline.
 _STRETCHES: Final = re.compile(

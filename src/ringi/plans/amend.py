@@ -8,38 +8,18 @@ import msgspec
 from msgspec import UNSET
 
 from ringi.approvals.document import files_of
-from ringi.approvals.who import (
-    actor_at,
-    require_settable,
-)
-from ringi.errors import (
-    InvalidSpecs,
-    NotFound,
-    Refused,
-    Stale,
-    StorageFailed,
-)
+from ringi.approvals.who import actor_at, require_settable
+from ringi.errors import InvalidSpecs, NotFound, Refused, Stale, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.text import Text
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    StoredPlan,
-)
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import NewEvent, StoredPlan
 from ringi.patch.apply import applied
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Patch
 from ringi.patch.render import Rendered
 from ringi.patch.rework import drop_hunks
-from ringi.plans.answer_document import (
-    Amendment,
-    DropHunks,
-    DropSpec,
-    NewContent,
-)
+from ringi.plans.answer_document import Amendment, DropHunks, DropSpec, NewContent
 from ringi.plans.document import (
     ActionSpec,
     ActionSpecExt,
@@ -49,38 +29,12 @@ from ringi.plans.document import (
     ValidationReport,
     with_state,
 )
-from ringi.plans.effects import (
-    Effect,
-    Invalid,
-    content_of,
-    difference,
-    packed,
-    rendering,
-)
-from ringi.plans.feedback import (
-    Amended,
-    Feedback,
-    FeedbackKind,
-)
-from ringi.plans.preview import (
-    effects_now,
-    render_now,
-)
-from ringi.plans.propose import (
-    by_person,
-    next_version,
-    refuse_fixed,
-    require_as_seen,
-    save_version,
-    since_of,
-)
+from ringi.plans.effects import Effect, Invalid, content_of, difference, packed, rendering
+from ringi.plans.feedback import Amended, Feedback, FeedbackKind
+from ringi.plans.preview import effects_now, render_now
+from ringi.plans.propose import by_person, next_version, refuse_fixed, require_as_seen, save_version, since_of
 from ringi.plans.services import Services
-from ringi.plans.validate import (
-    Validated,
-    misfits,
-    validate,
-    why_of,
-)
+from ringi.plans.validate import Validated, misfits, validate, why_of
 from ringi.tree.tree import differing
 
 _IN_PARTS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])

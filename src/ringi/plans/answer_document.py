@@ -3,14 +3,8 @@
 from enum import StrEnum
 
 from ringi.kernel.document import Document
-from ringi.plans.document import (
-    Encoding,
-    PlanStatus,
-)
-from ringi.plans.feedback import (
-    Feedback,
-    LineComment,
-)
+from ringi.plans.document import Encoding, PlanStatus
+from ringi.plans.feedback import Feedback, LineComment
 
 
 class DropSpec(Document, frozen=True, tag="drop_spec"):

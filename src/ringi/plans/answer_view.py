@@ -3,23 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ringi.kernel.lines import (
-    Line,
-    Style,
-    line,
-    prose,
-)
+from ringi.kernel.lines import Line, Style, line, prose
 from ringi.kernel.text import Text
-from ringi.plans.answer_document import (
-    Difference,
-    OutcomeKind,
-    PlanAnswer,
-    SpecDifference,
-)
-from ringi.plans.feedback import (
-    Feedback,
-    LineComment,
-)
+from ringi.plans.answer_document import Difference, OutcomeKind, PlanAnswer, SpecDifference
+from ringi.plans.feedback import Feedback, LineComment
 
 _OUTCOME: Final = {
     None: Text("no decision yet"),

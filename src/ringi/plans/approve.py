@@ -9,10 +9,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from ringi.approvals.cover import (
-    History,
-    covering_approval,
-)
+from ringi.approvals.cover import History, covering_approval
 from ringi.approvals.document import (
     Approval,
     ApprovalRequest,
@@ -26,23 +23,9 @@ from ringi.approvals.document import (
 from ringi.approvals.grant import Grants
 from ringi.approvals.kinds import of_plan
 from ringi.approvals.permits import refused_danger
-from ringi.approvals.proof import (
-    About,
-    approval_of,
-    compose,
-    prove,
-    require_answer,
-)
-from ringi.approvals.request import (
-    open_request,
-    request_of,
-)
-from ringi.approvals.who import (
-    actor_at,
-    asks_for_own,
-    refuse_agent,
-    require_own,
-)
+from ringi.approvals.proof import About, approval_of, compose, prove, require_answer
+from ringi.approvals.request import open_request, request_of
+from ringi.approvals.who import actor_at, asks_for_own, refuse_agent, require_own
 from ringi.errors import (
     Expired,
     GrantRefused,
@@ -56,15 +39,8 @@ from ringi.errors import (
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    PlanRecord,
-    StoredPlan,
-)
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import NewEvent, PlanRecord, StoredPlan
 from ringi.plans.change import require_valid
 from ringi.plans.commit import commit_subject
 from ringi.plans.document import (
@@ -80,20 +56,11 @@ from ringi.plans.document import (
     with_state,
 )
 from ringi.plans.effects import content_of
-from ringi.plans.feedback import (
-    Feedback,
-    FeedbackKind,
-)
+from ringi.plans.feedback import Feedback, FeedbackKind
 from ringi.plans.place import require_here
-from ringi.plans.propose import (
-    refuse_rejected,
-    require_as_seen,
-)
+from ringi.plans.propose import refuse_rejected, require_as_seen
 from ringi.plans.services import Services
-from ringi.plans.status import (
-    advance,
-    refusal,
-)
+from ringi.plans.status import advance, refusal
 from ringi.plans.validate import misfits
 from ringi.provenance import attest
 from ringi.tree.tree import differing

@@ -18,67 +18,23 @@ from ringi.approvals.document import (
     Strength,
 )
 from ringi.approvals.grant import use_of
-from ringi.approvals.grant_document import (
-    Grant,
-    GrantScope,
-    GrantSubject,
-    counted,
-)
-from ringi.approvals.kinds import (
-    KINDS,
-    Bound,
-    as_written,
-)
-from ringi.approvals.proof import (
-    TYPED_LENGTH,
-    YES,
-)
-from ringi.approvals.signers import (
-    as_lists,
-    signature_needed,
-)
-from ringi.approvals.signers_document import (
-    RequiredProof,
-    SignersSubject,
-)
-from ringi.errors import (
-    NotFound,
-    SignatureRefused,
-    SignatureUnchecked,
-    UnlistedKey,
-)
-from ringi.forges.document import (
-    ForgeTerms,
-    ItemKind,
-    ReviewHow,
-)
+from ringi.approvals.grant_document import Grant, GrantScope, GrantSubject, counted
+from ringi.approvals.kinds import KINDS, Bound, as_written
+from ringi.approvals.proof import TYPED_LENGTH, YES
+from ringi.approvals.signers import as_lists, signature_needed
+from ringi.approvals.signers_document import RequiredProof, SignersSubject
+from ringi.errors import NotFound, SignatureRefused, SignatureUnchecked, UnlistedKey
+from ringi.forges.document import ForgeTerms, ItemKind, ReviewHow
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import (
-    Event,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    Signatures,
-    SignerList,
-    Store,
-)
-from ringi.ledger.subject import (
-    Subject,
-    SubjectKind,
-)
+from ringi.ledger.event import Event, EventKind
+from ringi.ledger.ports import Signatures, SignerList, Store
+from ringi.ledger.subject import Subject, SubjectKind
 from ringi.plans.document import SpecKind
 from ringi.policy.globs import within
-from ringi.policy.risk_level import (
-    Risk,
-    highest,
-)
-from ringi.provenance.document import (
-    is_in_toto,
-    read_signed,
-    said_or_none,
-)
+from ringi.policy.risk_level import Risk, highest
+from ringi.provenance.document import is_in_toto, read_signed, said_or_none
 
 SHOWN: Final = 8
 """How many characters of an id are shown."""

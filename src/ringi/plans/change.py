@@ -22,20 +22,10 @@ from ringi.errors import (
 )
 from ringi.kernel.codec import blob_id
 from ringi.kernel.text import Text
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    StoredPlan,
-    Transaction,
-)
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import NewEvent, StoredPlan, Transaction
 from ringi.patch.parse import parse_patch
-from ringi.patch.workspace_edit import (
-    EditedFile,
-    workspace_edit,
-)
+from ringi.patch.workspace_edit import EditedFile, workspace_edit
 from ringi.plans.change_plan import (
     ChangeFacts,
     DiagnosticRef,
@@ -58,31 +48,15 @@ from ringi.plans.document import (
     selected,
     with_state,
 )
-from ringi.plans.effects import (
-    Effect,
-    Invalid,
-    content_of,
-    effects_of,
-    rendering,
-)
+from ringi.plans.effects import Effect, Invalid, content_of, effects_of, rendering
 from ringi.plans.merge import MergedSpecs
 from ringi.plans.preview import paths_of
-from ringi.plans.propose import (
-    NO_REMARKS,
-    Remarks,
-    new_plan,
-    propose_whole,
-    refuse_superseded,
-)
+from ringi.plans.propose import NO_REMARKS, Remarks, new_plan, propose_whole, refuse_superseded
 from ringi.plans.services import Services
 from ringi.plans.validate import validate
 from ringi.policy.risk import change_risk
 from ringi.policy.risk import words as risk_words
-from ringi.project.state import (
-    Diagnostic,
-    ProjectState,
-    why_incomplete,
-)
+from ringi.project.state import Diagnostic, ProjectState, why_incomplete
 from ringi.tree.paths import normalise
 
 GROUP: Final = "change"

@@ -6,10 +6,7 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
-from ringi.kernel.document import (
-    CamelDocument,
-    Document,
-)
+from ringi.kernel.document import CamelDocument, Document
 from ringi.policy.risk_level import Risk
 
 

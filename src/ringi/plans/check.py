@@ -11,12 +11,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from ringi.approvals.document import (
-    Act,
-    Approval,
-    FileChange,
-    files_of,
-)
+from ringi.approvals.document import Act, Approval, FileChange, files_of
 from ringi.errors import (
     CheckFailed,
     Failed,
@@ -31,18 +26,9 @@ from ringi.errors import (
     Usage,
 )
 from ringi.kernel.text import Text
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    StoredPlan,
-)
-from ringi.plans import (
-    commit,
-    undo,
-)
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import NewEvent, StoredPlan
+from ringi.plans import commit, undo
 from ringi.plans.document import (
     OPEN,
     ActionSpecExt,
@@ -58,10 +44,7 @@ from ringi.plans.document import (
 from ringi.plans.effects import Invalid
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.preview import effects_now
-from ringi.plans.propose import (
-    refuse_superseded,
-    require_as_seen,
-)
+from ringi.plans.propose import refuse_superseded, require_as_seen
 from ringi.plans.services import Services
 from ringi.plans.status import refusal
 from ringi.tree.tree import differing

@@ -5,26 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ringi.errors import (
-    NoSandbox,
-    NoSuchProgram,
-    PathRefused,
-)
+from ringi.errors import NoSandbox, NoSuchProgram, PathRefused
 from ringi.kernel.process import sandbox
-from ringi.kernel.process.capture import (
-    last,
-    run,
-)
-from ringi.kernel.process.environment import (
-    SYSTEM_PATH,
-    harmless,
-)
+from ringi.kernel.process.capture import last, run
+from ringi.kernel.process.environment import SYSTEM_PATH, harmless
 from ringi.kernel.process.hidden import hidden
 from ringi.kernel.process.program import program_of
-from ringi.kernel.process.sandbox import (
-    How,
-    Mount,
-)
+from ringi.kernel.process.sandbox import How, Mount
 from ringi.kernel.text import Text
 from ringi.ledger.ports import Ran
 from ringi.tree.copy_mounts import CopyMounts

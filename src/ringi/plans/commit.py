@@ -12,45 +12,14 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.document import (
-    Act,
-    Approval,
-    ApprovalSubject,
-    CommitSubject,
-    FileChange,
-)
+from ringi.approvals.document import Act, Approval, ApprovalSubject, CommitSubject, FileChange
 from ringi.approvals.who import actor_at
-from ringi.errors import (
-    BranchRefused,
-    CopyFailed,
-    NoCommit,
-    PathRefused,
-    StorageFailed,
-)
+from ringi.errors import BranchRefused, CopyFailed, NoCommit, PathRefused, StorageFailed
 from ringi.kernel import codec
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    Text,
-)
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-    LoggedEvent,
-)
-from ringi.ledger.ports import (
-    CommitOrder,
-    CommitPlace,
-    Commits,
-    Committed,
-    NewEvent,
-    StoredIntent,
-)
-from ringi.plans.commit_message import (
-    offered_message,
-    proper_message,
-    trailers,
-    with_trailers,
-)
+from ringi.kernel.text import COMMIT_SHOWN, Text
+from ringi.ledger.event import Actor, EventKind, LoggedEvent
+from ringi.ledger.ports import CommitOrder, CommitPlace, Commits, Committed, NewEvent, StoredIntent
+from ringi.plans.commit_message import offered_message, proper_message, trailers, with_trailers
 from ringi.plans.commit_revert import reverted
 from ringi.plans.document import (
     CHANGING,
@@ -68,11 +37,7 @@ from ringi.plans.document import (
     title_of,
     with_state,
 )
-from ringi.plans.execution import (
-    CommitOutcome,
-    ExecutionResult,
-    OpStatus,
-)
+from ringi.plans.execution import CommitOutcome, ExecutionResult, OpStatus
 from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected
 from ringi.plans.services import Services

@@ -5,16 +5,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ringi.approvals.document import (
-    COMMIT_TRAILERS,
-    STEP_TRAILERS,
-    Approval,
-)
+from ringi.approvals.document import COMMIT_TRAILERS, STEP_TRAILERS, Approval
 from ringi.errors import NoCommit
-from ringi.kernel.text import (
-    Text,
-    visible,
-)
+from ringi.kernel.text import Text, visible
 from ringi.ledger.subject import StepOf
 
 LONGEST: Final = 16384

@@ -9,27 +9,12 @@ from typing import Final
 
 from ringi.approvals.document import CommitSubject
 from ringi.errors import NoCommit
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    Text,
-)
-from ringi.ledger.event import (
-    EventKind,
-    LoggedEvent,
-)
-from ringi.ledger.ports import (
-    Commits,
-    Committed,
-)
-from ringi.patch.file_merge import (
-    ConflictedFile,
-    merge_file,
-)
+from ringi.kernel.text import COMMIT_SHOWN, Text
+from ringi.ledger.event import EventKind, LoggedEvent
+from ringi.ledger.ports import Commits, Committed
+from ringi.patch.file_merge import ConflictedFile, merge_file
 from ringi.patch.render import Side
-from ringi.plans.document import (
-    PlanDocument,
-    title_of,
-)
+from ringi.plans.document import PlanDocument, title_of
 
 Files = dict[str, Committed | None]
 _E: Final = EventKind

@@ -5,25 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ringi.config.keys import Config
-from ringi.tree.places import (
-    Places,
-    own_folders,
-)
+from ringi.tree.places import Places, own_folders
 
 if TYPE_CHECKING:
     from ringi.config.load import Loaded
     from ringi.ledger.ports import Ran
     from ringi.plans.commands import WorkspaceCommands
-    from ringi.plans.document import (
-        CheckPhase,
-        CheckResult,
-    )
+    from ringi.plans.document import CheckPhase, CheckResult
     from ringi.runs.step_checks import StepChecks
-    from ringi.tree.copy_run import (
-        CopyChecks,
-        Files,
-        Progress,
-    )
+    from ringi.tree.copy_run import CopyChecks, Files, Progress
 
 
 class PlanCommands:

@@ -11,28 +11,16 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from ringi.errors import BadPatch
-from ringi.kernel.lines import (
-    Span,
-    Style,
-)
+from ringi.kernel.lines import Span, Style
 from ringi.kernel.text import Text
-from ringi.patch.changed_words import (
-    ChangedWords,
-    Ranges,
-)
-from ringi.patch.conflict import (
-    Clash,
-    Decision,
-)
+from ringi.patch.changed_words import ChangedWords, Ranges
+from ringi.patch.conflict import Clash, Decision
 from ringi.patch.context import with_context
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Hunk
 from ringi.plans import words
 from ringi.plans.answer_document import PlanComparison
-from ringi.plans.feedback import (
-    LineComment,
-    Side,
-)
+from ringi.plans.feedback import LineComment, Side
 from ringi.plans.merge import OpenConflict
 from ringi.plans.view import difference_span
 

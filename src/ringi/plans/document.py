@@ -7,11 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.kernel.document import (
-    Document,
-    Machine,
-    Versioned,
-)
+from ringi.kernel.document import Document, Machine, Versioned
 from ringi.kernel.text import Text
 from ringi.ledger.subject import StepOf
 from ringi.patch.conflict import Conflict
@@ -23,15 +19,8 @@ from ringi.plans.change_plan import (
     FileDiff,
     milliseconds,
 )
-from ringi.plans.feedback import (
-    Feedback,
-    LineComment,
-)
-from ringi.policy.risk_level import (
-    Risk,
-    RiskReason,
-    highest,
-)
+from ringi.plans.feedback import Feedback, LineComment
+from ringi.policy.risk_level import Risk, RiskReason, highest
 
 
 class PlanStatus(StrEnum):

@@ -6,15 +6,9 @@ from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import Final
 
-from ringi.errors import (
-    NotTaken,
-    RingiError,
-)
+from ringi.errors import NotTaken, RingiError
 from ringi.kernel.text import Text
-from ringi.plans.diff_view import (
-    Row,
-    RowKind,
-)
+from ringi.plans.diff_view import Row, RowKind
 
 LONGEST_NAME: Final = 100
 """Characters of a file's name kept in the name of its copy."""

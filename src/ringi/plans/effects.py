@@ -10,31 +10,14 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from ringi.errors import BadDocument
-from ringi.kernel.codec import (
-    NOT_TEXT,
-    digest,
-)
+from ringi.kernel.codec import NOT_TEXT, digest
 from ringi.kernel.text import Text
-from ringi.patch.apply import (
-    FileOutcome,
-    outcome,
-)
+from ringi.patch.apply import FileOutcome, outcome
 from ringi.patch.merge import written_since
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Kind
-from ringi.patch.render import (
-    Rendered,
-    Side,
-    render,
-    render_move,
-)
-from ringi.plans.document import (
-    CHANGING,
-    ActionSpec,
-    Encoding,
-    FileState,
-    SpecKind,
-)
+from ringi.patch.render import Rendered, Side, render, render_move
+from ringi.plans.document import CHANGING, ActionSpec, Encoding, FileState, SpecKind
 from ringi.plans.services import Rules
 from ringi.policy.files import UNJUDGED
 from ringi.tree.paths import normalise

@@ -5,13 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.document import (
-    Act,
-    Approval,
-    ApprovalSubject,
-    FileChange,
-    files_of,
-)
+from ringi.approvals.document import Act, Approval, ApprovalSubject, FileChange, files_of
 from ringi.approvals.permits import refused_danger
 from ringi.errors import (
     CheckFailed,
@@ -30,27 +24,10 @@ from ringi.errors import (
 )
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    PlanRecord,
-    StoredCommand,
-    StoredIntent,
-    StoredPlan,
-    Transaction,
-)
-from ringi.plans import (
-    check,
-    commit,
-    undo,
-)
-from ringi.plans.approve import (
-    covering,
-    subject_now,
-)
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import NewEvent, PlanRecord, StoredCommand, StoredIntent, StoredPlan, Transaction
+from ringi.plans import check, commit, undo
+from ringi.plans.approve import covering, subject_now
 from ringi.plans.change import require_valid
 from ringi.plans.document import (
     ENDED,
@@ -64,22 +41,9 @@ from ringi.plans.document import (
     with_state,
 )
 from ringi.plans.effects import Invalid
-from ringi.plans.execution import (
-    CommandEnd,
-    ExecutionIntent,
-    ExecutionResult,
-    OpStatus,
-)
-from ringi.plans.executor import (
-    Executor,
-    Stages,
-    storage_errors,
-)
-from ringi.plans.place import (
-    is_checking,
-    require_here,
-    to_recover,
-)
+from ringi.plans.execution import CommandEnd, ExecutionIntent, ExecutionResult, OpStatus
+from ringi.plans.executor import Executor, Stages, storage_errors
+from ringi.plans.place import is_checking, require_here, to_recover
 from ringi.plans.preview import after_bytes
 from ringi.plans.propose import refuse_rejected
 from ringi.plans.reading import require_free
@@ -91,10 +55,7 @@ from ringi.plans.units import numbered
 from ringi.plans.validate import embedded
 from ringi.provenance import attest
 from ringi.tree.stage import emptied_by
-from ringi.tree.tree import (
-    differing,
-    found_at,
-)
+from ringi.tree.tree import differing, found_at
 
 _RUNNABLE = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
 

@@ -5,20 +5,11 @@ from typing import Final
 
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.document import (
-    Act,
-    FileChange,
-)
+from ringi.approvals.document import Act, FileChange
 from ringi.kernel import codec
-from ringi.kernel.document import (
-    Document,
-    Versioned,
-)
+from ringi.kernel.document import Document, Versioned
 from ringi.kernel.text import Text
-from ringi.plans.document import (
-    ActionSpec,
-    SpecKind,
-)
+from ringi.plans.document import ActionSpec, SpecKind
 
 _LONGEST_REASON: Final = 200
 STARTED: Final = frozenset([SpecKind.RUN, SpecKind.CALL])

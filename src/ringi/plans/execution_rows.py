@@ -5,24 +5,10 @@ from typing import Final
 
 from ringi.app.lists import UNFINISHED
 from ringi.kernel import codec
-from ringi.ledger.connection import (
-    Reader,
-    as_bytes,
-)
-from ringi.ledger.events import (
-    EventLog,
-    text_of,
-)
-from ringi.ledger.ports import (
-    StoredCommand,
-    StoredIntent,
-)
-from ringi.plans.execution import (
-    CommandEnd,
-    CommandStart,
-    ExecutionIntent,
-    ExecutionResult,
-)
+from ringi.ledger.connection import Reader, as_bytes
+from ringi.ledger.events import EventLog, text_of
+from ringi.ledger.ports import StoredCommand, StoredIntent
+from ringi.plans.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
 
 _ADD_INTENT: Final = (
     "INSERT INTO executions (id, plan_id, at, intent)"

@@ -5,17 +5,8 @@ from typing import Final
 
 import msgspec
 
-from ringi.models.prompt import (
-    Budget,
-    Material,
-    NewExplanation,
-    OnProgress,
-    Prompt,
-)
-from ringi.plans.change import (
-    Change,
-    Explained,
-)
+from ringi.models.prompt import Budget, Material, NewExplanation, OnProgress, Prompt
+from ringi.plans.change import Change, Explained
 from ringi.plans.change_plan import PlanExplanation
 from ringi.plans.services import Services
 from ringi.policy.masking import masked

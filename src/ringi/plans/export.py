@@ -7,11 +7,7 @@ from ringi.patch.editor_edit import WorkspaceEdit
 from ringi.patch.workspace_edit import workspace_edit
 from ringi.plans.change import edited_file
 from ringi.plans.change_plan import ChangePlan
-from ringi.plans.document import (
-    CHANGING,
-    SpecKind,
-    change_plan_of,
-)
+from ringi.plans.document import CHANGING, SpecKind, change_plan_of
 from ringi.plans.effects import rendering
 from ringi.plans.preview import effects
 

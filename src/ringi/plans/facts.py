@@ -7,18 +7,8 @@ from ringi.app.context import OpenWorkspace
 from ringi.approvals.document import Act
 from ringi.errors import NoCommit
 from ringi.plans import words
-from ringi.plans.commit import (
-    Announced,
-    announced,
-    outcome_of,
-)
-from ringi.plans.document import (
-    OPEN,
-    PlanDocument,
-    PlanPreview,
-    PlanRef,
-    SpecKind,
-)
+from ringi.plans.commit import Announced, announced, outcome_of
+from ringi.plans.document import OPEN, PlanDocument, PlanPreview, PlanRef, SpecKind
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.view import PlanFacts
 

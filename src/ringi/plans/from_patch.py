@@ -6,69 +6,24 @@ from pathlib import Path
 
 from ringi.app.context import OpenWorkspace
 from ringi.approvals.who import actor_at
-from ringi.errors import (
-    ChangeRefused,
-    Conflicting,
-    NoDiff,
-    NotAnEdit,
-    NotFound,
-    PatchMismatch,
-    PathRefused,
-)
+from ringi.errors import ChangeRefused, Conflicting, NoDiff, NotAnEdit, NotFound, PatchMismatch, PathRefused
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
 from ringi.models.prompt import OnProgress
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import (
-    PLAIN_MODE,
-    Patch,
-    dump,
-)
-from ringi.patch.render import (
-    Changed,
-    Side,
-    render_patch,
-)
+from ringi.patch.patch import PLAIN_MODE, Patch, dump
+from ringi.patch.render import Changed, Side, render_patch
 from ringi.patch.repair import normalise
 from ringi.plans import change as change_plans
-from ringi.plans.change import (
-    GROUP,
-    Affected,
-    Change,
-    Explained,
-)
+from ringi.plans.change import GROUP, Affected, Change, Explained
 from ringi.plans.change_plan import FileDiff
-from ringi.plans.document import (
-    ActionSpec,
-    SpecKind,
-)
-from ringi.plans.effects import (
-    effects_of,
-    git_mode,
-    mode_after,
-    packed,
-    rendering,
-)
+from ringi.plans.document import ActionSpec, SpecKind
+from ringi.plans.effects import effects_of, git_mode, mode_after, packed, rendering
 from ringi.plans.explain import explain
-from ringi.plans.merge import (
-    UNDECIDED,
-    Decisions,
-    MergedSpecs,
-    merged_specs,
-    open_conflicts,
-)
-from ringi.plans.propose import (
-    NO_REMARKS,
-    Remarks,
-)
-from ringi.project.capture import (
-    Progress,
-    state_now,
-)
-from ringi.project.dependencies import (
-    dependents,
-    unknown_users,
-)
+from ringi.plans.merge import UNDECIDED, Decisions, MergedSpecs, merged_specs, open_conflicts
+from ringi.plans.propose import NO_REMARKS, Remarks
+from ringi.project.capture import Progress, state_now
+from ringi.project.dependencies import dependents, unknown_users
 from ringi.project.state import LINK_MODE
 from ringi.tree.paths import normalise as normalise_path
 from ringi.tree.snapshot import Snapshots

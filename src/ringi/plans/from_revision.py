@@ -10,42 +10,15 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ringi.app.context import OpenWorkspace
-from ringi.errors import (
-    Busy,
-    NotFound,
-    PathRefused,
-    RingiError,
-    StorageFailed,
-)
-from ringi.kernel.codec import (
-    pretty,
-    trusted,
-)
+from ringi.errors import Busy, NotFound, PathRefused, RingiError, StorageFailed
+from ringi.kernel.codec import pretty, trusted
 from ringi.kernel.document import Versioned
-from ringi.kernel.text import (
-    Text,
-    why_failed,
-)
-from ringi.patch.file_merge import (
-    MergedFile,
-    merge_file,
-)
-from ringi.patch.render import (
-    Side,
-    is_binary,
-)
-from ringi.plans.document import (
-    OPEN,
-    PlanDocument,
-    PlanRef,
-    PlanStatus,
-)
+from ringi.kernel.text import Text, why_failed
+from ringi.patch.file_merge import MergedFile, merge_file
+from ringi.patch.render import Side, is_binary
+from ringi.plans.document import OPEN, PlanDocument, PlanRef, PlanStatus
 from ringi.plans.effects import git_mode
-from ringi.plans.from_difference import (
-    Origin,
-    Taken,
-    propose_difference,
-)
+from ringi.plans.from_difference import Origin, Taken, propose_difference
 from ringi.plans.overlaps import overlaps
 from ringi.plans.review_merge import merge_if_clean
 from ringi.plans.review_view import amendments
@@ -53,16 +26,8 @@ from ringi.plans.reviewed_plan import ReviewedPlan
 from ringi.plans.titles import title_of_commits
 from ringi.tree.copy import put
 from ringi.tree.copy_layout import private_folder
-from ringi.tree.difference import (
-    CopyChange,
-    Difference,
-)
-from ringi.tree.revision import (
-    Commit,
-    Revision,
-    Revisions,
-    filtered,
-)
+from ringi.tree.difference import CopyChange, Difference
+from ringi.tree.revision import Commit, Revision, Revisions, filtered
 from ringi.tree.tree import Found
 
 _FOLDER: Final = "revisions"

@@ -10,24 +10,12 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ringi.approvals.document import FileChange
-from ringi.errors import (
-    PathRefused,
-    StorageFailed,
-)
+from ringi.errors import PathRefused, StorageFailed
 from ringi.kernel.codec import digest
-from ringi.kernel.text import (
-    Text,
-    why_failed,
-)
+from ringi.kernel.text import Text, why_failed
 from ringi.patch.conflict import Clash
-from ringi.patch.file_merge import (
-    ConflictedFile,
-    merge_file,
-)
-from ringi.patch.merge import (
-    Merged,
-    RegionKind,
-)
+from ringi.patch.file_merge import ConflictedFile, merge_file
+from ringi.patch.merge import Merged, RegionKind
 from ringi.patch.render import Side
 from ringi.plans.document import FileState
 from ringi.plans.effects import difference

@@ -1,9 +1,6 @@
 """What somebody else did to a plan while a person reviews it."""
 
-from ringi.kernel.lines import (
-    Span,
-    Style,
-)
+from ringi.kernel.lines import Span, Style
 from ringi.kernel.text import Text
 from ringi.plans import words
 from ringi.plans.document import PlanStatus

@@ -3,11 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from ringi.plans.document import (
-    Overlap,
-    PlanDocument,
-    PlanRef,
-)
+from ringi.plans.document import Overlap, PlanDocument, PlanRef
 
 if TYPE_CHECKING:  # `ringi` alone needs only the pure part
     from ringi.plans.services import Services

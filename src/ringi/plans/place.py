@@ -3,11 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 
-from ringi.errors import (
-    BranchRefused,
-    NotFound,
-    StepElsewhere,
-)
+from ringi.errors import BranchRefused, NotFound, StepElsewhere
 from ringi.kernel.text import Text
 from ringi.ledger.ports import StoredPlan
 from ringi.plans.document import PlanDocument

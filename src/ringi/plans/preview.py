@@ -5,24 +5,12 @@ from typing import NamedTuple
 
 from msgspec import UNSET
 
-from ringi.errors import (
-    InvalidSpecs,
-    NotFound,
-    Refused,
-    StorageFailed,
-)
+from ringi.errors import InvalidSpecs, NotFound, Refused, StorageFailed
 from ringi.kernel.text import Text
 from ringi.ledger.ports import StoredPlan
 from ringi.patch.conflict import Conflict
 from ringi.patch.render import Rendered
-from ringi.plans.document import (
-    ActionSpecExt,
-    DiffSummary,
-    PlanDocument,
-    PlanPreview,
-    PlanStatus,
-    SpecKind,
-)
+from ringi.plans.document import ActionSpecExt, DiffSummary, PlanDocument, PlanPreview, PlanStatus, SpecKind
 from ringi.plans.effects import (
     MERGEABLE,
     NOTHING,
@@ -37,23 +25,13 @@ from ringi.plans.effects import (
     rendering,
     your_lines,
 )
-from ringi.plans.merge import (
-    changed_files,
-    file_merge,
-    is_changed,
-    seen_before,
-)
+from ringi.plans.merge import changed_files, file_merge, is_changed, seen_before
 from ringi.plans.overlaps import overlaps
 from ringi.plans.place import to_show
 from ringi.plans.services import Services
 from ringi.policy.risk import score
 from ringi.policy.risk import your_lines as your_lines_reason
-from ringi.policy.risk_level import (
-    Risk,
-    RiskCode,
-    RiskReason,
-    highest,
-)
+from ringi.policy.risk_level import Risk, RiskCode, RiskReason, highest
 
 
 class _Shown(NamedTuple):

@@ -8,12 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.approvals.permits import refused_danger
-from ringi.approvals.who import (
-    actor_at,
-    refuse_agent,
-    require_own,
-    require_settable,
-)
+from ringi.approvals.who import actor_at, refuse_agent, require_own, require_settable
 from ringi.errors import (
     ChangeFixed,
     ChangeRejected,
@@ -25,19 +20,10 @@ from ringi.errors import (
     Superseded,
     UnfitSpecs,
 )
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    StoredPlan,
-)
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import NewEvent, StoredPlan
 from ringi.ledger.subject import StepOf
-from ringi.plans.calls import (
-    bound,
-    with_misfits,
-)
+from ringi.plans.calls import bound, with_misfits
 from ringi.plans.commit_message import proper_message
 from ringi.plans.document import (
     ALL_SPECS,
@@ -60,30 +46,14 @@ from ringi.plans.document import (
 from ringi.plans.effects import MERGEABLE
 from ringi.plans.merge import MergedSpecs
 from ringi.plans.place import require_here
-from ringi.plans.preview import (
-    paths_of,
-    render_now,
-)
+from ringi.plans.preview import paths_of, render_now
 from ringi.plans.reading import without_lines
 from ringi.plans.renames import with_renames
 from ringi.plans.services import Services
-from ringi.plans.status import (
-    advance,
-    is_sent_back,
-)
-from ringi.plans.validate import (
-    Basis,
-    SeenBefore,
-    Since,
-    Validated,
-    validate,
-    with_problems,
-)
+from ringi.plans.status import advance, is_sent_back
+from ringi.plans.validate import Basis, SeenBefore, Since, Validated, validate, with_problems
 from ringi.policy.risk import score
-from ringi.tree.tree import (
-    Tree,
-    TreeAsSeen,
-)
+from ringi.tree.tree import Tree, TreeAsSeen
 
 
 def propose(

@@ -10,19 +10,11 @@ from msgspec.structs import replace
 
 from ringi.app.context import OpenWorkspace
 from ringi.plans.answer_document import PlanAnswer
-from ringi.plans.document import (
-    PlanDocument,
-    PlanPreview,
-    with_state,
-)
+from ringi.plans.document import PlanDocument, PlanPreview, with_state
 from ringi.plans.execute import execute
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.feedback import LineComment
-from ringi.plans.reading import (
-    guarded,
-    guarded_in,
-    paths_in,
-)
+from ringi.plans.reading import guarded, guarded_in, paths_in
 
 NOT_SHOWN: Final = "(not shown: git ignores this file, or it may hold credentials)\n"
 

@@ -3,34 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ringi.errors import (
-    ExecutionAborted,
-    UnknownCommand,
-)
-from ringi.kernel.lines import (
-    Line,
-    Style,
-    line,
-)
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    Text,
-    stored,
-    visible,
-)
+from ringi.errors import ExecutionAborted, UnknownCommand
+from ringi.kernel.lines import Line, Style, line
+from ringi.kernel.text import COMMIT_SHOWN, Text, stored, visible
 from ringi.plans import words
-from ringi.plans.document import (
-    CHANGING,
-    ONLY_READING,
-    ActionSpecExt,
-    SpecKind,
-)
-from ringi.plans.execution import (
-    CommitOutcome,
-    ExecutionResult,
-    FileOpOutcome,
-    OpStatus,
-)
+from ringi.plans.document import CHANGING, ONLY_READING, ActionSpecExt, SpecKind
+from ringi.plans.execution import CommitOutcome, ExecutionResult, FileOpOutcome, OpStatus
 
 LAST_LINES: Final = 20
 _LONGEST: Final = 500

@@ -1,17 +1,10 @@
 """The checks of a plan under review: they run again after each change, and a decision waits for them."""
 
 from ringi.errors import NoSandbox
-from ringi.kernel.lines import (
-    Span,
-    Style,
-)
+from ringi.kernel.lines import Span, Style
 from ringi.kernel.text import Text
 from ringi.plans.check import commands_of
-from ringi.plans.prompter import (
-    PlanPrompter,
-    RunningChecks,
-    StartChecks,
-)
+from ringi.plans.prompter import PlanPrompter, RunningChecks, StartChecks
 from ringi.plans.review_view import check_outcome
 from ringi.plans.reviewed_plan import ReviewedPlan
 

@@ -2,15 +2,9 @@
 
 from msgspec import UNSET, UnsetType
 
-from ringi.kernel.document import (
-    Document,
-    Versioned,
-)
+from ringi.kernel.document import Document, Versioned
 from ringi.plans.change_plan import ChangeFacts
-from ringi.plans.document import (
-    PlanRef,
-    SpecKind,
-)
+from ringi.plans.document import PlanRef, SpecKind
 from ringi.plans.feedback import Side
 from ringi.policy.risk_level import Risk
 

@@ -12,10 +12,7 @@ from ringi.kernel.lines import Span
 from ringi.kernel.text import Text
 from ringi.patch.patch import Hunk
 from ringi.plans import words
-from ringi.plans.diff_view import (
-    Content,
-    Section,
-)
+from ringi.plans.diff_view import Content, Section
 from ringi.plans.document import (
     CHANGING,
     OPEN,
@@ -25,10 +22,7 @@ from ringi.plans.document import (
     SpecKind,
     comments_now,
 )
-from ringi.plans.feedback import (
-    LineComment,
-    Side,
-)
+from ringi.plans.feedback import LineComment, Side
 from ringi.plans.merge import changed_files
 from ringi.plans.preview import risk_now
 from ringi.plans.review_data import (
@@ -40,11 +34,7 @@ from ringi.plans.review_data import (
     ReviewedHunk,
 )
 from ringi.plans.review_view import heading_of
-from ringi.plans.reviewed_plan import (
-    ReviewedPlan,
-    overlaps_of,
-    warnings_of,
-)
+from ringi.plans.reviewed_plan import ReviewedPlan, overlaps_of, warnings_of
 from ringi.plans.standing_view import stale_spans
 
 _IN_PARTS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])

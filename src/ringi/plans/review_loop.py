@@ -10,10 +10,7 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from ringi.approvals.prompter import Prompter
 from ringi.errors import RingiError
-from ringi.kernel.lines import (
-    Span,
-    Style,
-)
+from ringi.kernel.lines import Span, Style
 from ringi.kernel.text import Text
 from ringi.plans.diff_view import Row
 from ringi.plans.merge import OpenConflict

@@ -13,27 +13,13 @@ from ringi.patch.conflict import Choice as Taken
 from ringi.patch.conflict import Decision
 from ringi.plans import edits, words
 from ringi.plans import review_view as views
-from ringi.plans.diff_view import (
-    Row,
-    RowKind,
-)
+from ringi.plans.diff_view import Row, RowKind
 from ringi.plans.document import PlanStatus
-from ringi.plans.merge import (
-    OpenConflict,
-    changed_files,
-    merged_specs,
-    open_conflicts,
-)
+from ringi.plans.merge import OpenConflict, changed_files, merged_specs, open_conflicts
 from ringi.plans.prompter import PlanPrompter
 from ringi.plans.propose import set_specs
-from ringi.plans.review_loop import (
-    Choice,
-    ReviewAct,
-)
-from ringi.plans.reviewed_plan import (
-    ReviewedPlan,
-    undecided,
-)
+from ringi.plans.review_loop import Choice, ReviewAct
+from ringi.plans.reviewed_plan import ReviewedPlan, undecided
 
 NOTHING_LEFT: Final = Text("Nothing of it is left: your files have it already, or your own version stays.")
 _TAKEN: Final[Mapping[ReviewAct, Taken]] = {

@@ -5,11 +5,7 @@ from contextlib import suppress
 from typing import Final
 
 from ringi.approvals.document import TypedAnswer
-from ringi.approvals.prompter import (
-    NOT_APPROVED,
-    agrees,
-    typed_digest,
-)
+from ringi.approvals.prompter import NOT_APPROVED, agrees, typed_digest
 from ringi.approvals.proof import require_typing
 from ringi.errors import (
     BadTransition,
@@ -23,43 +19,17 @@ from ringi.errors import (
     StateIncomplete,
     Superseded,
 )
-from ringi.kernel.lines import (
-    Span,
-    Style,
-)
+from ringi.kernel.lines import Span, Style
 from ringi.kernel.text import Text
 from ringi.plans import edits
 from ringi.plans import review_view as views
-from ringi.plans.check import (
-    describe_end,
-    failing_test,
-)
-from ringi.plans.diff_view import (
-    Row,
-    RowKind,
-)
-from ringi.plans.document import (
-    ActionSpecExt,
-    CheckResult,
-    PlanDocument,
-    PlanStatus,
-    comments_now,
-    risk_of,
-)
+from ringi.plans.check import describe_end, failing_test
+from ringi.plans.diff_view import Row, RowKind
+from ringi.plans.document import ActionSpecExt, CheckResult, PlanDocument, PlanStatus, comments_now, risk_of
 from ringi.plans.feedback import Side
-from ringi.plans.prompter import (
-    PlanPrompter,
-    StartChecks,
-)
+from ringi.plans.prompter import PlanPrompter, StartChecks
 from ringi.plans.review_checks import PlanChecks
-from ringi.plans.review_loop import (
-    ACTS_OF_ANY,
-    Choice,
-    Review,
-    ReviewAct,
-    ReviewEnd,
-    rejected,
-)
+from ringi.plans.review_loop import ACTS_OF_ANY, Choice, Review, ReviewAct, ReviewEnd, rejected
 from ringi.plans.review_merge import (
     AFTER_CONFLICTS,
     DECIDING,

@@ -6,10 +6,7 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
-from ringi.kernel.lines import (
-    Span,
-    Style,
-)
+from ringi.kernel.lines import Span, Style
 from ringi.kernel.text import Text
 from ringi.plans import words
 from ringi.plans.commit import Announced

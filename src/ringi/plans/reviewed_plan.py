@@ -8,48 +8,19 @@ import msgspec
 from msgspec import UNSET
 
 from ringi.app.context import OpenWorkspace
-from ringi.approvals.document import (
-    ApprovalRequest,
-    ApprovedPlan,
-    Proof,
-    files_of,
-)
-from ringi.errors import (
-    InvalidSpecs,
-    NoCommit,
-    PlanChanged,
-    Refused,
-    Stale,
-    StorageFailed,
-)
+from ringi.approvals.document import ApprovalRequest, ApprovedPlan, Proof, files_of
+from ringi.errors import InvalidSpecs, NoCommit, PlanChanged, Refused, Stale, StorageFailed
 from ringi.kernel import codec
-from ringi.kernel.lines import (
-    Span,
-    Style,
-)
-from ringi.kernel.text import (
-    Text,
-    stored,
-)
+from ringi.kernel.lines import Span, Style
+from ringi.kernel.text import Text, stored
 from ringi.ledger.event import Actor
 from ringi.patch.conflict import Decision
 from ringi.patch.patch import Hunk
 from ringi.plans import answer, words
 from ringi.plans import review_view as views
-from ringi.plans.answer_document import (
-    Amendment,
-    DropHunks,
-    DropSpec,
-    NewContent,
-)
+from ringi.plans.answer_document import Amendment, DropHunks, DropSpec, NewContent
 from ringi.plans.commit import announced
-from ringi.plans.diff_view import (
-    MOST_NOTES,
-    ConflictHunk,
-    Content,
-    Section,
-    hunks_of,
-)
+from ringi.plans.diff_view import MOST_NOTES, ConflictHunk, Content, Section, hunks_of
 from ringi.plans.document import (
     ALL_SPECS,
     CHANGING,
@@ -63,37 +34,12 @@ from ringi.plans.document import (
     SpecKind,
     comments_now,
 )
-from ringi.plans.effects import (
-    Effect,
-    Invalid,
-    effects_of,
-    looking,
-    packed,
-    rendering,
-)
-from ringi.plans.feedback import (
-    LineComment,
-    Side,
-)
-from ringi.plans.merge import (
-    Decisions,
-    FileMerge,
-    Key,
-    OpenConflict,
-    file_merge,
-)
+from ringi.plans.effects import Effect, Invalid, effects_of, looking, packed, rendering
+from ringi.plans.feedback import LineComment, Side
+from ringi.plans.merge import Decisions, FileMerge, Key, OpenConflict, file_merge
 from ringi.plans.overlaps import overlaps
-from ringi.plans.preview import (
-    effects_done,
-    lost_lines,
-    preview,
-    risk_now,
-)
-from ringi.plans.propose import (
-    keep_specs,
-    refuse_rejected,
-    set_specs,
-)
+from ringi.plans.preview import effects_done, lost_lines, preview, risk_now
+from ringi.plans.propose import keep_specs, refuse_rejected, set_specs
 from ringi.plans.services import Services
 from ringi.tree.tree import differing
 

@@ -6,48 +6,17 @@ from typing import Final
 
 import msgspec
 
-from ringi.app.lists import (
-    COUNT_PLANS,
-    PlanReader,
-    as_document,
-    load_plan,
-    ref_of,
-)
-from ringi.approvals.rows import (
-    as_approval,
-    as_request,
-)
-from ringi.errors import (
-    LostRace,
-    NotFound,
-)
+from ringi.app.lists import COUNT_PLANS, PlanReader, as_document, load_plan, ref_of
+from ringi.approvals.rows import as_approval, as_request
+from ringi.errors import LostRace, NotFound
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject
-from ringi.ledger.connection import (
-    Row,
-    as_bytes,
-    translated,
-)
+from ringi.ledger.connection import Row, as_bytes, translated
 from ringi.ledger.event import Counts
-from ringi.ledger.events import (
-    About,
-    EventLog,
-    as_event,
-    text_of,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    PlanRecord,
-    StoredPlan,
-)
-from ringi.plans.document import (
-    ENDED,
-    OPEN,
-    ActionSpecExt,
-    PlanDocument,
-    with_state,
-)
+from ringi.ledger.events import About, EventLog, as_event, text_of
+from ringi.ledger.ports import NewEvent, PlanRecord, StoredPlan
+from ringi.plans.document import ENDED, OPEN, ActionSpecExt, PlanDocument, with_state
 from ringi.plans.execution_rows import as_execution
 
 _EVERY: Final = "SELECT number, document FROM plans ORDER BY number DESC"

@@ -4,10 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.approvals.permits import Permits
-from ringi.kernel.telemetry.port import (
-    SILENT,
-    Telemetry,
-)
+from ringi.kernel.telemetry.port import SILENT, Telemetry
 
 if TYPE_CHECKING:  # only names of types
     from contextlib import AbstractContextManager

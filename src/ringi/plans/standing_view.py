@@ -7,17 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
-from ringi.kernel.lines import (
-    Span,
-    Style,
-)
+from ringi.kernel.lines import Span, Style
 from ringi.kernel.text import Text
 from ringi.plans import words
-from ringi.plans.document import (
-    ENDED,
-    PlanDocument,
-    undone_at,
-)
+from ringi.plans.document import ENDED, PlanDocument, undone_at
 
 
 def standing(document: PlanDocument, stale: Sequence[str] = ()) -> Iterator[Span]:

@@ -3,19 +3,9 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ringi.errors import (
-    AlreadyDone,
-    AlreadyUndone,
-    BadTransition,
-    NotNow,
-)
+from ringi.errors import AlreadyDone, AlreadyUndone, BadTransition, NotNow
 from ringi.kernel.text import Text
-from ringi.plans.document import (
-    PLAN_MACHINE,
-    PlanDocument,
-    PlanStatus,
-    undone_at,
-)
+from ringi.plans.document import PLAN_MACHINE, PlanDocument, PlanStatus, undone_at
 
 
 class _Now(NamedTuple):

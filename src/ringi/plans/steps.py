@@ -14,31 +14,13 @@ from msgspec import UNSET, UnsetType
 
 from ringi.approvals.document import FileChange
 from ringi.engine.process import ErrorKind
-from ringi.errors import (
-    Interrupted,
-    PathRefused,
-    RingiError,
-    StorageFailed,
-)
+from ringi.errors import Interrupted, PathRefused, RingiError, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.text import Text
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    Ran,
-    StoredCommand,
-)
-from ringi.plans.calls import (
-    decoded,
-    refusal,
-)
-from ringi.plans.document import (
-    FileState,
-    SpecKind,
-)
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import NewEvent, Ran, StoredCommand
+from ringi.plans.calls import decoded, refusal
+from ringi.plans.document import FileState, SpecKind
 from ringi.plans.effects import mode_after
 from ringi.plans.execution import (
     LIMIT_OF_SPEC,
@@ -51,16 +33,10 @@ from ringi.plans.execution import (
 )
 from ringi.plans.reading import kept
 from ringi.plans.services import Services
-from ringi.project.state import (
-    LINK_MODE,
-    StateFile,
-)
+from ringi.project.state import LINK_MODE, StateFile
 
 if TYPE_CHECKING:  # only a plan with a command needs it
-    from ringi.tree.snapshot import (
-        Snapshot,
-        Snapshots,
-    )
+    from ringi.tree.snapshot import Snapshot, Snapshots
 
 _NOT_FOUND: Final = 127
 _INTERRUPTED: Final = 130

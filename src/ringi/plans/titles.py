@@ -7,14 +7,8 @@ from typing import Final
 from ringi.errors import Refused
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Kind
-from ringi.plans.document import (
-    ActionSpec,
-    SpecKind,
-)
-from ringi.plans.effects import (
-    Invalid,
-    content_of,
-)
+from ringi.plans.document import ActionSpec, SpecKind
+from ringi.plans.effects import Invalid, content_of
 
 _CHANGE: Final = "Change"
 _RENAME: Final = "Rename"

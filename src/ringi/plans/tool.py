@@ -19,23 +19,8 @@ from ringi.ledger.event import Actor
 from ringi.ledger.ports import StoredPlan
 from ringi.ledger.subject import StepOf
 from ringi.patch.conflict import Conflict
-from ringi.plans import (
-    amend,
-    answer,
-    approve,
-    check,
-    commit,
-    discard,
-    execute,
-    merge,
-    preview,
-    propose,
-    undo,
-)
-from ringi.plans.answer_document import (
-    Amendment,
-    PlanAnswer,
-)
+from ringi.plans import amend, answer, approve, check, commit, discard, execute, merge, preview, propose, undo
+from ringi.plans.answer_document import Amendment, PlanAnswer
 from ringi.plans.document import (
     ALL_SPECS,
     OPEN,
@@ -49,24 +34,12 @@ from ringi.plans.document import (
     SpecSelection,
     ValidationReport,
 )
-from ringi.plans.execution import (
-    CommandStart,
-    ExecutionResult,
-)
-from ringi.plans.feedback import (
-    LineComment,
-    Side,
-)
+from ringi.plans.execution import CommandStart, ExecutionResult
+from ringi.plans.feedback import LineComment, Side
 from ringi.plans.merge import MergedSpecs
 from ringi.plans.place import require_here
-from ringi.plans.propose import (
-    NO_REMARKS,
-    Remarks,
-)
-from ringi.plans.services import (
-    Services,
-    plan_id_of,
-)
+from ringi.plans.propose import NO_REMARKS, Remarks
+from ringi.plans.services import Services, plan_id_of
 from ringi.plans.undo import Undoable
 
 

@@ -22,71 +22,22 @@ from ringi.approvals.document import (
     Proof,
     SignedAct,
 )
-from ringi.approvals.proof import (
-    About,
-    approval_of,
-    claimed,
-    compose,
-    prove,
-    require_answer,
-)
-from ringi.approvals.request import (
-    request_of,
-    require_time,
-)
+from ringi.approvals.proof import About, approval_of, claimed, compose, prove, require_answer
+from ringi.approvals.request import request_of, require_time
 from ringi.approvals.who import actor_at
-from ringi.errors import (
-    EffectsUnknown,
-    NoCommit,
-    NothingToUndo,
-    NotRequested,
-    UndoChanged,
-    UndoStale,
-)
+from ringi.errors import EffectsUnknown, NoCommit, NothingToUndo, NotRequested, UndoChanged, UndoStale
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    StoredIntent,
-    StoredPlan,
-    Transaction,
-)
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import NewEvent, StoredIntent, StoredPlan, Transaction
 from ringi.plans import commit
-from ringi.plans.commit_revert import (
-    revert_subject,
-    standing,
-)
-from ringi.plans.document import (
-    FileState,
-    PlanStatus,
-)
-from ringi.plans.execution import (
-    ExecutionIntent,
-    ExecutionResult,
-    OpStatus,
-)
-from ringi.plans.executor import (
-    WRITTEN_SINCE,
-    Executor,
-    storage_errors,
-)
-from ringi.plans.later_edits import (
-    Back,
-    LeftAlone,
-    merged_back,
-    since,
-    together,
-)
-from ringi.plans.place import (
-    is_checking,
-    require_here,
-    to_recover,
-)
+from ringi.plans.commit_revert import revert_subject, standing
+from ringi.plans.document import FileState, PlanStatus
+from ringi.plans.execution import ExecutionIntent, ExecutionResult, OpStatus
+from ringi.plans.executor import WRITTEN_SINCE, Executor, storage_errors
+from ringi.plans.later_edits import Back, LeftAlone, merged_back, since, together
+from ringi.plans.place import is_checking, require_here, to_recover
 from ringi.plans.recover import Recovery
 from ringi.plans.services import Services
 from ringi.plans.units import units_of

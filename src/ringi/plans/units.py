@@ -6,19 +6,9 @@ from typing import NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.document import (
-    Act,
-    FileChange,
-)
-from ringi.plans.document import (
-    CHANGING,
-    ActionSpecExt,
-)
-from ringi.plans.execution import (
-    ExecutionIntent,
-    Step,
-    words_of,
-)
+from ringi.approvals.document import Act, FileChange
+from ringi.plans.document import CHANGING, ActionSpecExt
+from ringi.plans.execution import ExecutionIntent, Step, words_of
 
 
 class Unit(NamedTuple):

@@ -8,13 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from ringi.errors import (
-    BadPatch,
-    PatchMismatch,
-    PathRefused,
-    RingiError,
-    StorageFailed,
-)
+from ringi.errors import BadPatch, PatchMismatch, PathRefused, RingiError, StorageFailed
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
 from ringi.patch.render import Rendered
@@ -42,29 +36,12 @@ from ringi.plans.effects import (
     your_lines,
 )
 from ringi.plans.services import Rules
-from ringi.policy.files import (
-    critical_category,
-    is_credential,
-)
+from ringi.policy.files import critical_category, is_credential
 from ringi.policy.findings import findings
-from ringi.policy.risk import (
-    Facts,
-    allowed,
-    assess,
-    is_emptied,
-    is_unshown,
-)
-from ringi.policy.risk_level import (
-    Category,
-    Risk,
-    RiskCode,
-    RiskReason,
-)
+from ringi.policy.risk import Facts, allowed, assess, is_emptied, is_unshown
+from ringi.policy.risk_level import Category, Risk, RiskCode, RiskReason
 from ringi.tree.paths import normalise
-from ringi.tree.tree import (
-    Tree,
-    repositories,
-)
+from ringi.tree.tree import Tree, repositories
 
 _FREE: Final = frozenset(["kind", "description", "optional", "group", "path"])
 _FIELDS: Final = {

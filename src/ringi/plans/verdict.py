@@ -4,15 +4,8 @@ from enum import StrEnum
 
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.document import (
-    Act,
-    ProofKind,
-    Strength,
-)
-from ringi.kernel.document import (
-    Document,
-    Versioned,
-)
+from ringi.approvals.document import Act, ProofKind, Strength
+from ringi.kernel.document import Document, Versioned
 
 
 class FileStanding(StrEnum):

@@ -3,32 +3,13 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.approvals.document import (
-    Act,
-    ProofKind,
-    Strength,
-)
-from ringi.kernel.lines import (
-    Line,
-    Style,
-    line,
-    step,
-)
-from ringi.kernel.text import (
-    GRANT_SHOWN,
-    Text,
-)
+from ringi.approvals.document import Act, ProofKind, Strength
+from ringi.kernel.lines import Line, Style, line, step
+from ringi.kernel.text import GRANT_SHOWN, Text
 from ringi.ledger.event import LoggedEvent
 from ringi.ledger.subject import SubjectKind
 from ringi.plans import words
-from ringi.plans.verdict import (
-    FileStanding,
-    GivenApproval,
-    GivenProof,
-    Proven,
-    ProvenFile,
-    ProvenSession,
-)
+from ringi.plans.verdict import FileStanding, GivenApproval, GivenProof, Proven, ProvenFile, ProvenSession
 from ringi.sessions.document import short
 
 _MOST: Final = 20

@@ -11,63 +11,19 @@ from typing import Final, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from ringi.app.context import OpenWorkspace
-from ringi.approvals.document import (
-    Act,
-    Approval,
-    ApprovalSubject,
-    FileChange,
-    Given,
-    SessionSubject,
-)
+from ringi.approvals.document import Act, Approval, ApprovalSubject, FileChange, Given, SessionSubject
 from ringi.approvals.kinds import as_written
-from ringi.errors import (
-    BadDocument,
-    LedgerCorrupt,
-    NewerVersion,
-    NoCommit,
-    NotFound,
-)
+from ringi.errors import BadDocument, LedgerCorrupt, NewerVersion, NoCommit, NotFound
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import (
-    EventKind,
-    LoggedEvent,
-)
-from ringi.ledger.ports import (
-    Commits,
-    Store,
-    StoredCommand,
-    StoredIntent,
-)
-from ringi.ledger.subject import (
-    Subject,
-    elsewhere,
-)
-from ringi.plans.audit import (
-    SHOWN,
-    Facts,
-    doubts,
-    signer_doubts,
-)
-from ringi.plans.commit import (
-    outcome_of,
-    written,
-)
-from ringi.plans.document import (
-    ONLY_READING,
-    ActionSpec,
-    CheckFailure,
-    FileState,
-    PlanRef,
-    SpecKind,
-)
-from ringi.plans.execution import (
-    STARTED,
-    ExecutionIntent,
-    OpStatus,
-    words_of,
-)
+from ringi.ledger.event import EventKind, LoggedEvent
+from ringi.ledger.ports import Commits, Store, StoredCommand, StoredIntent
+from ringi.ledger.subject import Subject, elsewhere
+from ringi.plans.audit import SHOWN, Facts, doubts, signer_doubts
+from ringi.plans.commit import outcome_of, written
+from ringi.plans.document import ONLY_READING, ActionSpec, CheckFailure, FileState, PlanRef, SpecKind
+from ringi.plans.execution import STARTED, ExecutionIntent, OpStatus, words_of
 from ringi.plans.verdict import (
     FileStanding,
     GivenApproval,

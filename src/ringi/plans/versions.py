@@ -7,40 +7,16 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ringi.approvals.document import (
-    Act,
-    ApprovalSubject,
-)
+from ringi.approvals.document import Act, ApprovalSubject
 from ringi.approvals.who import require_settable
-from ringi.errors import (
-    NotFound,
-    Refused,
-    StorageFailed,
-    UnfitSpecs,
-)
+from ringi.errors import NotFound, Refused, StorageFailed, UnfitSpecs
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    StoredPlan,
-)
-from ringi.patch.render import (
-    Side,
-    render,
-)
-from ringi.plans.answer_document import (
-    Difference,
-    PlanComparison,
-    SpecDifference,
-)
-from ringi.plans.calls import (
-    bound,
-    with_misfits,
-)
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import NewEvent, StoredPlan
+from ringi.patch.render import Side, render
+from ringi.plans.answer_document import Difference, PlanComparison, SpecDifference
+from ringi.plans.calls import bound, with_misfits
 from ringi.plans.document import (
     ALL_SPECS,
     CHANGING,
@@ -55,14 +31,8 @@ from ringi.plans.document import (
     selected,
     with_state,
 )
-from ringi.plans.effects import (
-    Invalid,
-    content_of,
-)
-from ringi.plans.preview import (
-    after_bytes,
-    effects_now,
-)
+from ringi.plans.effects import Invalid, content_of
+from ringi.plans.preview import after_bytes, effects_now
 from ringi.plans.propose import (
     author_of,
     by_person,
@@ -74,10 +44,7 @@ from ringi.plans.propose import (
     since_of,
     still_from_model,
 )
-from ringi.plans.services import (
-    Services,
-    plan_id_of,
-)
+from ringi.plans.services import Services, plan_id_of
 from ringi.plans.validate import validate
 
 _FILE: Final = ""

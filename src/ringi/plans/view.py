@@ -5,33 +5,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET
 
-from ringi.approvals.document import (
-    COMMIT_TRAILERS,
-    Approval,
-)
-from ringi.approvals.view import (
-    approved,
-    proof,
-)
+from ringi.approvals.document import COMMIT_TRAILERS, Approval
+from ringi.approvals.view import approved, proof
 from ringi.errors import NoCommit
-from ringi.kernel.lines import (
-    Line,
-    Span,
-    Style,
-    line,
-    prose,
-    step,
-)
-from ringi.kernel.text import (
-    Text,
-    stored,
-)
+from ringi.kernel.lines import Line, Span, Style, line, prose, step
+from ringi.kernel.text import Text, stored
 from ringi.patch.conflict import Conflict
 from ringi.plans import words
-from ringi.plans.answer_document import (
-    Difference,
-    SpecDifference,
-)
+from ringi.plans.answer_document import Difference, SpecDifference
 from ringi.plans.change_plan import ChangeFacts
 from ringi.plans.document import (
     ALL_SPECS,
@@ -57,16 +38,10 @@ from ringi.plans.document import (
     undone_at,
 )
 from ringi.plans.execution import ExecutionResult
-from ringi.plans.result_view import (
-    excerpt,
-    result_lines,
-)
+from ringi.plans.result_view import excerpt, result_lines
 from ringi.plans.standing_view import standing
 from ringi.plans.status import is_sent_back
-from ringi.policy.risk_level import (
-    Risk,
-    RiskReason,
-)
+from ringi.policy.risk_level import Risk, RiskReason
 
 if TYPE_CHECKING:  # a server loads the views before it greets its client
     from ringi.plans.commit import Announced

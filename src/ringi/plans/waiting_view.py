@@ -3,18 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ringi.kernel.lines import (
-    Line,
-    Style,
-    line,
-)
+from ringi.kernel.lines import Line, Style, line
 from ringi.kernel.text import Text
 from ringi.plans import words
-from ringi.plans.document import (
-    PlanDocument,
-    PlanRef,
-    PlanStatus,
-)
+from ringi.plans.document import PlanDocument, PlanRef, PlanStatus
 from ringi.plans.overlaps import Shared
 from ringi.plans.standing_view import standing
 from ringi.policy.risk_level import Risk

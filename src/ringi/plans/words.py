@@ -11,16 +11,8 @@ import msgspec
 from ringi.errors import NoSandbox
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
-from ringi.patch.conflict import (
-    Choice,
-    Clash,
-    Conflict,
-    Decision,
-)
-from ringi.plans.change_plan import (
-    DiagnosticRef,
-    Trigger,
-)
+from ringi.patch.conflict import Choice, Clash, Conflict, Decision
+from ringi.plans.change_plan import DiagnosticRef, Trigger
 from ringi.plans.document import (
     ActionSpec,
     ActionSpecExt,
@@ -30,13 +22,7 @@ from ringi.plans.document import (
     PlanStatus,
     SpecKind,
 )
-from ringi.policy.risk_level import (
-    CATEGORY,
-    Category,
-    Risk,
-    RiskCode,
-    RiskReason,
-)
+from ringi.policy.risk_level import CATEGORY, Category, Risk, RiskCode, RiskReason
 
 if TYPE_CHECKING:  # a list of plans is shown without them
     from ringi.approvals.document import CommitSubject

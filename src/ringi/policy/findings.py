@@ -13,14 +13,8 @@ from typing import Final
 
 from ringi.kernel.text import Text
 from ringi.policy.leaks import secrets
-from ringi.policy.risk_level import (
-    RiskCode,
-    RiskReason,
-)
-from ringi.policy.scripts import (
-    CODES,
-    strange_words,
-)
+from ringi.policy.risk_level import RiskCode, RiskReason
+from ringi.policy.scripts import CODES, strange_words
 
 Lines = Iterable[tuple[int, bytes]]
 """Each line's number in the new file and its content, with or without the line end."""

@@ -9,10 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from ringi.kernel.text import (
-    Text,
-    lazy_pattern,
-)
+from ringi.kernel.text import Text, lazy_pattern
 
 # Placeholders: words for where a secret goes, and what people type instead of one.
 _PLACEHOLDER: Final = lazy_pattern(

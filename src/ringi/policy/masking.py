@@ -11,14 +11,8 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
-from ringi.kernel.text import (
-    Text,
-    lazy_pattern,
-)
-from ringi.policy.leaks import (
-    KINDS,
-    leaks,
-)
+from ringi.kernel.text import Text, lazy_pattern
+from ringi.policy.leaks import KINDS, leaks
 
 _A_KEY: Final = Text("a key")
 _CONFIGURED: Final = Text("a configured secret")

@@ -10,16 +10,10 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ringi.kernel.text import Text
-from ringi.plans.document import (
-    ActionSpecExt,
-    SpecKind,
-)
+from ringi.plans.document import ActionSpecExt, SpecKind
 from ringi.policy.risk import MANY_FILES
 from ringi.policy.risk_level import RiskCode
-from ringi.policy.tools import (
-    ToolRules,
-    needs_approval,
-)
+from ringi.policy.tools import ToolRules, needs_approval
 
 _USER: Final = "user:"
 _GROUP: Final = "group:"

@@ -6,36 +6,12 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
-from ringi.kernel.text import (
-    Text,
-    deceiving,
-)
-from ringi.patch.render import (
-    counted_lines,
-    is_binary,
-)
-from ringi.plans.document import (
-    ActionSpecExt,
-    SpecKind,
-)
-from ringi.policy.files import (
-    critical_category,
-    critical_files,
-    is_mutable_state,
-    mutable_state_files,
-)
-from ringi.policy.risk_level import (
-    CATEGORY,
-    Category,
-    Risk,
-    RiskCode,
-    RiskReason,
-    highest,
-)
-from ringi.policy.scripts import (
-    CODES,
-    strange_words,
-)
+from ringi.kernel.text import Text, deceiving
+from ringi.patch.render import counted_lines, is_binary
+from ringi.plans.document import ActionSpecExt, SpecKind
+from ringi.policy.files import critical_category, critical_files, is_mutable_state, mutable_state_files
+from ringi.policy.risk_level import CATEGORY, Category, Risk, RiskCode, RiskReason, highest
+from ringi.policy.scripts import CODES, strange_words
 
 _RISK: Final = dict.fromkeys(
     [

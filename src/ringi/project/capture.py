@@ -8,50 +8,18 @@ import msgspec
 from msgspec import UNSET
 
 from ringi.app.context import OpenWorkspace
-from ringi.errors import (
-    BadDocument,
-    PushStale,
-    Refused,
-    StorageFailed,
-)
-from ringi.kernel.codec import (
-    canonical,
-    digest,
-)
-from ringi.kernel.text import (
-    Text,
-    storable,
-)
+from ringi.errors import BadDocument, PushStale, Refused, StorageFailed
+from ringi.kernel.codec import canonical, digest
+from ringi.kernel.text import Text, storable
 from ringi.plans.change import take_state
 from ringi.plans.change_plan import milliseconds
-from ringi.policy.files import (
-    critical_files,
-    mutable_state_files,
-)
+from ringi.policy.files import critical_files, mutable_state_files
 from ringi.project.analysis import dependencies_of
-from ringi.project.dependencies import (
-    analyser,
-    is_final,
-)
-from ringi.project.diagnose import (
-    Basis,
-    diagnose,
-)
+from ringi.project.dependencies import analyser, is_final
+from ringi.project.diagnose import Basis, diagnose
 from ringi.project.diagnostics import merged
-from ringi.project.state import (
-    Diagnostic,
-    EditorState,
-    Gap,
-    GapCode,
-    ProjectState,
-    StateSource,
-    Unsaved,
-)
-from ringi.tree.snapshot import (
-    Listing,
-    Snapshot,
-    Snapshots,
-)
+from ringi.project.state import Diagnostic, EditorState, Gap, GapCode, ProjectState, StateSource, Unsaved
+from ringi.tree.snapshot import Listing, Snapshot, Snapshots
 
 Progress = Callable[[Text], None]
 

@@ -2,10 +2,7 @@
 
 from enum import StrEnum
 
-from ringi.kernel.document import (
-    CamelDocument,
-    Document,
-)
+from ringi.kernel.document import CamelDocument, Document
 
 
 class FileKind(StrEnum):

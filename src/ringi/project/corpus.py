@@ -5,12 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ringi.project.context import Definition
-from ringi.project.index import (
-    Blob,
-    Index,
-    postings,
-    starts,
-)
+from ringi.project.index import Blob, Index, postings, starts
 from ringi.project.kinds import kinds_of
 from ringi.project.words import counted
 

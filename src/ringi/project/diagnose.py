@@ -8,45 +8,16 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from ringi.app.context import OpenWorkspace
-from ringi.config.settings import (
-    DiagnosticCommand,
-    DiagnosticSettings,
-)
-from ringi.errors import (
-    CopyFailed,
-    Failed,
-    Refused,
-    RingiError,
-    Usage,
-)
+from ringi.config.settings import DiagnosticCommand, DiagnosticSettings
+from ringi.errors import CopyFailed, Failed, Refused, RingiError, Usage
 from ringi.kernel import codec
 from ringi.kernel.document import Versioned
 from ringi.kernel.fs import replace_file
-from ringi.kernel.process.capture import (
-    Ran,
-    at_most,
-)
+from ringi.kernel.process.capture import Ran, at_most
 from ringi.kernel.text import Text
-from ringi.project.diagnostics import (
-    LIMITS,
-    Format,
-    Limits,
-    Parsed,
-    Place,
-    Unparsed,
-    merged,
-    parse,
-)
-from ringi.project.state import (
-    Diagnostic,
-    Gap,
-    GapCode,
-)
-from ringi.tree.copy_run import (
-    CopyRun,
-    ScratchCopies,
-    Touched,
-)
+from ringi.project.diagnostics import LIMITS, Format, Limits, Parsed, Place, Unparsed, merged, parse
+from ringi.project.state import Diagnostic, Gap, GapCode
+from ringi.tree.copy_run import CopyRun, ScratchCopies, Touched
 
 _READER_VERSION: Final = 1  # raise it if the same output is read differently
 _CANNOT_RUN: Final = 126  # shells use codes from here for: not runnable, not found, killed by a signal

@@ -15,10 +15,7 @@ import msgspec
 
 from ringi.kernel.document import prepared
 from ringi.kernel.text import Text
-from ringi.project.state import (
-    Diagnostic,
-    Severity,
-)
+from ringi.project.state import Diagnostic, Severity
 
 T = TypeVar("T")
 

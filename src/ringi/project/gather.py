@@ -4,29 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ringi.kernel.text import visible
-from ringi.project.about import (
-    about,
-    changelog_of,
-    paragraphs_of,
-    rules_of,
-)
+from ringi.project.about import about, changelog_of, paragraphs_of, rules_of
 from ringi.project.commands import test_commands
-from ringi.project.compose import (
-    Section,
-    composed,
-)
-from ringi.project.context import (
-    Context,
-    ContextFile,
-    FoundFile,
-    ProjectFacts,
-)
+from ringi.project.compose import Section, composed
+from ringi.project.context import Context, ContextFile, FoundFile, ProjectFacts
 from ringi.project.layout import layout
-from ringi.project.outline import (
-    named_first,
-    numbered,
-    offers,
-)
+from ringi.project.outline import named_first, numbered, offers
 from ringi.project.ranking import Ranked
 from ringi.project.request import read_request
 from ringi.project.source import Source

@@ -14,16 +14,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ringi.kernel.document import prepared
-from ringi.kernel.fs import (
-    read_checked,
-    replace_checked,
-)
+from ringi.kernel.fs import read_checked, replace_checked
 from ringi.project.context import Definition
-from ringi.project.words import (
-    counted,
-    terms_of,
-    words_in,
-)
+from ringi.project.words import counted, terms_of, words_in
 
 MOST_TEXT: Final = 512 * 1024
 """Characters of one file; what follows is not looked at."""

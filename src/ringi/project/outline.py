@@ -7,11 +7,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from ringi.project.compose import Numbers
-from ringi.project.context import (
-    Definition,
-    FileKind,
-    FoundFile,
-)
+from ringi.project.context import Definition, FileKind, FoundFile
 from ringi.project.index import VARIABLE
 from ringi.project.ranking import Ranked
 from ringi.project.words import counted

@@ -6,29 +6,13 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from ringi.kernel.text import Text
-from ringi.project.context import (
-    Definition,
-    FileKind,
-)
-from ringi.project.corpus import (
-    Corpus,
-    path_terms,
-)
+from ringi.project.context import Definition, FileKind
+from ringi.project.corpus import Corpus, path_terms
 from ringi.project.index import Chunk
-from ringi.project.names import (
-    Names,
-    Naming,
-)
-from ringi.project.request import (
-    Request,
-    read_request,
-)
+from ringi.project.names import Names, Naming
+from ringi.project.request import Request, read_request
 from ringi.project.test_pairs import Beside
-from ringi.project.words import (
-    counted,
-    terms_of,
-    words_in,
-)
+from ringi.project.words import counted, terms_of, words_in
 
 
 class Ranked(NamedTuple):

@@ -5,11 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from ringi.project.words import (
-    counted,
-    terms_of,
-    words_in,
-)
+from ringi.project.words import counted, terms_of, words_in
 
 MOST: Final = 64 * 1024
 """Characters of a request that count: its beginning and its end, where an error is."""

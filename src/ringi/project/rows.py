@@ -3,14 +3,8 @@
 from typing import Final
 
 from ringi.kernel import codec
-from ringi.ledger.connection import (
-    Reader,
-    as_bytes,
-)
-from ringi.ledger.events import (
-    EventLog,
-    text_of,
-)
+from ringi.ledger.connection import Reader, as_bytes
+from ringi.ledger.events import EventLog, text_of
 from ringi.project.state import ProjectState
 
 _SET_STATE: Final = (

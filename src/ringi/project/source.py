@@ -4,10 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
-from ringi.project.context import (
-    Definition,
-    FileKind,
-)
+from ringi.project.context import Definition, FileKind
 
 _DEEPEST: Final = 1
 

@@ -7,10 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.kernel.document import (
-    WORDS,
-    CamelDocument,
-)
+from ringi.kernel.document import WORDS, CamelDocument
 from ringi.kernel.text import Text
 
 Line = Annotated[int, msgspec.Meta(ge=1)]

@@ -5,10 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from ringi.project.context import FileKind
-from ringi.project.kinds import (
-    is_code,
-    is_test_name,
-)
+from ringi.project.kinds import is_code, is_test_name
 
 _AFFIX: Final = re.compile(
     r"^(?:unit)?tests?[_-]|[_-]tests?$|\.(?:test|spec)$|^Test(?=[A-Z])|(?<=[a-z])Tests?$|_spec$"

@@ -5,31 +5,14 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.document import (
-    Act,
-    Approval,
-    ApprovalSubject,
-    ProofKind,
-    SignedAct,
-)
+from ringi.approvals.document import Act, Approval, ApprovalSubject, ProofKind, SignedAct
 from ringi.approvals.kinds import as_written
-from ringi.approvals.proof import (
-    About,
-    stated,
-)
+from ringi.approvals.proof import About, stated
 from ringi.errors import NotesDamaged
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.patch.render import (
-    Changed,
-    Side,
-    is_binary,
-    render_patch,
-)
-from ringi.plans.document import (
-    FileState,
-    PlanDocument,
-)
+from ringi.patch.render import Changed, Side, is_binary, render_patch
+from ringi.plans.document import FileState, PlanDocument
 from ringi.plans.place import run_of
 from ringi.plans.preview import after_bytes
 from ringi.plans.services import Services

@@ -10,12 +10,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from ringi.provenance.document import FileAt
-from ringi.provenance.verdict import (
-    Evidence,
-    Level,
-    at_least,
-    weakest,
-)
+from ringi.provenance.verdict import Evidence, Level, at_least, weakest
 
 
 class Link(NamedTuple):

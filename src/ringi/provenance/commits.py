@@ -5,27 +5,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from ringi.errors import (
-    SignatureRefused,
-    SignatureUnchecked,
-)
+from ringi.errors import SignatureRefused, SignatureUnchecked
 from ringi.ledger.ports import Signer
-from ringi.provenance.chain import (
-    Link,
-    Merge,
-)
-from ringi.provenance.document import (
-    FileAt,
-    Step,
-    fingerprint,
-)
+from ringi.provenance.chain import Link, Merge
+from ringi.provenance.document import FileAt, Step, fingerprint
 from ringi.provenance.envelope import Grounds
 from ringi.provenance.notes_of_clone import Made
 from ringi.provenance.ports import PastCommit
-from ringi.provenance.verdict import (
-    Evidence,
-    Level,
-)
+from ringi.provenance.verdict import Evidence, Level
 
 # Indented too: `git merge --squash` quotes the messages that way.
 _ASSISTED: Final = re.compile(r"^[ \t]*Assisted-by[ \t]*:", re.MULTILINE | re.IGNORECASE)

@@ -12,23 +12,11 @@ from typing import Final, NamedTuple, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.document import (
-    ProofKind,
-    SignedAct,
-    Statement,
-    Strength,
-)
-from ringi.errors import (
-    BadDocument,
-    NewerVersion,
-    RingiError,
-)
+from ringi.approvals.document import ProofKind, SignedAct, Statement, Strength
+from ringi.errors import BadDocument, NewerVersion, RingiError
 from ringi.forges.document import ReviewProof
 from ringi.kernel import codec
-from ringi.kernel.document import (
-    Document,
-    Versioned,
-)
+from ringi.kernel.document import Document, Versioned
 from ringi.kernel.text import Text
 from ringi.ledger.subject import StepOf
 

@@ -6,27 +6,14 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.approvals.document import (
-    ProofKind,
-    SignedAct,
-)
-from ringi.approvals.grant_document import (
-    GrantScope,
-    GrantSubject,
-)
+from ringi.approvals.document import ProofKind, SignedAct
+from ringi.approvals.grant_document import GrantScope, GrantSubject
 from ringi.approvals.kinds import as_written
-from ringi.errors import (
-    ReviewRefused,
-    SignatureRefused,
-    SignatureUnchecked,
-)
+from ringi.errors import ReviewRefused, SignatureRefused, SignatureUnchecked
 from ringi.forges.port import ReviewWitness
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.ledger.ports import (
-    Signer,
-    SignerList,
-)
+from ringi.ledger.ports import Signer, SignerList
 from ringi.plans.document import SpecKind
 from ringi.policy.globs import within
 from ringi.provenance.document import (
@@ -40,10 +27,7 @@ from ringi.provenance.document import (
     steps_of,
 )
 from ringi.provenance.ports import PastSignatures
-from ringi.provenance.verdict import (
-    Evidence,
-    Level,
-)
+from ringi.provenance.verdict import Evidence, Level
 
 _ACTS: Final = frozenset([SignedAct.APPROVE, SignedAct.UNDO])
 # Clocks of two machines differ a little.

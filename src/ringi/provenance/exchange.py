@@ -27,35 +27,14 @@ from ringi.errors import (
     PushRefused,
     SyncFailed,
 )
-from ringi.kernel.process.durable import (
-    SWITCH,
-    durable,
-    sync_refs,
-)
-from ringi.kernel.process.git import (
-    Git,
-    Repository,
-    quoted,
-)
+from ringi.kernel.process.durable import SWITCH, durable, sync_refs
+from ringi.kernel.process.git import Git, Repository, quoted
 from ringi.kernel.text import Text
 from ringi.provenance.document import NOTES
-from ringi.provenance.history import (
-    clone_around,
-    lay_out,
-    noted,
-)
-from ringi.provenance.notes import (
-    NOBODY,
-    TRIES,
-    is_lost_race,
-    notes_tip,
-    pause,
-)
+from ringi.provenance.history import clone_around, lay_out, noted
+from ringi.provenance.notes import NOBODY, TRIES, is_lost_race, notes_tip, pause
 from ringi.provenance.ports import Merged
-from ringi.tree.personal_git import (
-    GitFailed,
-    PersonalGit,
-)
+from ringi.tree.personal_git import GitFailed, PersonalGit
 from ringi.tree.remotes import usual_remote
 
 _THEIRS: Final = "refs/ringi/theirs"

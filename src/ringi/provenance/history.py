@@ -14,13 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.errors import (
-    AmbiguousName,
-    CloneUnreadable,
-    CopyFailed,
-    NoSuchCommit,
-    NoWorkspace,
-)
+from ringi.errors import AmbiguousName, CloneUnreadable, CopyFailed, NoSuchCommit, NoWorkspace
 from ringi.kernel.process.git import (
     ABSENT,
     Finished,
@@ -36,16 +30,8 @@ from ringi.kernel.process.git import (
 )
 from ringi.kernel.process.refs import glance
 from ringi.kernel.text import Text
-from ringi.provenance.document import (
-    NOT_THERE,
-    NOTES,
-    FileAt,
-    Step,
-)
-from ringi.provenance.ports import (
-    Origin,
-    PastCommit,
-)
+from ringi.provenance.document import NOT_THERE, NOTES, FileAt, Step
+from ringi.provenance.ports import Origin, PastCommit
 
 MOST_NOTE: Final = 64 * 1024 * 1024
 """A larger note is nobody's approval."""

@@ -7,46 +7,16 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ringi.errors import (
-    CopyFailed,
-    NoCommit,
-    NotesDamaged,
-    NotesFailed,
-    StorageFailed,
-)
+from ringi.errors import CopyFailed, NoCommit, NotesDamaged, NotesFailed, StorageFailed
 from ringi.kernel.process.durable import sync_refs
-from ringi.kernel.process.git import (
-    NO_FETCH,
-    Git,
-    Repository,
-    read_available,
-)
-from ringi.kernel.process.refs import (
-    LOCKED,
-    Damage,
-    examine,
-    glance,
-    is_partial,
-    packed_value,
-    put_aside,
-)
+from ringi.kernel.process.git import NO_FETCH, Git, Repository, read_available
+from ringi.kernel.process.refs import LOCKED, Damage, examine, glance, is_partial, packed_value, put_aside
 from ringi.kernel.text import Text
 from ringi.provenance.document import NOTES
-from ringi.provenance.history import (
-    MOST_NOTE,
-    OBJECT_ID,
-    noted,
-)
-from ringi.provenance.notes_remains import (
-    ADDED,
-    REBUILT,
-    NotesRemains,
-)
+from ringi.provenance.history import MOST_NOTE, OBJECT_ID, noted
+from ringi.provenance.notes_remains import ADDED, REBUILT, NotesRemains
 from ringi.provenance.ports import Rebuilt
-from ringi.tree.personal_git import (
-    GitFailed,
-    PersonalGit,
-)
+from ringi.tree.personal_git import GitFailed, PersonalGit
 
 NOBODY: Final = (
     "-c",

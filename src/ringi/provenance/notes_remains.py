@@ -5,24 +5,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from ringi.kernel.process.git import (
-    Git,
-    Repository,
-    names_in,
-    read_available,
-)
-from ringi.kernel.process.refs import (
-    commit_at,
-    earlier_values,
-    is_whole,
-    packed_value,
-    read_ref,
-)
+from ringi.kernel.process.git import Git, Repository, names_in, read_available
+from ringi.kernel.process.refs import commit_at, earlier_values, is_whole, packed_value, read_ref
 from ringi.provenance.document import NOTES
-from ringi.provenance.history import (
-    MOST_NOTE,
-    OBJECT_ID,
-)
+from ringi.provenance.history import MOST_NOTE, OBJECT_ID
 
 ADDED: Final = b"Add the proof of an approval\n"
 REBUILT: Final = b"Rebuild the notes\n"

@@ -9,10 +9,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ringi.kernel.text import Text
-    from ringi.ledger.ports import (
-        Signer,
-        SignerList,
-    )
+    from ringi.ledger.ports import Signer, SignerList
     from ringi.provenance.document import Step
 
 

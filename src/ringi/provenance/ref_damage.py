@@ -4,25 +4,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from ringi.app.context import OpenWorkspace
-from ringi.errors import (
-    CopyFailed,
-    NotesFailed,
-    StorageFailed,
-)
+from ringi.errors import CopyFailed, NotesFailed, StorageFailed
 from ringi.kernel.process.refs import Damage
 from ringi.kernel.text import Text
 from ringi.provenance import attest
 from ringi.provenance.document import NOTES
 from ringi.runs.branch import BranchOf
-from ringi.runs.branch_damage import (
-    branch_damage,
-    mend_branch,
-    mend_folder,
-)
-from ringi.runs.document import (
-    Run,
-    RunPhase,
-)
+from ringi.runs.branch_damage import branch_damage, mend_branch, mend_folder
+from ringi.runs.document import Run, RunPhase
 
 
 def damaged_refs(workspace: OpenWorkspace) -> Iterator[Damage]:

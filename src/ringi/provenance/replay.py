@@ -8,40 +8,17 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.errors import (
-    BadPatch,
-    BinaryPatch,
-    PatchMismatch,
-)
+from ringi.errors import BadPatch, BinaryPatch, PatchMismatch
 from ringi.kernel import codec
 from ringi.patch.apply import apply_patch
-from ringi.patch.file_merge import (
-    MergedFile,
-    merge_file,
-)
+from ringi.patch.file_merge import MergedFile, merge_file
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import (
-    Kind,
-    Patch,
-    dump,
-)
-from ringi.patch.render import (
-    Changed,
-    Side,
-    render_patch,
-)
+from ringi.patch.patch import Kind, Patch, dump
+from ringi.patch.render import Changed, Side, render_patch
 from ringi.patch.repair import normalise
 from ringi.provenance.chain import Link
-from ringi.provenance.document import (
-    NOT_THERE,
-    FileAt,
-    Step,
-)
-from ringi.provenance.verdict import (
-    Evidence,
-    Level,
-    weakest,
-)
+from ringi.provenance.document import NOT_THERE, FileAt, Step
+from ringi.provenance.verdict import Evidence, Level, weakest
 
 MOST: Final = 50
 """How many approvals of one path are tried, the newest ones."""

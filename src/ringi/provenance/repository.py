@@ -6,29 +6,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.errors import (
-    CopyFailed,
-    NoCommit,
-    NotesFailed,
-)
-from ringi.kernel.codec import (
-    blob_id,
-    digest,
-)
-from ringi.kernel.process.git import (
-    Repository,
-    listed,
-    names_in,
-)
+from ringi.errors import CopyFailed, NoCommit, NotesFailed
+from ringi.kernel.codec import blob_id, digest
+from ringi.kernel.process.git import Repository, listed, names_in
 from ringi.kernel.text import Text
 from ringi.provenance.history import shallow_commits
 from ringi.provenance.notes import Notes
 from ringi.provenance.ports import Rebuilt
 from ringi.tree.commits import repository_around
-from ringi.tree.personal_git import (
-    GitFailed,
-    PersonalGit,
-)
+from ringi.tree.personal_git import GitFailed, PersonalGit
 
 _CONVERSIONS: Final = ("filter", "text", "eol", "crlf", "ident", "working-tree-encoding")
 _OFF: Final = frozenset(["unspecified", "unset"])

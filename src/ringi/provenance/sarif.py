@@ -5,11 +5,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from ringi.kernel import codec
-from ringi.provenance.verdict import (
-    FileVerdict,
-    Mode,
-    RangeVerdict,
-)
+from ringi.provenance.verdict import FileVerdict, Mode, RangeVerdict
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _RULE: Final = "ringi/not-covered"

@@ -6,10 +6,7 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from ringi.kernel.document import (
-    Document,
-    Versioned,
-)
+from ringi.kernel.document import Document, Versioned
 from ringi.kernel.text import Text
 from ringi.ledger.subject import StepOf
 from ringi.provenance.document import ApprovedPlan

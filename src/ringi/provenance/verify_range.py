@@ -14,50 +14,15 @@ from msgspec import UNSET
 from ringi.config.pins import SIGNERS
 from ringi.errors import NoSuchCommit
 from ringi.forges.port import ReviewWitness
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    Text,
-)
+from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.ledger.ports import SignerList
-from ringi.provenance.chain import (
-    Link,
-    level_of,
-    merged,
-    strongest,
-    uses_twice,
-)
-from ringi.provenance.commits import (
-    PathHistory,
-    by_path,
-    proof_of,
-    related,
-    taken_for_runs,
-)
-from ringi.provenance.document import (
-    NOT_THERE,
-    NOTES,
-    FileAt,
-    Step,
-)
-from ringi.provenance.envelope import (
-    Grounds,
-    Judged,
-    judged,
-    refusal,
-)
+from ringi.provenance.chain import Link, level_of, merged, strongest, uses_twice
+from ringi.provenance.commits import PathHistory, by_path, proof_of, related, taken_for_runs
+from ringi.provenance.document import NOT_THERE, NOTES, FileAt, Step
+from ringi.provenance.envelope import Grounds, Judged, judged, refusal
 from ringi.provenance.notes_of_clone import Notes
-from ringi.provenance.ports import (
-    History,
-    PastCommit,
-    PastSignatures,
-)
-from ringi.provenance.replay import (
-    Diff,
-    Replay,
-    in_own_words,
-    learn,
-    part_of,
-)
+from ringi.provenance.ports import History, PastCommit, PastSignatures
+from ringi.provenance.replay import Diff, Replay, in_own_words, learn, part_of
 from ringi.provenance.unlabelled_agent_commits import brought_by
 from ringi.provenance.verdict import (
     Evidence,

@@ -5,17 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from ringi.kernel.lines import (
-    Line,
-    Style,
-    line,
-    step,
-)
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    GRANT_SHOWN,
-    Text,
-)
+from ringi.kernel.lines import Line, Style, line, step
+from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text
 from ringi.provenance.verdict import (
     Evidence,
     FileVerdict,

@@ -6,24 +6,13 @@ from msgspec.structs import replace
 from ringi.app.context import OpenWorkspace
 from ringi.errors import NotFound
 from ringi.kernel.text import Text
-from ringi.patch.render import (
-    lines_of,
-    matching_blocks,
-)
+from ringi.patch.render import lines_of, matching_blocks
 from ringi.provenance.document import Approved
 from ringi.provenance.notes_of_clone import Notes
 from ringi.provenance.ports import History
 from ringi.provenance.replay import part_of
-from ringi.provenance.verdict import (
-    Evidence,
-    LineVerdict,
-    Mode,
-)
-from ringi.provenance.verify_range import (
-    Signing,
-    range_of,
-    verify_range,
-)
+from ringi.provenance.verdict import Evidence, LineVerdict, Mode
+from ringi.provenance.verify_range import Signing, range_of, verify_range
 from ringi.runs.view import title_of
 
 _FILE = Text("file in the newest commit")

@@ -6,10 +6,7 @@ from typing import Final
 
 from ringi.kernel.fs import replace_file
 from ringi.kernel.process.durable import DurableGit
-from ringi.kernel.process.git import (
-    Git,
-    Repository,
-)
+from ringi.kernel.process.git import Git, Repository
 from ringi.kernel.process.refs import (
     Damage,
     commit_at,
@@ -20,16 +17,8 @@ from ringi.kernel.process.refs import (
     put_aside,
     read_ref,
 )
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    Text,
-)
-from ringi.runs.branch import (
-    PUBLISHED,
-    BranchOf,
-    RunBranch,
-    bring_objects,
-)
+from ringi.kernel.text import COMMIT_SHOWN, Text
+from ringi.runs.branch import PUBLISHED, BranchOf, RunBranch, bring_objects
 
 _SAID: Final = "ringi: put back"
 

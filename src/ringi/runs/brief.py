@@ -10,21 +10,9 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from ringi.engine.run_plan import (
-    AcceptanceCriterion,
-    RunPlan,
-    RunRole,
-    RunStep,
-)
-from ringi.kernel.text import (
-    Text,
-    in_language,
-    visible,
-)
-from ringi.project.compose import (
-    Section,
-    composed,
-)
+from ringi.engine.run_plan import AcceptanceCriterion, RunPlan, RunRole, RunStep
+from ringi.kernel.text import Text, in_language, visible
+from ringi.project.compose import Section, composed
 from ringi.sessions.document import Language
 
 MOST_TOKENS: Final = 6_000

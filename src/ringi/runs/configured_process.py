@@ -5,10 +5,7 @@ from contextlib import contextmanager
 
 from ringi.agents.state import Surrounding
 from ringi.app.ledger import Ledger
-from ringi.config.load import (
-    Loaded,
-    Origin,
-)
+from ringi.config.load import Loaded, Origin
 from ringi.models.configured import mask_of
 from ringi.plans.outside_call import PlannedCalls
 from ringi.plans.services import Services
@@ -20,10 +17,7 @@ from ringi.runs.process.settings import (
     RevisionSettings,
 )
 from ringi.runs.role_process import ProcessParts
-from ringi.runs.tool_box import (
-    ToolBox,
-    tool_box,
-)
+from ringi.runs.tool_box import ToolBox, tool_box
 from ringi.tools.configured import server_tools
 from ringi.tools.ports_process import Tools
 from ringi.tree.copy import WorkCopy

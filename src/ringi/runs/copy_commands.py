@@ -4,17 +4,11 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ringi.agents.sandbox import (
-    AgentSandbox,
-    enclosed,
-)
+from ringi.agents.sandbox import AgentSandbox, enclosed
 from ringi.agents.state import Surrounding
 from ringi.engine.plan_checks import dangers
 from ringi.engine.process import ErrorKind
-from ringi.kernel.process.capture import (
-    Ran,
-    last,
-)
+from ringi.kernel.process.capture import Ran, last
 from ringi.kernel.process.program import in_copy
 from ringi.plans.commands import Invocation
 from ringi.policy.gh import runs_gh

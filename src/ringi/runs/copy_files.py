@@ -12,15 +12,9 @@ from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.process.git import names_in
 from ringi.kernel.text import visible
 from ringi.policy.files import is_credential
-from ringi.policy.globs import (
-    globs,
-    within,
-)
+from ringi.policy.globs import globs, within
 from ringi.tools.ports_process import ToolResult
-from ringi.tree.copy import (
-    WorkCopy,
-    capture,
-)
+from ringi.tree.copy import WorkCopy, capture
 from ringi.tree.copy_steps import changed_between
 from ringi.tree.paths import normalise
 from ringi.tree.private_git import signature

@@ -9,16 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ringi.engine.process import (
-    LIST,
-    PATCH,
-    READ,
-    RUN,
-    SEARCH,
-    WRITE,
-    ErrorKind,
-    ToolEffect,
-)
+from ringi.engine.process import LIST, PATCH, READ, RUN, SEARCH, WRITE, ErrorKind, ToolEffect
 from ringi.errors import (
     BadPatch,
     CopyFailed,
@@ -30,22 +21,11 @@ from ringi.errors import (
     RingiError,
     StorageFailed,
 )
-from ringi.kernel.text import (
-    Text,
-    visible,
-    without_codes,
-)
-from ringi.models.prompt import (
-    NewChange,
-    NewFile,
-)
+from ringi.kernel.text import Text, visible, without_codes
+from ringi.models.prompt import NewChange, NewFile
 from ringi.patch.nearest_context import meant_lines
 from ringi.policy.masking import masks_in
-from ringi.runs.copy_commands import (
-    CopyServices,
-    refused,
-    run_in_copy,
-)
+from ringi.runs.copy_commands import CopyServices, refused, run_in_copy
 from ringi.runs.copy_files import (
     HIDDEN,
     LARGEST,
@@ -56,14 +36,8 @@ from ringi.runs.copy_files import (
     lines_of,
     shown_name,
 )
-from ringi.runs.role_model import (
-    files_of,
-    put_files,
-)
-from ringi.tools.ports_process import (
-    ToolInfo,
-    ToolResult,
-)
+from ringi.runs.role_model import files_of, put_files
+from ringi.tools.ports_process import ToolInfo, ToolResult
 from ringi.tree.copy import WorkCopy
 from ringi.tree.paths import normalise
 from ringi.tree.tree import repositories

@@ -9,20 +9,11 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.agents.message import (
-    message_anew,
-    message_of,
-)
-from ringi.agents.sandbox import (
-    AgentSandbox,
-    enclosed,
-)
+from ringi.agents.message import message_anew, message_of
+from ringi.agents.sandbox import AgentSandbox, enclosed
 from ringi.agents.table import AGENTS
 from ringi.app.context import OpenWorkspace
-from ringi.engine.run_plan import (
-    RunPlan,
-    RunStep,
-)
+from ringi.engine.run_plan import RunPlan, RunStep
 from ringi.errors import (
     BranchRefused,
     CheckFailed,
@@ -41,80 +32,25 @@ from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.process.capture import last
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
-from ringi.ledger.subject import (
-    StepOf,
-    requester_of_run,
-)
+from ringi.ledger.subject import StepOf, requester_of_run
 from ringi.plans.approve import subject_now
-from ringi.plans.check import (
-    failing_test,
-    files_after,
-)
+from ringi.plans.check import failing_test, files_after
 from ringi.plans.commands import Invocation
-from ringi.plans.document import (
-    ENDED,
-    CheckPhase,
-    CheckResult,
-    PlanDocument,
-    PlanStatus,
-)
+from ringi.plans.document import ENDED, CheckPhase, CheckResult, PlanDocument, PlanStatus
 from ringi.plans.feedback import rejections
-from ringi.plans.merge import (
-    changed_files,
-    merged_specs,
-    open_conflicts,
-)
+from ringi.plans.merge import changed_files, merged_specs, open_conflicts
 from ringi.plans.propose import set_specs
-from ringi.runs.branch import (
-    BranchOf,
-    RunBranch,
-    base_of,
-    dirty_files,
-    require_free,
-)
-from ringi.runs.document import (
-    Evidence,
-    Run,
-    StepState,
-    Stop,
-    StopCode,
-    stop_for,
-)
+from ringi.runs.branch import BranchOf, RunBranch, base_of, dirty_files, require_free
+from ringi.runs.document import Evidence, Run, StepState, Stop, StopCode, stop_for
 from ringi.runs.run_context import refusal
-from ringi.runs.run_workspace import (
-    Begun,
-    Decided,
-    Decision,
-    Merged,
-)
+from ringi.runs.run_workspace import Begun, Decided, Decision, Merged
 from ringi.runs.scope import Changes
 from ringi.runs.start import require_no_main_branch
-from ringi.runs.step_plan import (
-    StepEnd,
-    StepPlan,
-    propose_step,
-    step_end,
-)
-from ringi.sessions.request_files import (
-    FOLDER,
-    SUFFIX,
-)
-from ringi.tree.copy import (
-    Supervisor,
-    WorkCopy,
-)
-from ringi.tree.copy_run import (
-    RUN,
-    CopyRun,
-    lay_over,
-)
-from ringi.tree.copy_steps import (
-    files_to,
-    line_counts,
-    patch_between,
-    since,
-    stand_at,
-)
+from ringi.runs.step_plan import StepEnd, StepPlan, propose_step, step_end
+from ringi.sessions.request_files import FOLDER, SUFFIX
+from ringi.tree.copy import Supervisor, WorkCopy
+from ringi.tree.copy_run import RUN, CopyRun, lay_over
+from ringi.tree.copy_steps import files_to, line_counts, patch_between, since, stand_at
 from ringi.tree.editable_installs import results_doubt
 from ringi.tree.tree import Tree
 

@@ -10,27 +10,10 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from ringi.engine.run_plan import (
-    AcceptanceCriterion,
-    CriterionType,
-    RunPlan,
-    RunRole,
-    RunStep,
-)
-from ringi.kernel.text import (
-    Text,
-    visible,
-)
-from ringi.runs.document import (
-    Evidence,
-    Run,
-    StepState,
-    StepStatus,
-)
-from ringi.runs.gates import (
-    e2e_commands,
-    unit_commands,
-)
+from ringi.engine.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunRole, RunStep
+from ringi.kernel.text import Text, visible
+from ringi.runs.document import Evidence, Run, StepState, StepStatus
+from ringi.runs.gates import e2e_commands, unit_commands
 
 _E2E: Final = "e2e"
 _LONGEST: Final = 300

@@ -8,26 +8,12 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.document import (
-    ProofKind,
-    Strength,
-)
+from ringi.approvals.document import ProofKind, Strength
 from ringi.engine.run_plan import RunRole
-from ringi.forges.document import (
-    ForgeTerms,
-    Offer,
-)
-from ringi.kernel.document import (
-    Document,
-    Machine,
-    Versioned,
-)
+from ringi.forges.document import ForgeTerms, Offer
+from ringi.kernel.document import Document, Machine, Versioned
 from ringi.kernel.text import Text
-from ringi.kernel.words import (
-    KeptText,
-    kept,
-    told,
-)
+from ringi.kernel.words import KeptText, kept, told
 
 
 class RunPhase(StrEnum):

@@ -8,31 +8,13 @@ from typing import Final
 
 from ringi.app.ledger import LedgerReader
 from ringi.approvals.document import Approval
-from ringi.engine.run_plan import (
-    REQUEST_FILE,
-    RunPlan,
-)
+from ringi.engine.run_plan import REQUEST_FILE, RunPlan
 from ringi.errors import NotFound
 from ringi.kernel import codec
 from ringi.kernel.fs import publish
-from ringi.ledger.agentfolder import (
-    AGENT_FOLDER,
-    AgentFolder,
-    Expected,
-    Folder,
-    Place,
-)
-from ringi.ledger.subject import (
-    Subject,
-    SubjectKind,
-)
-from ringi.runs.document import (
-    Run,
-    RunApproval,
-    RunFacts,
-    errors_of,
-    stage_of,
-)
+from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder, Place
+from ringi.ledger.subject import Subject, SubjectKind
+from ringi.runs.document import Run, RunApproval, RunFacts, errors_of, stage_of
 
 RUNS: Final = (AGENT_FOLDER, "runs")
 BESIDE: Final = ("patches", "logs")

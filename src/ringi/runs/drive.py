@@ -10,15 +10,8 @@ from ringi.agents.sandbox import agent_sandbox
 from ringi.app.context import OpenWorkspace
 from ringi.approvals.who import actor_at
 from ringi.engine.process import StoredProcess
-from ringi.engine.run_plan import (
-    RunPlan,
-    RunRole,
-)
-from ringi.errors import (
-    CopyFailed,
-    NotFound,
-    RunOver,
-)
+from ringi.engine.run_plan import RunPlan, RunRole
+from ringi.errors import CopyFailed, NotFound, RunOver
 from ringi.forges.document import task_of
 from ringi.kernel.telemetry.port import (
     OPERATION,
@@ -31,50 +24,20 @@ from ringi.kernel.telemetry.port import (
     Value,
 )
 from ringi.kernel.text import Text
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
 from ringi.plans.document import PlanStatus
 from ringi.provenance.ref_damage import mend_run
 from ringi.runs import machine
-from ringi.runs.amendment import (
-    RunAmendment,
-    amend_run,
-)
+from ringi.runs.amendment import RunAmendment, amend_run
 from ringi.runs.copy_workspace import RunBench
-from ringi.runs.document import (
-    Review,
-    Run,
-    RunPhase,
-    StepState,
-    StepStatus,
-    StopCode,
-    StoredRun,
-    stop_for,
-)
-from ringi.runs.feedback import (
-    made_again,
-    told,
-    unheard,
-)
+from ringi.runs.document import Review, Run, RunPhase, StepState, StepStatus, StopCode, StoredRun, stop_for
+from ringi.runs.feedback import made_again, told, unheard
 from ringi.runs.files import RunFiles
 from ringi.runs.loop import carry_on
-from ringi.runs.process.completion import (
-    is_stuck,
-    resumed,
-)
-from ringi.runs.run_workspace import (
-    Bench,
-    RunEvent,
-    RunServices,
-)
-from ringi.runs.start import (
-    covering,
-    require_current,
-    require_open,
-)
+from ringi.runs.process.completion import is_stuck, resumed
+from ringi.runs.run_workspace import Bench, RunEvent, RunServices
+from ringi.runs.start import covering, require_current, require_open
 
 
 class RunOptions(NamedTuple):

@@ -5,14 +5,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ringi.engine.process import Feedback
-from ringi.runs.document import (
-    Run,
-    StepStatus,
-)
-from ringi.runs.machine import (
-    anew_from,
-    with_step,
-)
+from ringi.runs.document import Run, StepStatus
+from ringi.runs.machine import anew_from, with_step
 
 _S = StepStatus
 

@@ -12,16 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from ringi.errors import InTheWay
-from ringi.kernel.fs import (
-    OsFileSystem,
-    open_own,
-    opened,
-    publish,
-)
-from ringi.kernel.text import (
-    Text,
-    without_codes,
-)
+from ringi.kernel.fs import OsFileSystem, open_own, opened, publish
+from ringi.kernel.text import Text, without_codes
 
 _PATCHES: Final = "patches"
 _LOGS: Final = "logs"

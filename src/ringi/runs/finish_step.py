@@ -4,33 +4,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    GRANT_SHOWN,
-    Text,
-)
+from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text
 from ringi.ledger.event import EventKind
 from ringi.runs import machine
-from ringi.runs.document import (
-    RunPhase,
-    StepStatus,
-    StopCode,
-)
+from ringi.runs.document import RunPhase, StepStatus, StopCode
 from ringi.runs.machine import with_step
-from ringi.runs.run_context import (
-    Carrier,
-    stop_of,
-)
-from ringi.runs.run_workspace import (
-    Decided,
-    Decision,
-)
-from ringi.runs.testing import (
-    evidence_on,
-    failure,
-    gate_failed,
-    gates_of,
-)
+from ringi.runs.run_context import Carrier, stop_of
+from ringi.runs.run_workspace import Decided, Decision
+from ringi.runs.testing import evidence_on, failure, gate_failed, gates_of
 
 _E, _S = EventKind, StepStatus
 RESULT_WAITS: Final = Text("the result waits for you")

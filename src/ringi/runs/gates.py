@@ -2,19 +2,9 @@
 
 from collections.abc import Sequence
 
-from ringi.engine.run_plan import (
-    CriterionType,
-    RunPlan,
-    RunStep,
-    inside,
-)
+from ringi.engine.run_plan import CriterionType, RunPlan, RunStep, inside
 from ringi.kernel.text import Text
-from ringi.runs.document import (
-    Run,
-    Stop,
-    StopCode,
-    stop_for,
-)
+from ringi.runs.document import Run, Stop, StopCode, stop_for
 from ringi.runs.scope import shown
 
 

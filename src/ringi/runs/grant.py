@@ -10,29 +10,15 @@ from msgspec import UNSET
 
 from ringi.agents.sandbox import agent_sandbox
 from ringi.app.context import OpenWorkspace
-from ringi.approvals.grant_document import (
-    GrantScope,
-    GrantSubject,
-    RunTerms,
-)
-from ringi.engine.run_plan import (
-    RunPlan,
-    RunRole,
-)
-from ringi.errors import (
-    BadGrant,
-    NoCommit,
-    NotFound,
-)
+from ringi.approvals.grant_document import GrantScope, GrantSubject, RunTerms
+from ringi.engine.run_plan import RunPlan, RunRole
+from ringi.errors import BadGrant, NoCommit, NotFound
 from ringi.kernel.text import Text
 from ringi.ledger.subject import requester_of_run
 from ringi.plans.commit import commits_of
 from ringi.plans.document import CHANGING
 from ringi.policy.risk_level import Risk
-from ringi.runs.start import (
-    require_no_main_branch,
-    require_open,
-)
+from ringi.runs.start import require_no_main_branch, require_open
 
 MOST_FILES: Final = 1_000_000
 """Only lines and steps are counted for a run."""

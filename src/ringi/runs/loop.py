@@ -13,27 +13,14 @@ from ringi.errors import BranchRefused
 from ringi.kernel.text import Text
 from ringi.ledger.event import EventKind
 from ringi.runs import machine
-from ringi.runs.document import (
-    Run,
-    RunPhase,
-    Stop,
-)
+from ringi.runs.document import Run, RunPhase, Stop
 from ringi.runs.finish_step import decide
 from ringi.runs.gates import missing
-from ringi.runs.implement_step import (
-    start,
-    work,
-)
+from ringi.runs.implement_step import start, work
 from ringi.runs.machine import Act
-from ringi.runs.run_context import (
-    Carrier,
-    refusal,
-)
+from ringi.runs.run_context import Carrier, refusal
 from ringi.runs.run_workspace import RunServices
-from ringi.runs.testing import (
-    judge,
-    test,
-)
+from ringi.runs.testing import judge, test
 
 
 def carry_on(services: RunServices, run_id: str) -> Run:

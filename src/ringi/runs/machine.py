@@ -6,16 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from ringi.runs.document import (
-    RUN_MACHINE,
-    STEP_MACHINE,
-    Review,
-    Run,
-    RunPhase,
-    StepState,
-    StepStatus,
-    Stop,
-)
+from ringi.runs.document import RUN_MACHINE, STEP_MACHINE, Review, Run, RunPhase, StepState, StepStatus, Stop
 
 _S = StepStatus
 _MADE: Final = frozenset([_S.PROPOSED, _S.DONE])

@@ -16,15 +16,9 @@ from typing import Final, NamedTuple
 
 from ringi.errors import InTheWay
 from ringi.kernel.fs import open_own
-from ringi.kernel.telemetry.port import (
-    Component,
-    Level,
-)
+from ringi.kernel.telemetry.port import Component, Level
 from ringi.kernel.text import visible
-from ringi.ledger.agentfolder import (
-    AGENT_FOLDER,
-    AgentFolder,
-)
+from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder
 from ringi.ledger.ports import Clock
 
 FILE: Final = "process.log"

@@ -3,30 +3,13 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ringi.engine.process import (
-    ActionRecord,
-    ErrorKind,
-    Feedback,
-    Process,
-    Recovery,
-    StoredProcess,
-)
+from ringi.engine.process import ActionRecord, ErrorKind, Feedback, Process, Recovery, StoredProcess
 from ringi.errors import RunRace
 from ringi.kernel import codec
 from ringi.ledger import subject
-from ringi.ledger.connection import (
-    Reader,
-    as_bytes,
-)
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.events import (
-    About,
-    EventLog,
-    text_of,
-)
+from ringi.ledger.connection import Reader, as_bytes
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.events import About, EventLog, text_of
 from ringi.ledger.ports import NewEvent
 from ringi.runs.rows import no_run
 

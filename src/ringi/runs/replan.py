@@ -9,40 +9,17 @@ from ringi.engine.prompts import language_of
 from ringi.engine.run_parts import line
 from ringi.engine.run_plan import RunPlan
 from ringi.engine.split import split
-from ringi.errors import (
-    CannotReplan,
-    CopyFailed,
-    Interrupted,
-    NotFound,
-    RingiError,
-)
+from ringi.errors import CannotReplan, CopyFailed, Interrupted, NotFound, RingiError
 from ringi.kernel.text import Text
 from ringi.ledger.event import EventKind
 from ringi.models.prompt import NewStep
-from ringi.runs.document import (
-    Run,
-    StepState,
-    StopCode,
-    run_id,
-)
-from ringi.runs.start import (
-    add_run,
-    planner_of,
-    renamed,
-    require_current,
-)
-from ringi.sessions.document import (
-    FromRequest,
-    Language,
-    SessionView,
-)
+from ringi.runs.document import Run, StepState, StopCode, run_id
+from ringi.runs.start import add_run, planner_of, renamed, require_current
+from ringi.sessions.document import FromRequest, Language, SessionView
 from ringi.sessions.operations import LONGEST_INSTRUCTION
 from ringi.sessions.request import Request
 from ringi.tree.copy import WorkCopy
-from ringi.tree.copy_steps import (
-    line_counts,
-    since,
-)
+from ringi.tree.copy_steps import line_counts, since
 
 ANEW: Final = frozenset(
     [StopCode.INPUT_CONTRADICTION, StopCode.NO_CHANGES, StopCode.UNIT_TEST_FAILED, StopCode.E2E_FAILED]

@@ -3,37 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from ringi.approvals.document import (
-    ProofKind,
-    Strength,
-)
-from ringi.engine.run_plan import (
-    RunPlan,
-    RunStep,
-)
+from ringi.approvals.document import ProofKind, Strength
+from ringi.engine.run_plan import RunPlan, RunStep
 from ringi.forges.document import page_of
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    GRANT_SHOWN,
-    Text,
-    stored,
-    visible,
-)
-from ringi.models.budget import (
-    SpentOn,
-    by_phase,
-    limit_of,
-)
+from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text, stored, visible
+from ringi.models.budget import SpentOn, by_phase, limit_of
 from ringi.runs import machine
-from ringi.runs.criteria import (
-    StepResult,
-    as_code,
-    criteria,
-    one_line,
-    results_of,
-    steps,
-    summary,
-)
+from ringi.runs.criteria import StepResult, as_code, criteria, one_line, results_of, steps, summary
 from ringi.runs.document import (
     Attempt,
     Evidence,
@@ -48,12 +24,7 @@ from ringi.runs.document import (
     StopCode,
 )
 from ringi.runs.files import log_path
-from ringi.sessions.instruction import (
-    ANSWER,
-    NO_REASON,
-    REASON,
-    Instruction,
-)
+from ringi.sessions.instruction import ANSWER, NO_REASON, REASON, Instruction
 
 Say = Callable[[Text], str]
 _PHASE: Final = {

@@ -9,47 +9,20 @@ from math import inf
 from msgspec.structs import replace
 
 from ringi.app.context import OpenWorkspace
-from ringi.approvals.document import (
-    ApprovalRequest,
-    Proof,
-    RevisionSubject,
-    SignedAct,
-)
-from ringi.approvals.proof import (
-    compose,
-    require_answer,
-)
+from ringi.approvals.document import ApprovalRequest, Proof, RevisionSubject, SignedAct
+from ringi.approvals.proof import compose, require_answer
 from ringi.approvals.request import request_of
-from ringi.approvals.who import (
-    actor_at,
-    refuse_agent,
-)
-from ringi.engine.process import (
-    Feedback,
-    Process,
-    Wait,
-)
+from ringi.approvals.who import actor_at, refuse_agent
+from ringi.engine.process import Feedback, Process, Wait
 from ringi.engine.revise import revised
-from ringi.errors import (
-    NotFound,
-    RevisionExpired,
-)
+from ringi.errors import NotFound, RevisionExpired
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
-from ringi.runs.document import (
-    Run,
-    StopCode,
-)
-from ringi.runs.process.revisions import (
-    difference,
-    plan_digest,
-)
+from ringi.runs.document import Run, StopCode
+from ringi.runs.process.revisions import difference, plan_digest
 from ringi.runs.start import given
 
 

@@ -3,24 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ringi.engine.document import (
-    AddAction,
-    Change,
-    ModifyAction,
-    RemoveAction,
-)
-from ringi.engine.process import (
-    Process,
-    RevisionRecord,
-)
+from ringi.engine.document import AddAction, Change, ModifyAction, RemoveAction
+from ringi.engine.process import Process, RevisionRecord
 from ringi.engine.revise import revised
-from ringi.kernel.lines import (
-    Line,
-    Span,
-    Style,
-    line,
-    prose,
-)
+from ringi.kernel.lines import Line, Span, Style, line, prose
 from ringi.kernel.text import Text
 from ringi.runs.process.revisions import difference
 

@@ -11,42 +11,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.agents.command_line import (
-    asked,
-    parse,
-)
+from ringi.agents.command_line import asked, parse
 from ringi.agents.record import LONGEST_WORD
-from ringi.agents.sandbox import (
-    agent_sandbox,
-    enclosed,
-)
-from ringi.agents.state import (
-    AgentState,
-    Surrounding,
-)
+from ringi.agents.sandbox import agent_sandbox, enclosed
+from ringi.agents.state import AgentState, Surrounding
 from ringi.agents.table import agent_of
-from ringi.errors import (
-    NoSuchProgram,
-    StorageFailed,
-)
+from ringi.errors import NoSuchProgram, StorageFailed
 from ringi.kernel.fs import replace_file
-from ringi.kernel.process.capture import (
-    Ran,
-    last,
-)
-from ringi.kernel.process.program import (
-    in_copy,
-    program_of,
-)
-from ringi.kernel.text import (
-    Text,
-    why_failed,
-)
+from ringi.kernel.process.capture import Ran, last
+from ringi.kernel.process.program import in_copy, program_of
+from ringi.kernel.text import Text, why_failed
 from ringi.plans.commands import Invocation
-from ringi.tree.copy import (
-    WorkCopy,
-    put,
-)
+from ringi.tree.copy import WorkCopy, put
 from ringi.tree.copy_run import CopyRun
 
 BRIEF_FILE: Final = "RINGI_BRIEF"

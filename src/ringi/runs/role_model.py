@@ -7,50 +7,21 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from ringi.errors import (
-    BudgetUsed,
-    ModelFailed,
-    ModelTimeout,
-    RingiError,
-    RoleTimeout,
-    StorageFailed,
-)
+from ringi.errors import BudgetUsed, ModelFailed, ModelTimeout, RingiError, RoleTimeout, StorageFailed
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.text import why_failed
 from ringi.ledger.ports import LanguageModel
-from ringi.models.budget import (
-    SpentOn,
-    own_tokens,
-    spent_of,
-    spent_on,
-)
-from ringi.models.prompt import (
-    Budget,
-    ModelAnswer,
-    ModelProgress,
-    NewChange,
-    Prompt,
-)
+from ringi.models.budget import SpentOn, own_tokens, spent_of, spent_on
+from ringi.models.prompt import Budget, ModelAnswer, ModelProgress, NewChange, Prompt
 from ringi.patch.apply import outcome
 from ringi.patch.parse import parse_patch
 from ringi.patch.repair import normalise
-from ringi.project.tokens import (
-    asked_tokens,
-    read_tokens,
-    tokens,
-    with_material,
-)
+from ringi.project.tokens import asked_tokens, read_tokens, tokens, with_material
 from ringi.runs.document import Spent
 from ringi.sessions.document import TokenUsage
 from ringi.tree.copy import WorkCopy
-from ringi.tree.copy_run import (
-    Files,
-    lay_over,
-)
-from ringi.tree.tree import (
-    Found,
-    Tree,
-)
+from ringi.tree.copy_run import Files, lay_over
+from ringi.tree.tree import Found, Tree
 
 T = TypeVar("T")
 

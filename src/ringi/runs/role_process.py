@@ -6,48 +6,22 @@ from contextlib import AbstractContextManager
 from typing import Final, NamedTuple
 
 from ringi.engine.engine import one_step
-from ringi.engine.levels import (
-    PlanningSettings,
-    measure_of,
-)
+from ringi.engine.levels import PlanningSettings, measure_of
 from ringi.engine.plan_checks import PlanRules
-from ringi.engine.process import (
-    Process,
-    Wait,
-)
+from ringi.engine.process import Process, Wait
 from ringi.engine.prompts import language_of
-from ringi.engine.run_plan import (
-    RunRole,
-    inside,
-)
+from ringi.engine.run_plan import RunRole, inside
 from ringi.errors import RingiError
 from ringi.kernel.fs import OsFileSystem
-from ringi.kernel.telemetry.port import (
-    SILENT,
-    Telemetry,
-)
+from ringi.kernel.telemetry.port import SILENT, Telemetry
 from ringi.kernel.text import Text
 from ringi.ledger.ports import Clock
 from ringi.models.prompt import Material
 from ringi.project.tokens import tokens
-from ringi.runs.document import (
-    RoleHow,
-    Run,
-    Spent,
-    StopCode,
-    since,
-    total,
-)
+from ringi.runs.document import RoleHow, Run, Spent, StopCode, since, total
 from ringi.runs.process.coordinator import ExecutionCoordinator
-from ringi.runs.process.reflection import (
-    ReflectionEngine,
-    ReflectionServices,
-)
-from ringi.runs.process.services import (
-    CoordinatorServices,
-    Outside,
-    ProcessTask,
-)
+from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
+from ringi.runs.process.services import CoordinatorServices, Outside, ProcessTask
 from ringi.runs.process.settings import ProcessSettings
 from ringi.runs.role_model import Caller
 from ringi.runs.services import Task

@@ -6,11 +6,7 @@ from typing import Final
 from ringi.config.settings import RoleSettings
 from ringi.engine.run_plan import RunRole
 from ringi.kernel.text import Text
-from ringi.runs.document import (
-    Stop,
-    StopCode,
-    stop_for,
-)
+from ringi.runs.document import Stop, StopCode, stop_for
 
 _AGENT: Final = "claude"
 

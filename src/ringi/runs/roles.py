@@ -10,110 +10,30 @@ import msgspec
 from ringi.agents.output import documents
 from ringi.agents.sandbox import agent_sandbox
 from ringi.agents.state import Surrounding
-from ringi.config.settings import (
-    RoleSettings,
-    RunSettings,
-    as_model,
-)
+from ringi.config.settings import RoleSettings, RunSettings, as_model
 from ringi.engine.prompts import language_of
-from ringi.engine.run_plan import (
-    RunPlan,
-    RunRole,
-    RunStep,
-)
-from ringi.errors import (
-    BudgetUsed,
-    Interrupted,
-    NoSuchProgram,
-    NotFound,
-    RingiError,
-    RoleTimeout,
-)
+from ringi.engine.run_plan import RunPlan, RunRole, RunStep
+from ringi.errors import BudgetUsed, Interrupted, NoSuchProgram, NotFound, RingiError, RoleTimeout
 from ringi.kernel.document import prepared
 from ringi.kernel.process.capture import Ran
-from ringi.kernel.process.program import (
-    program_name,
-    program_of,
-)
-from ringi.kernel.text import (
-    Text,
-    visible,
-)
-from ringi.ledger.ports import (
-    CodeContext,
-    LanguageModel,
-    SessionStore,
-)
-from ringi.models.prompt import (
-    Budget,
-    Material,
-    NewVerdict,
-    Prompt,
-)
-from ringi.models.run_budget import (
-    price_of,
-    role_left,
-    run_left,
-)
+from ringi.kernel.process.program import program_name, program_of
+from ringi.kernel.text import Text, visible
+from ringi.ledger.ports import CodeContext, LanguageModel, SessionStore
+from ringi.models.prompt import Budget, Material, NewVerdict, Prompt
+from ringi.models.run_budget import price_of, role_left, run_left
 from ringi.policy.files import is_credential
 from ringi.policy.gh import runs_gh
 from ringi.policy.globs import globs
-from ringi.runs.brief import (
-    JUDGES,
-    BriefFacts,
-    Decision,
-    brief_of,
-)
-from ringi.runs.document import (
-    Finding,
-    RoleHow,
-    Spent,
-    Stop,
-    StopCode,
-    stop_for,
-    total,
-)
-from ringi.runs.gates import (
-    e2e_commands,
-    unit_commands,
-)
-from ringi.runs.role_command import (
-    RoleRun,
-    run_command,
-    words_of,
-)
-from ringi.runs.role_model import (
-    VERDICT_RULES,
-    Caller,
-    Limits,
-    TurnTime,
-    files_shown,
-)
-from ringi.runs.role_planner import (
-    Planner,
-    PlannerTools,
-)
-from ringi.runs.role_process import (
-    ProcessParts,
-    StepOrder,
-    process_of,
-    uncounted,
-    work_with_tools,
-)
-from ringi.runs.role_stops import (
-    gh_stop,
-    nobody,
-    time_key,
-    too_slow,
-)
-from ringi.runs.services import (
-    RoleWork,
-    Task,
-)
-from ringi.sessions.document import (
-    PLAYBOOK,
-    Purpose,
-)
+from ringi.runs.brief import JUDGES, BriefFacts, Decision, brief_of
+from ringi.runs.document import Finding, RoleHow, Spent, Stop, StopCode, stop_for, total
+from ringi.runs.gates import e2e_commands, unit_commands
+from ringi.runs.role_command import RoleRun, run_command, words_of
+from ringi.runs.role_model import VERDICT_RULES, Caller, Limits, TurnTime, files_shown
+from ringi.runs.role_planner import Planner, PlannerTools
+from ringi.runs.role_process import ProcessParts, StepOrder, process_of, uncounted, work_with_tools
+from ringi.runs.role_stops import gh_stop, nobody, time_key, too_slow
+from ringi.runs.services import RoleWork, Task
+from ringi.sessions.document import PLAYBOOK, Purpose
 from ringi.tree.copy_steps import changed_between
 
 _NOBODY: Final = RoleSettings()

@@ -5,30 +5,14 @@ from typing import Final
 
 from ringi.app.lists import RUNS
 from ringi.engine.run_plan import RunPlan
-from ringi.errors import (
-    BadDocument,
-    NotFound,
-    RunRace,
-    SessionRace,
-)
+from ringi.errors import BadDocument, NotFound, RunRace, SessionRace
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject
-from ringi.ledger.connection import (
-    Reader,
-    Row,
-    as_bytes,
-)
-from ringi.ledger.events import (
-    About,
-    EventLog,
-    text_of,
-)
+from ringi.ledger.connection import Reader, Row, as_bytes
+from ringi.ledger.events import About, EventLog, text_of
 from ringi.ledger.ports import NewEvent
-from ringi.runs.document import (
-    Run,
-    StoredRun,
-)
+from ringi.runs.document import Run, StoredRun
 from ringi.sessions.document import short
 
 _RUN: Final = "SELECT document, revision FROM runs WHERE id = ?"

@@ -5,15 +5,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ringi.engine.run_plan import (
-    RunRole,
-    RunStep,
-)
-from ringi.errors import (
-    BranchRefused,
-    CopyFailed,
-    NotFound,
-)
+from ringi.engine.run_plan import RunRole, RunStep
+from ringi.errors import BranchRefused, CopyFailed, NotFound
 from ringi.kernel.telemetry.port import (
     AGENT_NAME,
     INPUT_TOKENS,
@@ -24,14 +17,8 @@ from ringi.kernel.telemetry.port import (
     Level,
     Value,
 )
-from ringi.kernel.text import (
-    Text,
-    without_codes,
-)
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.kernel.text import Text, without_codes
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
 from ringi.runs import machine
 from ringi.runs.document import (
@@ -45,20 +32,11 @@ from ringi.runs.document import (
     StoredRun,
     stop_for,
 )
-from ringi.runs.feedback import (
-    told,
-    unheard,
-)
+from ringi.runs.feedback import told, unheard
 from ringi.runs.gates import stops
 from ringi.runs.machine import with_step
-from ringi.runs.run_workspace import (
-    RunEvent,
-    RunServices,
-)
-from ringi.runs.services import (
-    RoleWork,
-    Task,
-)
+from ringi.runs.run_workspace import RunEvent, RunServices
+from ringi.runs.services import RoleWork, Task
 
 _E, _S = EventKind, StepStatus
 _FAILING: Final = frozenset(

@@ -7,29 +7,14 @@ from contextlib import AbstractContextManager
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ringi.kernel.telemetry.port import (
-    SILENT,
-    Telemetry,
-)
+from ringi.kernel.telemetry.port import SILENT, Telemetry
 
 if TYPE_CHECKING:  # only names of types
     from ringi.engine.process import Feedback
-    from ringi.engine.run_plan import (
-        RunPlan,
-        RunStep,
-    )
+    from ringi.engine.run_plan import RunPlan, RunStep
     from ringi.kernel.text import Text
-    from ringi.ledger.ports import (
-        Clock,
-        NewEvent,
-    )
-    from ringi.runs.document import (
-        Evidence,
-        Run,
-        StepState,
-        Stop,
-        StoredRun,
-    )
+    from ringi.ledger.ports import Clock, NewEvent
+    from ringi.runs.document import Evidence, Run, StepState, Stop, StoredRun
     from ringi.runs.scope import Changes
     from ringi.runs.services import Roles
     from ringi.tree.copy import WorkCopy

@@ -5,11 +5,7 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
-from ringi.engine.run_plan import (
-    RunLimits,
-    RunStep,
-    inside,
-)
+from ringi.engine.run_plan import RunLimits, RunStep, inside
 from ringi.kernel.text import Text
 from ringi.runs.document import StopCode
 

@@ -4,17 +4,11 @@ from collections.abc import Iterable
 from itertools import takewhile
 from typing import Final
 
-from ringi.kernel.lines import (
-    Line,
-    line,
-)
+from ringi.kernel.lines import Line, line
 from ringi.kernel.text import Text
 from ringi.ledger.subject import SESSION_PREFIX
 from ringi.plans.words import age
-from ringi.sessions.document import (
-    SessionRef,
-    SessionStatus,
-)
+from ringi.sessions.document import SessionRef, SessionStatus
 
 _SHORTEST: Final = 8
 

@@ -7,28 +7,15 @@ the files of the run's branch with the plan's own, at the project's path, in the
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ringi.agents.sandbox import (
-    agent_sandbox,
-    enclosed,
-)
+from ringi.agents.sandbox import agent_sandbox, enclosed
 from ringi.agents.state import Surrounding
 from ringi.errors import NoSandbox
 from ringi.kernel.text import Text
 from ringi.ledger.ports import CheckRunner
 from ringi.plans.commands import Invocation
-from ringi.plans.document import (
-    CheckPhase,
-    CheckResult,
-)
-from ringi.tree.copy import (
-    Supervisor,
-    WorkCopy,
-)
-from ringi.tree.copy_run import (
-    Enclosing,
-    Files,
-    ScratchCopies,
-)
+from ringi.plans.document import CheckPhase, CheckResult
+from ringi.tree.copy import Supervisor, WorkCopy
+from ringi.tree.copy_run import Enclosing, Files, ScratchCopies
 from ringi.tree.copy_steps import files_to
 from ringi.tree.editable_installs import results_doubt
 

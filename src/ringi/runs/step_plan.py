@@ -3,31 +3,15 @@
 from typing import NamedTuple
 
 from ringi.app.context import OpenWorkspace
-from ringi.errors import (
-    NotFound,
-    UnfitSpecs,
-)
+from ringi.errors import NotFound, UnfitSpecs
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
-from ringi.ledger.subject import (
-    StepOf,
-    requester_of_run,
-)
+from ringi.ledger.subject import StepOf, requester_of_run
 from ringi.plans.check import add_checks
 from ringi.plans.commit import outcome_of
 from ringi.plans.commit_message import step_message
-from ringi.plans.document import (
-    CheckResult,
-    PlanDocument,
-    PlannedChecks,
-    PlanStatus,
-    undone_at,
-)
-from ringi.plans.from_difference import (
-    named_left_out,
-    seen_in,
-    specs_of,
-)
+from ringi.plans.document import CheckResult, PlanDocument, PlannedChecks, PlanStatus, undone_at
+from ringi.plans.from_difference import named_left_out, seen_in, specs_of
 from ringi.plans.propose import set_specs
 from ringi.runs.document import Finding
 from ringi.tree.difference import Difference

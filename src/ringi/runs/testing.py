@@ -7,31 +7,13 @@ from msgspec.structs import replace
 
 from ringi.engine.run_plan import RunRole
 from ringi.errors import UnfitSpecs
-from ringi.kernel.telemetry.port import (
-    STEP_ID,
-    Component,
-    Level,
-)
+from ringi.kernel.telemetry.port import STEP_ID, Component, Level
 from ringi.kernel.text import Text
-from ringi.runs.document import (
-    Evidence,
-    Finding,
-    Run,
-    Severity,
-    StepState,
-    StepStatus,
-    StopCode,
-)
-from ringi.runs.gates import (
-    e2e_commands,
-    unit_commands,
-)
+from ringi.runs.document import Evidence, Finding, Run, Severity, StepState, StepStatus, StopCode
+from ringi.runs.gates import e2e_commands, unit_commands
 from ringi.runs.implement_step import role_failed
 from ringi.runs.machine import with_step
-from ringi.runs.run_context import (
-    Carrier,
-    stop_of,
-)
+from ringi.runs.run_context import Carrier, stop_of
 
 _S = StepStatus
 _CHECK: Final = "check"

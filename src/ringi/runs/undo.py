@@ -5,22 +5,13 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from ringi.app.context import OpenWorkspace
-from ringi.approvals.who import (
-    actor_at,
-    refuse_agent,
-)
+from ringi.approvals.who import actor_at, refuse_agent
 from ringi.ledger.event import EventKind
 from ringi.ledger.ports import NewEvent
-from ringi.plans.document import (
-    PlanStatus,
-    undone_at,
-)
+from ringi.plans.document import PlanStatus, undone_at
 from ringi.provenance.ref_damage import mend_run
 from ringi.runs.branch import delete_branch
-from ringi.runs.document import (
-    OVER,
-    Run,
-)
+from ringi.runs.document import OVER, Run
 from ringi.runs.drive import cancel_run
 
 

@@ -6,26 +6,12 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from ringi.engine.call_log import Call
-from ringi.errors import (
-    BadBrought,
-    BadDocument,
-)
+from ringi.errors import BadBrought, BadDocument
 from ringi.kernel import codec
-from ringi.kernel.problems import (
-    Fault,
-    below,
-    decoded,
-    in_words,
-)
+from ringi.kernel.problems import Fault, below, decoded, in_words
 from ringi.kernel.text import Text
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    StoredSession,
-)
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import NewEvent, StoredSession
 from ringi.models.prompt import (
     MOST_DECISIONS,
     MOST_FINDINGS,
@@ -42,13 +28,7 @@ from ringi.models.prompt import (
     NewSummary,
 )
 from ringi.sessions import operations
-from ringi.sessions.design import (
-    Checked,
-    checked,
-    is_outside,
-    plain_line,
-    plain_path,
-)
+from ringi.sessions.design import Checked, checked, is_outside, plain_line, plain_path
 from ringi.sessions.document import (
     AgentPending,
     DecisionPending,
@@ -57,23 +37,9 @@ from ringi.sessions.document import (
     QuestionPending,
     TokenUsage,
 )
-from ringi.sessions.model import (
-    project_of,
-    spent_on,
-    summarised,
-    with_context,
-)
-from ringi.sessions.operations import (
-    State,
-    pending,
-    questions_left,
-    state_of,
-)
-from ringi.sessions.save import (
-    call_entry,
-    log_phase,
-    save,
-)
+from ringi.sessions.model import project_of, spent_on, summarised, with_context
+from ringi.sessions.operations import State, pending, questions_left, state_of
+from ringi.sessions.save import call_entry, log_phase, save
 from ringi.sessions.services import SessionServices
 
 AGENT: Final = "agent"

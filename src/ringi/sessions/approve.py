@@ -2,70 +2,24 @@
 
 from msgspec.structs import replace
 
-from ringi.approvals.cover import (
-    History,
-    covering_approval,
-)
-from ringi.approvals.document import (
-    Approval,
-    ApprovalRequest,
-    Proof,
-    SignedAct,
-)
+from ringi.approvals.cover import History, covering_approval
+from ringi.approvals.document import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.approvals.kinds import of_session
-from ringi.approvals.proof import (
-    approval_of,
-    prove,
-    require_answer,
-)
+from ringi.approvals.proof import approval_of, prove, require_answer
 from ringi.approvals.request import request_of
-from ringi.errors import (
-    NotFound,
-    SessionOver,
-)
+from ringi.errors import NotFound, SessionOver
 from ringi.kernel import codec
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    SessionTransaction,
-    StoredSession,
-)
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import NewEvent, SessionTransaction, StoredSession
 from ringi.models.budget import planned_with
-from ringi.runs.document import (
-    RUN_MACHINE,
-    Run,
-    RunPhase,
-    review_of,
-    run_id,
-)
+from ringi.runs.document import RUN_MACHINE, Run, RunPhase, review_of, run_id
 from ringi.sessions import operations
-from ringi.sessions.document import (
-    HANDED_ON,
-    PlanningSession,
-    short,
-)
-from ringi.sessions.instruction import (
-    ANSWER,
-    NO_REASON,
-    REASON,
-    Instruction,
-)
-from ringi.sessions.operations import (
-    ENDED,
-    state_of,
-)
-from ringi.sessions.run_plan import (
-    run_of,
-    take_over,
-)
-from ringi.sessions.save import (
-    kept,
-    settled,
-)
+from ringi.sessions.document import HANDED_ON, PlanningSession, short
+from ringi.sessions.instruction import ANSWER, NO_REASON, REASON, Instruction
+from ringi.sessions.operations import ENDED, state_of
+from ringi.sessions.run_plan import run_of, take_over
+from ringi.sessions.save import kept, settled
 from ringi.sessions.services import SessionServices
 
 

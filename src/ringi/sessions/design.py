@@ -9,17 +9,8 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ringi.engine.run_plan import inside
-from ringi.kernel.text import (
-    Text,
-    in_language,
-)
-from ringi.models.prompt import (
-    NewCriterion,
-    NewPath,
-    NewStep,
-    NewSummary,
-    NewTargets,
-)
+from ringi.kernel.text import Text, in_language
+from ringi.models.prompt import NewCriterion, NewPath, NewStep, NewSummary, NewTargets
 from ringi.sessions.document import (
     Criterion,
     DecisionPoint,

@@ -11,16 +11,9 @@ from msgspec import UNSET, Meta, UnsetType
 from ringi.engine.run_plan import RunPlan
 from ringi.errors import NewerVersion
 from ringi.forges.document import ForgeTerms
-from ringi.kernel.document import (
-    KNOWN_VERSION,
-    CamelDocument,
-    Machine,
-)
+from ringi.kernel.document import KNOWN_VERSION, CamelDocument, Machine
 from ringi.ledger.subject import SESSION_PREFIX
-from ringi.project.context import (
-    FoundFile,
-    ProjectFacts,
-)
+from ringi.project.context import FoundFile, ProjectFacts
 from ringi.sessions.request import Request
 
 Language = Literal["en", "ja"]

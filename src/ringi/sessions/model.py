@@ -4,40 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple
 
-from ringi.engine.call_log import (
-    Call,
-    failure_end,
-    why_it_failed,
-)
+from ringi.engine.call_log import Call, failure_end, why_it_failed
 from ringi.engine.phases import Phases
-from ringi.engine.prompts import (
-    KINDS,
-    prompt_for,
-)
-from ringi.errors import (
-    BadDocument,
-    Busy,
-    ModelFailed,
-    SessionFailed,
-    SessionRace,
-    StorageFailed,
-)
+from ringi.engine.prompts import KINDS, prompt_for
+from ringi.errors import BadDocument, Busy, ModelFailed, SessionFailed, SessionRace, StorageFailed
 from ringi.kernel import codec
-from ringi.kernel.telemetry.port import (
-    OPERATION,
-    SESSION_ID,
-    WORKFLOW,
-    Value,
-)
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    LanguageModel,
-    NewEvent,
-    StoredSession,
-)
+from ringi.kernel.telemetry.port import OPERATION, SESSION_ID, WORKFLOW, Value
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import LanguageModel, NewEvent, StoredSession
 from ringi.models.prompt import (
     MOST_FILES,
     ModelAnswer,
@@ -51,42 +25,13 @@ from ringi.models.prompt import (
     OnProgress,
     Prompt,
 )
-from ringi.project.outline import (
-    mentioned,
-    pages_of,
-)
+from ringi.project.outline import mentioned, pages_of
 from ringi.project.tokens import with_material
 from ringi.sessions import operations
-from ringi.sessions.design import (
-    Checked,
-    Project,
-    checked,
-    corrected,
-    marked,
-    rendered,
-    without_lines,
-)
-from ringi.sessions.document import (
-    Design,
-    OpenCall,
-    Purpose,
-    SessionStatus,
-    TokenUsage,
-    WorkPending,
-    short,
-)
-from ringi.sessions.operations import (
-    State,
-    pending,
-    put_right,
-    state_of,
-)
-from ringi.sessions.save import (
-    call_entry,
-    log_path,
-    log_phase,
-    save,
-)
+from ringi.sessions.design import Checked, Project, checked, corrected, marked, rendered, without_lines
+from ringi.sessions.document import Design, OpenCall, Purpose, SessionStatus, TokenUsage, WorkPending, short
+from ringi.sessions.operations import State, pending, put_right, state_of
+from ringi.sessions.save import call_entry, log_path, log_phase, save
 from ringi.sessions.services import SessionServices
 
 

@@ -6,10 +6,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.errors import (
-    BadAnswer,
-    BadInstruction,
-)
+from ringi.errors import BadAnswer, BadInstruction
 from ringi.kernel.text import Text
 from ringi.ledger.ports import StoredSession
 from ringi.models.prompt import (

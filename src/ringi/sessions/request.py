@@ -18,26 +18,11 @@ from typing import Annotated, Final, NamedTuple
 
 from msgspec import Meta
 
-from ringi.engine.run_plan import (
-    FEWEST_CRITERIA,
-    AcceptanceCriterion,
-    Line,
-    Lines,
-    Paths,
-    TestInstructions,
-)
+from ringi.engine.run_plan import FEWEST_CRITERIA, AcceptanceCriterion, Line, Lines, Paths, TestInstructions
 from ringi.engine.run_plan_rules import repeated_ids
 from ringi.kernel.document import Document
-from ringi.kernel.problems import (
-    Level,
-    Problem,
-    ReasonCode,
-    schema_problems,
-)
-from ringi.kernel.text import (
-    Text,
-    lazy_pattern,
-)
+from ringi.kernel.problems import Level, Problem, ReasonCode, schema_problems
+from ringi.kernel.text import Text, lazy_pattern
 
 MOST_BYTES: Final = 1024 * 1024
 _SECTIONS: Final[Mapping[str, str]] = {

@@ -6,16 +6,8 @@ from typing import Final
 
 from ringi.app.context import OpenWorkspace
 from ringi.approvals.document import Proof
-from ringi.approvals.prompter import (
-    Asker,
-    agrees,
-    require_person,
-    typed_approval,
-)
-from ringi.approvals.who import (
-    actor_at,
-    refuse_agent,
-)
+from ringi.approvals.prompter import Asker, agrees, require_person, typed_approval
+from ringi.approvals.who import actor_at, refuse_agent
 from ringi.errors import (
     Busy,
     NotAsked,
@@ -41,12 +33,7 @@ from ringi.plans.review_loop import (
     rejected,
 )
 from ringi.runs.status_view import short_names
-from ringi.sessions.document import (
-    ApprovalPending,
-    ApprovedSession,
-    CancelledSession,
-    SessionView,
-)
+from ringi.sessions.document import ApprovalPending, ApprovedSession, CancelledSession, SessionView
 
 KEYS: Final[Mapping[str, ReviewAct]] = {
     "a": ReviewAct.APPROVE,

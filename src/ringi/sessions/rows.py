@@ -6,28 +6,13 @@ from typing import Final
 
 import msgspec
 
-from ringi.errors import (
-    BadDocument,
-    NotFound,
-    SessionRace,
-)
+from ringi.errors import BadDocument, NotFound, SessionRace
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject
-from ringi.ledger.connection import (
-    Reader,
-    Row,
-    as_bytes,
-)
-from ringi.ledger.events import (
-    About,
-    EventLog,
-    text_of,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    StoredSession,
-)
+from ringi.ledger.connection import Reader, Row, as_bytes
+from ringi.ledger.events import About, EventLog, text_of
+from ringi.ledger.ports import NewEvent, StoredSession
 from ringi.ledger.subject import SESSION_PREFIX
 from ringi.plans.document import title_of
 from ringi.sessions.document import (

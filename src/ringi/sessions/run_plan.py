@@ -6,42 +6,20 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from ringi.engine.compile import (
-    RunNames,
-    compile_run_plan,
-)
+from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.document import GoalUnderstanding
-from ringi.engine.run_parts import (
-    Planned,
-    RunWishes,
-)
+from ringi.engine.run_parts import Planned, RunWishes
 from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
 from ringi.errors import NotFound
 from ringi.kernel import codec
 from ringi.kernel.problems import Level
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    SessionStore,
-    SessionTransaction,
-)
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import NewEvent, SessionStore, SessionTransaction
 from ringi.plans.document import title_of
-from ringi.runs.document import (
-    Run,
-    RunPhase,
-    StepState,
-    run_id,
-)
+from ringi.runs.document import Run, RunPhase, StepState, run_id
 from ringi.sessions import operations
-from ringi.sessions.document import (
-    PlanningSession,
-    QuestionType,
-    SessionStatus,
-)
+from ringi.sessions.document import PlanningSession, QuestionType, SessionStatus
 from ringi.sessions.operations import State
 from ringi.sessions.request import next_request_id
 from ringi.sessions.services import SessionServices

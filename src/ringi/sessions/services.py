@@ -4,10 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ringi.approvals.permits import Permits
-from ringi.kernel.telemetry.port import (
-    SILENT,
-    Telemetry,
-)
+from ringi.kernel.telemetry.port import SILENT, Telemetry
 
 if TYPE_CHECKING:  # only names of types
     from collections.abc import MutableMapping
@@ -24,10 +21,7 @@ if TYPE_CHECKING:  # only names of types
         Signatures,
         StoredSession,
     )
-    from ringi.models.prompt import (
-        Budget,
-        Prompt,
-    )
+    from ringi.models.prompt import Budget, Prompt
     from ringi.sessions.document import TokenUsage
 
 

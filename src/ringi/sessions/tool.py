@@ -6,53 +6,20 @@ from unicodedata import normalize
 
 from msgspec.structs import replace
 
-from ringi.approvals.document import (
-    Approval,
-    ApprovalRequest,
-    Proof,
-    SignedAct,
-)
+from ringi.approvals.document import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.approvals.proof import compose
-from ringi.engine.prompts import (
-    language_of,
-    planner_prompt,
-)
+from ringi.engine.prompts import language_of, planner_prompt
 from ringi.engine.run_plan import RunPlan
-from ringi.errors import (
-    BadAnswer,
-    NoChannel,
-    NotAsked,
-    NotFound,
-    SessionOver,
-)
+from ringi.errors import BadAnswer, NoChannel, NotAsked, NotFound, SessionOver
 from ringi.forges.document import ForgeTerms
 from ringi.kernel.text import Text
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    StoredSession,
-)
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import NewEvent, StoredSession
 from ringi.ledger.subject import SESSION_PREFIX
-from ringi.models.prompt import (
-    Brought,
-    ModelProgress,
-    NewSummary,
-    OnProgress,
-)
+from ringi.models.prompt import Brought, ModelProgress, NewSummary, OnProgress
 from ringi.runs.document import Run
-from ringi.sessions import (
-    approve,
-    operations,
-)
-from ringi.sessions.agent_input import (
-    AGENT,
-    By,
-    bring,
-    read,
-)
+from ringi.sessions import approve, operations
+from ringi.sessions.agent_input import AGENT, By, bring, read
 from ringi.sessions.document import (
     OPEN_SESSIONS,
     AgentPending,
@@ -70,30 +37,11 @@ from ringi.sessions.document import (
     WorkPending,
     short,
 )
-from ringi.sessions.import_session import (
-    read_session,
-    taken,
-)
-from ringi.sessions.model import (
-    NextPrompt,
-    next_prompt,
-    resume,
-    righted,
-    with_context,
-    work,
-)
-from ringi.sessions.operations import (
-    ENDED,
-    State,
-    pending,
-    state_of,
-    writable,
-)
+from ringi.sessions.import_session import read_session, taken
+from ringi.sessions.model import NextPrompt, next_prompt, resume, righted, with_context, work
+from ringi.sessions.operations import ENDED, State, pending, state_of, writable
 from ringi.sessions.run_plan import plan_now
-from ringi.sessions.save import (
-    add,
-    save,
-)
+from ringi.sessions.save import add, save
 from ringi.sessions.services import SessionServices
 
 CHOSEN_BY_AGENT: Final = "Chosen by the agent"

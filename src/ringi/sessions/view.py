@@ -4,26 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.approvals.document import Approval
-from ringi.approvals.view import (
-    approved,
-    proof,
-)
+from ringi.approvals.view import approved, proof
 from ringi.engine.run_plan_view import plan_lines
-from ringi.kernel.lines import (
-    EMPTY,
-    Line,
-    Span,
-    Style,
-    line,
-    prose,
-)
+from ringi.kernel.lines import EMPTY, Line, Span, Style, line, prose
 from ringi.kernel.markdown import markdown
 from ringi.kernel.text import Text
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-    LoggedEvent,
-)
+from ringi.ledger.event import Actor, EventKind, LoggedEvent
 from ringi.plans.document import title_of
 from ringi.plans.words import reused
 from ringi.project.context import FoundFile

@@ -15,18 +15,9 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from ringi.engine.process import ErrorKind
-from ringi.kernel.process.lines import (
-    TooLong,
-    lines,
-    read_some,
-    write,
-)
+from ringi.kernel.process.lines import TooLong, lines, read_some, write
 from ringi.kernel.process.program import program_of
-from ringi.kernel.process.start import (
-    CHECK_EVERY,
-    Command,
-    started,
-)
+from ringi.kernel.process.start import CHECK_EVERY, Command, started
 from ringi.kernel.text import Text
 
 _KEPT_ERRORS: Final = 2_000  # bytes of its standard error, shown if it dies

@@ -17,28 +17,11 @@ from pydantic import ValidationError
 from ringi.engine.process import ErrorKind
 from ringi.errors import NoSuchProgram
 from ringi.kernel.text import Text
-from ringi.tools.mcp_answers import (
-    Answers,
-    Problem,
-    words_of,
-)
-from ringi.tools.mcp_child import (
-    Amounts,
-    Child,
-    Cut,
-    Program,
-)
-from ringi.tools.mcp_offer import (
-    Judge,
-    Offer,
-    ServerTool,
-    offer_of,
-)
+from ringi.tools.mcp_answers import Answers, Problem, words_of
+from ringi.tools.mcp_child import Amounts, Child, Cut, Program
+from ringi.tools.mcp_offer import Judge, Offer, ServerTool, offer_of
 from ringi.tools.ports import ServerState
-from ringi.tools.ports_process import (
-    ToolInfo,
-    ToolResult,
-)
+from ringi.tools.ports_process import ToolInfo, ToolResult
 
 T = TypeVar("T")
 

@@ -13,25 +13,15 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Final, Self, TypeVar
 
-from ringi.engine.process import (
-    ErrorKind,
-    ToolEffect,
-)
+from ringi.engine.process import ErrorKind, ToolEffect
 from ringi.errors import Interrupted
 from ringi.kernel.process.signals import StopSignals
 from ringi.kernel.text import Text
 from ringi.tools.mcp_answers import failed
-from ringi.tools.mcp_connection import (
-    Connection,
-    Limits,
-    Server,
-)
+from ringi.tools.mcp_connection import Connection, Limits, Server
 from ringi.tools.mcp_offer import Judge
 from ringi.tools.ports import ServerState
-from ringi.tools.ports_process import (
-    ToolInfo,
-    ToolResult,
-)
+from ringi.tools.ports_process import ToolInfo, ToolResult
 from ringi.tools.schema import mismatch
 
 T = TypeVar("T")

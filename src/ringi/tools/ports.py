@@ -8,10 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ringi.kernel.text import Text
-    from ringi.tools.ports_process import (
-        ToolInfo,
-        ToolResult,
-    )
+    from ringi.tools.ports_process import ToolInfo, ToolResult
 
 
 class ServerState(NamedTuple):

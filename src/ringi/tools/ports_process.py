@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ringi.ledger.ports import (
-    SessionStore,
-    SessionTransaction,
-)
+from ringi.ledger.ports import SessionStore, SessionTransaction
 
 if TYPE_CHECKING:
     from ringi.engine.process import (

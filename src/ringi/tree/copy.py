@@ -13,42 +13,14 @@ from typing import Any, Final
 
 import msgspec
 
-from ringi.errors import (
-    Busy,
-    CopyFailed,
-    NotFound,
-    PathRefused,
-    RingiError,
-    StorageFailed,
-    TooManyFiles,
-)
-from ringi.kernel.codec import (
-    pretty,
-    trusted,
-)
-from ringi.kernel.document import (
-    Document,
-    Versioned,
-)
-from ringi.kernel.fs import (
-    read_bounded,
-    replace_file,
-    walk,
-)
+from ringi.errors import Busy, CopyFailed, NotFound, PathRefused, RingiError, StorageFailed, TooManyFiles
+from ringi.kernel.codec import pretty, trusted
+from ringi.kernel.document import Document, Versioned
+from ringi.kernel.fs import read_bounded, replace_file, walk
 from ringi.kernel.process.ancestors import process_start
-from ringi.kernel.process.erase import (
-    erase,
-    erase_later,
-)
-from ringi.kernel.process.git import (
-    ABSENT,
-    Git,
-    TreeChange,
-)
-from ringi.kernel.text import (
-    Text,
-    why_failed,
-)
+from ringi.kernel.process.erase import erase, erase_later
+from ringi.kernel.process.git import ABSENT, Git, TreeChange
+from ringi.kernel.text import Text, why_failed
 from ringi.tree.copy_layout import (
     carriable,
     carry_over,
@@ -70,16 +42,8 @@ from ringi.tree.difference import (
     unfit,
     unreadable,
 )
-from ringi.tree.private_git import (
-    OWN,
-    Surroundings,
-)
-from ringi.tree.tree_capture import (
-    Captured,
-    CopyShadow,
-    Shadow,
-    doubt,
-)
+from ringi.tree.private_git import OWN, Surroundings
+from ringi.tree.tree_capture import Captured, CopyShadow, Shadow, doubt
 
 REMOVED: Final = ".removed-"
 """The names of folders that are being deleted begin with it."""

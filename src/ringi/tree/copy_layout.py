@@ -9,16 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
-from ringi.errors import (
-    CopyFailed,
-    NotFound,
-    PathRefused,
-    StorageFailed,
-)
-from ringi.kernel.process.erase import (
-    erase,
-    plain_run,
-)
+from ringi.errors import CopyFailed, NotFound, PathRefused, StorageFailed
+from ringi.kernel.process.erase import erase, plain_run
 from ringi.kernel.process.git import (
     LINK_MODE,
     Git,

@@ -10,14 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from ringi.kernel.process.sandbox import (
-    How,
-    Mount,
-)
-from ringi.tree.copy import (
-    LENT,
-    WorkCopy,
-)
+from ringi.kernel.process.sandbox import How, Mount
+from ringi.tree.copy import LENT, WorkCopy
 
 
 class CopyMounts(NamedTuple):

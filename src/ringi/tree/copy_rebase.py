@@ -18,37 +18,13 @@ import msgspec
 from ringi.errors import StorageFailed
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.process.erase import erase_later
-from ringi.kernel.process.git import (
-    ABSENT,
-    Git,
-    TreeChange,
-    index_entries,
-    listed,
-    names_in,
-    read_blobs,
-)
+from ringi.kernel.process.git import ABSENT, Git, TreeChange, index_entries, listed, names_in, read_blobs
 from ringi.kernel.text import why_failed
-from ringi.patch.merge import (
-    Merged,
-    merge,
-)
-from ringi.tree.copy import (
-    REMOVED,
-    WorkCopy,
-    digests,
-    facts_of,
-    own_repository,
-)
-from ringi.tree.copy_run import (
-    Files,
-    lay_over,
-)
+from ringi.patch.merge import Merged, merge
+from ringi.tree.copy import REMOVED, WorkCopy, digests, facts_of, own_repository
+from ringi.tree.copy_run import Files, lay_over
 from ringi.tree.copy_steps import since
-from ringi.tree.difference import (
-    CopyChange,
-    Difference,
-    below,
-)
+from ringi.tree.difference import CopyChange, Difference, below
 from ringi.tree.private_git import OWN
 from ringi.tree.tree import Tree
 from ringi.tree.tree_capture import Shadow

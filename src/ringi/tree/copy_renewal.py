@@ -13,13 +13,7 @@ import msgspec
 from ringi.errors import CopyFailed
 from ringi.kernel.process.erase import erase_later
 from ringi.kernel.text import Text
-from ringi.tree.copy import (
-    REMOVED,
-    WorkCopy,
-    facts_of,
-    fill,
-    take_along,
-)
+from ringi.tree.copy import REMOVED, WorkCopy, facts_of, fill, take_along
 from ringi.tree.copy_layout import carriable
 from ringi.tree.ctime_manifest import Imprint
 from ringi.tree.private_git import OWN

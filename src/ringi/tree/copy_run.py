@@ -14,66 +14,22 @@ from typing import Final, Self
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.errors import (
-    CopyFailed,
-    Interrupted,
-    NoSandbox,
-    PathRefused,
-    StorageFailed,
-)
+from ringi.errors import CopyFailed, Interrupted, NoSandbox, PathRefused, StorageFailed
 from ringi.kernel.document import prepared
 from ringi.kernel.fs import OsFileSystem
-from ringi.kernel.process.capture import (
-    Limit,
-    Ran,
-    last,
-    run,
-    shell,
-)
-from ringi.kernel.process.environment import (
-    GIT_PLACES,
-    WITH_VARIABLE,
-    without_forge_tokens,
-)
-from ringi.kernel.process.start import (
-    Command,
-    started,
-)
-from ringi.kernel.process.terminal import (
-    Ended,
-    Listener,
-    run_in_terminal,
-)
-from ringi.kernel.text import (
-    Text,
-    why_failed,
-    without_codes,
-)
-from ringi.plans.commands import (
-    Invocation,
-    WorkspaceCommands,
-)
-from ringi.plans.document import (
-    CheckPhase,
-    CheckResult,
-)
-from ringi.tree.copy import (
-    Supervisor,
-    WorkCopy,
-    put,
-)
+from ringi.kernel.process.capture import Limit, Ran, last, run, shell
+from ringi.kernel.process.environment import GIT_PLACES, WITH_VARIABLE, without_forge_tokens
+from ringi.kernel.process.start import Command, started
+from ringi.kernel.process.terminal import Ended, Listener, run_in_terminal
+from ringi.kernel.text import Text, why_failed, without_codes
+from ringi.plans.commands import Invocation, WorkspaceCommands
+from ringi.plans.document import CheckPhase, CheckResult
+from ringi.tree.copy import Supervisor, WorkCopy, put
 from ringi.tree.copy_mounts import mounts_of_copy
-from ringi.tree.copy_renewal import (
-    imprint_of,
-    renewed,
-)
+from ringi.tree.copy_renewal import imprint_of, renewed
 from ringi.tree.ctime_manifest import Imprint
 from ringi.tree.difference import Difference
-from ringi.tree.editable_installs import (
-    Doubt,
-    no_doubt,
-    results_doubt,
-)
+from ringi.tree.editable_installs import Doubt, no_doubt, results_doubt
 from ringi.tree.places import Places
 from ringi.tree.tree import Tree
 

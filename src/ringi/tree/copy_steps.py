@@ -7,11 +7,7 @@ from typing import Final
 
 import msgspec
 
-from ringi.kernel.process.git import (
-    ABSENT,
-    Git,
-    index_entries,
-)
+from ringi.kernel.process.git import ABSENT, Git, index_entries
 from ringi.tree.copy import WorkCopy
 from ringi.tree.difference import Difference
 from ringi.tree.private_git import OWN

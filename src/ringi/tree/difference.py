@@ -6,15 +6,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ringi.errors import PathRefused
-from ringi.kernel.process.git import (
-    ABSENT,
-    TreeChange,
-)
+from ringi.kernel.process.git import ABSENT, TreeChange
 from ringi.kernel.text import Text
-from ringi.tree.paths import (
-    normalise,
-    too_far,
-)
+from ringi.tree.paths import normalise, too_far
 
 LARGEST_FILE: Final = 64 * 1024 * 1024
 REPOSITORY: Final = "160000"

@@ -11,12 +11,7 @@ from typing import Final
 
 from ringi.errors import CopyFailed
 from ringi.kernel.fs import replace_file
-from ringi.kernel.process.git import (
-    Git,
-    index_entries,
-    names_in,
-    read_small,
-)
+from ringi.kernel.process.git import Git, index_entries, names_in, read_small
 from ringi.kernel.text import Text
 from ringi.tree.private_git import signature
 

@@ -12,20 +12,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from ringi.errors import (
-    FilterNeeded,
-    NoCommit,
-)
+from ringi.errors import FilterNeeded, NoCommit
 from ringi.forges.offer_port import OfferOrder
-from ringi.kernel.process.git import (
-    NO_FETCH,
-    listed,
-)
+from ringi.kernel.process.git import NO_FETCH, listed
 from ringi.kernel.text import Text
-from ringi.tree.personal_git import (
-    GitFailed,
-    PersonalGit,
-)
+from ringi.tree.personal_git import GitFailed, PersonalGit
 
 _QUIETLY: Final = ("-c", f"core.hooksPath={os.devnull}")
 _FILTERS: Final = r"^filter\..*\.(clean|process)$"

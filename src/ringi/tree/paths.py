@@ -6,10 +6,7 @@ import unicodedata
 from typing import Final
 
 from ringi.errors import PathRefused
-from ringi.kernel.text import (
-    Text,
-    deceiving,
-)
+from ringi.kernel.text import Text, deceiving
 
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 # Including the short names that NTFS gives them.

@@ -15,18 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.errors import (
-    Busy,
-    CopyFailed,
-    StorageFailed,
-)
-from ringi.kernel.process.git import (
-    Git,
-    keep,
-    names_in,
-    quoted,
-    read_small,
-)
+from ringi.errors import Busy, CopyFailed, StorageFailed
+from ringi.kernel.process.git import Git, keep, names_in, quoted, read_small
 from ringi.kernel.text import Text
 
 OWN: Final = ".agent"

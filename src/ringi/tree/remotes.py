@@ -9,10 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from ringi.tree.personal_git import (
-    GitFailed,
-    PersonalGit,
-)
+from ringi.tree.personal_git import GitFailed, PersonalGit
 
 _TIME_LIMIT: Final = 30.0
 _URL: Final = re.compile(r"remote\.(.*)\.url", re.DOTALL)

@@ -11,11 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.errors import (
-    CopyFailed,
-    NotFound,
-    Unreviewable,
-)
+from ringi.errors import CopyFailed, NotFound, Unreviewable
 from ringi.kernel.process.git import (
     ABSENT,
     Git,
@@ -40,10 +36,7 @@ from ringi.tree.difference import (
     unreadable,
 )
 from ringi.tree.private_git import OWN
-from ringi.tree.tree_capture import (
-    Captured,
-    Shadow,
-)
+from ringi.tree.tree_capture import Captured, Shadow
 
 _STASH: Final = re.compile(r"stash(?:@\{([0-9]{1,6})\})?")
 _STASHED: Final = re.compile(r"On [^:]+: (.+)")

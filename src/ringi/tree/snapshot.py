@@ -11,26 +11,11 @@ from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.errors import (
-    CopyFailed,
-    NotFound,
-    Unreadable,
-)
-from ringi.kernel.process.git import (
-    Git,
-    TreeFile,
-    keep,
-    names_in,
-    read_blobs,
-    read_small,
-    tree_files,
-)
+from ringi.errors import CopyFailed, NotFound, Unreadable
+from ringi.kernel.process.git import Git, TreeFile, keep, names_in, read_blobs, read_small, tree_files
 from ringi.kernel.text import Text
 from ringi.project.state import StateFile
-from ringi.tree.tree_capture import (
-    Shadow,
-    is_nested,
-)
+from ringi.tree.tree_capture import Shadow, is_nested
 
 _LOOKS: Final = 3
 """After the first."""

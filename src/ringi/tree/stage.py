@@ -13,23 +13,13 @@ from typing import Final
 import msgspec
 
 from ringi.approvals.document import FileChange
-from ringi.errors import (
-    PathRefused,
-    StorageFailed,
-)
+from ringi.errors import PathRefused, StorageFailed
 from ringi.kernel.codec import digest
-from ringi.kernel.fs import (
-    FileSystem,
-    Kind,
-    opened,
-)
+from ringi.kernel.fs import FileSystem, Kind, opened
 from ringi.kernel.process.progress import counted
 from ringi.kernel.text import Text
 from ringi.plans.execution import OpStatus
-from ringi.tree.tree import (
-    Made,
-    Tree,
-)
+from ringi.tree.tree import Made, Tree
 
 STAGING: Final = (".agent", "tmp")
 _SYNC_ONE_BY_ONE: Final = 2

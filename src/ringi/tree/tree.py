@@ -6,26 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
-from ringi.errors import (
-    PathRefused,
-    StorageFailed,
-    TooLarge,
-    Unreadable,
-)
+from ringi.errors import PathRefused, StorageFailed, TooLarge, Unreadable
 from ringi.kernel.codec import digest
-from ringi.kernel.fs import (
-    Entry,
-    FileChanged,
-    FileSystem,
-    Kind,
-    NotRegular,
-    opened,
-)
+from ringi.kernel.fs import Entry, FileChanged, FileSystem, Kind, NotRegular, opened
 from ringi.kernel.text import Text
-from ringi.plans.document import (
-    FileState,
-    Touched,
-)
+from ringi.plans.document import FileState, Touched
 from ringi.tree.paths import normalise
 
 if TYPE_CHECKING:  # `ringi` alone does without

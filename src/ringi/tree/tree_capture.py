@@ -12,12 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed
-from ringi.kernel.fs import (
-    NotRegular,
-    TooLarge,
-    read_bounded,
-    walk,
-)
+from ringi.kernel.fs import NotRegular, TooLarge, read_bounded, walk
 from ringi.kernel.process.git import (
     TIME_LIMIT,
     Git,
@@ -36,10 +31,7 @@ from ringi.kernel.process.git import (
     tree_changes,
 )
 from ringi.kernel.text import Text
-from ringi.tree.objects import (
-    Hold,
-    KeptObjects,
-)
+from ringi.tree.objects import Hold, KeptObjects
 from ringi.tree.private_git import (
     OWN,
     RULES,

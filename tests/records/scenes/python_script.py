@@ -1,11 +1,7 @@
 """Run by the recorded program's Python, in a project: the script of docs/python.md, with its results."""
 
 import ringi
-from ringi import (
-    ActionSpec,
-    RingiError,
-    SpecKind,
-)
+from ringi import ActionSpec, RingiError, SpecKind
 
 with ringi.open_workspace(".") as workspace:
     plan = workspace.plan

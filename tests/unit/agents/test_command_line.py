@@ -4,18 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.agents.command_line import (
-    asked,
-    parse,
-    resumed,
-    with_message,
-    without_sandbox,
-    without_terminal,
-)
-from ringi.agents.table import (
-    AGENTS,
-    agent_of,
-)
+from ringi.agents.command_line import asked, parse, resumed, with_message, without_sandbox, without_terminal
+from ringi.agents.table import AGENTS, agent_of
 
 
 def again(*argv: str, more: tuple[str, ...] = (), terminal: bool = True, conversation: str = "") -> list[str]:

@@ -6,10 +6,7 @@ from pathlib import Path
 import pytest
 
 from ringi.agents.editor_setup import editor_entries
-from ringi.agents.editors import (
-    EDITORS,
-    Started,
-)
+from ringi.agents.editors import EDITORS, Started
 
 ODD = 'a "b" \\c'
 CLAUDE = 'command = "/bin/ringi", args = { "acp", "--", "claude-agent-acp" }'

@@ -5,10 +5,7 @@ import json
 import pytest
 
 from ringi.agents.entries import merged
-from ringi.agents.table import (
-    AGENTS,
-    CONFIGURABLE,
-)
+from ringi.agents.table import AGENTS, CONFIGURABLE
 from ringi.errors import BadDocument
 from tests.helpers import ROOT
 

@@ -3,12 +3,7 @@
 import pytest
 
 from ringi.agents.table import AGENTS
-from ringi.kernel.process.agent_above import (
-    PRIVATE_VARIABLES,
-    by_process,
-    by_variable,
-    is_ringi_with,
-)
+from ringi.kernel.process.agent_above import PRIVATE_VARIABLES, by_process, by_variable, is_ringi_with
 
 
 @pytest.mark.parametrize("agent", AGENTS.values(), ids=lambda agent: agent.name)

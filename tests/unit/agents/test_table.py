@@ -4,11 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.agents.table import (
-    AGENTS,
-    ANY,
-    agent_of,
-)
+from ringi.agents.table import AGENTS, ANY, agent_of
 
 HOME = {"HOME": "/home/u"}
 CODEX_LAYERS = ("skills", "packages", "app-server-daemon", "app-server-control")

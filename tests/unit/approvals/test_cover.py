@@ -7,16 +7,10 @@ import msgspec
 import pytest
 
 from ringi.app.api import Workspace
-from ringi.approvals.cover import (
-    History,
-    covering_approval,
-)
+from ringi.approvals.cover import History, covering_approval
 from ringi.approvals.document import Approval
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import (
-    Event,
-    EventKind,
-)
+from ringi.ledger.event import Event, EventKind
 from ringi.ledger.ports import PlanRecord
 from tests.helpers import approved, create, open_scratch
 

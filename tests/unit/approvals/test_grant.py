@@ -12,20 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.app.api import Workspace
-from ringi.approvals.document import (
-    ApprovedPlan,
-    SignedAct,
-    SignedAnswer,
-)
-from ringi.approvals.grant_document import (
-    Grant,
-    GrantScope,
-    GrantSubject,
-)
-from ringi.approvals.signing import (
-    SignerList,
-    SshSignatures,
-)
+from ringi.approvals.document import ApprovedPlan, SignedAct, SignedAnswer
+from ringi.approvals.grant_document import Grant, GrantScope, GrantSubject
+from ringi.approvals.signing import SignerList, SshSignatures
 from ringi.errors import (
     Ambiguous,
     BadGrant,
@@ -43,14 +32,8 @@ from ringi.errors import (
 )
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    Signer,
-)
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import NewEvent, Signer
 from ringi.ledger.subject import grant as subject_named
 from ringi.plans.approve import subject_now
 from ringi.plans.change_plan import (
@@ -62,14 +45,7 @@ from ringi.plans.change_plan import (
     PlanValidations,
     Trigger,
 )
-from ringi.plans.document import (
-    ALL_SPECS,
-    ActionSpec,
-    Encoding,
-    PlanStatus,
-    SpecKind,
-    SpecSelection,
-)
+from ringi.plans.document import ALL_SPECS, ActionSpec, Encoding, PlanStatus, SpecKind, SpecSelection
 from ringi.policy.globs import within
 from ringi.policy.risk_level import Risk
 from ringi.provenance.document import said_in

@@ -20,10 +20,7 @@ from ringi.approvals.document import (
     SignedAnswer,
 )
 from ringi.approvals.kinds import of_plan
-from ringi.approvals.signing import (
-    SignerList,
-    SshSignatures,
-)
+from ringi.approvals.signing import SignerList, SshSignatures
 from ringi.errors import (
     BadSignature,
     BadTransition,
@@ -41,23 +38,9 @@ from ringi.errors import (
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.plans.approve import unlike_their_hashes
-from ringi.plans.document import (
-    ALL_SPECS,
-    PlannedChecks,
-    PlanStatus,
-    SpecKind,
-    SpecSelection,
-    with_state,
-)
+from ringi.plans.document import ALL_SPECS, PlannedChecks, PlanStatus, SpecKind, SpecSelection, with_state
 from ringi.plans.tool import PlanTool
-from ringi.provenance.document import (
-    Digests,
-    Resource,
-    payload_of,
-    read_signed,
-    said_in,
-    to_sign,
-)
+from ringi.provenance.document import Digests, Resource, payload_of, read_signed, said_in, to_sign
 from tests.fakes.signing import MadeUpKeys, RealKey, assert_signed
 from tests.helpers import (
     Person,

@@ -6,16 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.cli.arguments import (
-    document_in,
-    read_named,
-)
-from ringi.errors import (
-    BadDocument,
-    NotFound,
-    TooLarge,
-    Unreadable,
-)
+from ringi.cli.arguments import document_in, read_named
+from ringi.errors import BadDocument, NotFound, TooLarge, Unreadable
 from ringi.project.state import EditorState
 
 

@@ -4,10 +4,7 @@ from pathlib import Path
 import pytest
 
 from ringi.cli.editor import edit
-from ringi.errors import (
-    NoSuchProgram,
-    StorageFailed,
-)
+from ringi.errors import NoSuchProgram, StorageFailed
 
 
 def editor(folder: Path, script: str) -> dict[str, str]:

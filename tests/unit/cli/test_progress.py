@@ -6,11 +6,7 @@ import time
 
 import pytest
 
-from ringi.cli.progress import (
-    Counter,
-    Pace,
-    Progress,
-)
+from ringi.cli.progress import Counter, Pace, Progress
 from ringi.cli.ui import Ui
 from ringi.kernel.process.progress import Count
 from ringi.kernel.text import Text

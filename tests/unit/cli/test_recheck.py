@@ -3,10 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi import (
-    ActionSpec,
-    SpecKind,
-)
+from ringi import ActionSpec, SpecKind
 from ringi.cli.recheck import Recheck
 from ringi.kernel.text import Text
 from ringi.plans.check import add_checks

@@ -8,12 +8,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.cli.ui import (
-    Ui,
-    folded,
-    shown_lines,
-    width,
-)
+from ringi.cli.ui import Ui, folded, shown_lines, width
 from ringi.kernel.text import deceiving
 
 WORDS = st.text(

@@ -7,11 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ringi.project.code_index import corpus_of
-from ringi.project.relevant_files import (
-    Corpus,
-    Ranked,
-    rank,
-)
+from ringi.project.relevant_files import Corpus, Ranked, rank
 from ringi.project.state import StateFile
 
 

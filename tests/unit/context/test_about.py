@@ -4,12 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from ringi.project.about import (
-    about,
-    changelog_of,
-    paragraphs_of,
-    rules_of,
-)
+from ringi.project.about import about, changelog_of, paragraphs_of, rules_of
 from ringi.project.commands import test_commands as commands_of
 from ringi.project.context import FileKind
 from ringi.project.gather import project_facts

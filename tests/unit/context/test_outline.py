@@ -2,15 +2,8 @@
 
 import pytest
 
-from ringi.project.context import (
-    Definition,
-    FileKind,
-    FoundFile,
-)
-from ringi.project.outline import (
-    mentioned,
-    pages_of,
-)
+from ringi.project.context import Definition, FileKind, FoundFile
+from ringi.project.outline import mentioned, pages_of
 
 FOUND = [
     FoundFile(

@@ -6,10 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ringi.project.similar import (
-    alike,
-    meaning,
-)
+from ringi.project.similar import alike, meaning
 
 pytestmark = pytest.mark.req("PP-12")
 SECTION = "Add an install section to README.md"

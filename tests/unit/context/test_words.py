@@ -4,15 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.project.names import (
-    Names,
-    Naming,
-)
+from ringi.project.names import Names, Naming
 from ringi.project.request import read_request
-from ringi.project.words import (
-    counted,
-    terms_of,
-)
+from ringi.project.words import counted, terms_of
 
 
 @pytest.mark.parametrize(

@@ -7,36 +7,19 @@ from typing import Any
 import msgspec
 
 from ringi.app.ledger import Ledger
-from ringi.engine.document import (
-    ActionPlan,
-    PlannedAction,
-    PlanningDocument,
-    Subtask,
-    TaskDecomposition,
-)
+from ringi.engine.document import ActionPlan, PlannedAction, PlanningDocument, Subtask, TaskDecomposition
 from ringi.engine.engine import one_step
 from ringi.engine.levels import Level
 from ringi.engine.plan_checks import PlanRules
-from ringi.engine.process import (
-    ActionRecord,
-    ErrorKind,
-    Process,
-    ToolEffect,
-)
+from ringi.engine.process import ActionRecord, ErrorKind, Process, ToolEffect
 from ringi.kernel.system import new_id
 from ringi.models.prompt import Prompt
 from ringi.policy.tools import ToolRules
 from ringi.runs.document import Spent
 from ringi.runs.process.completion import resumed
 from ringi.runs.process.coordinator import ExecutionCoordinator
-from ringi.runs.process.reflection import (
-    ReflectionEngine,
-    ReflectionServices,
-)
-from ringi.runs.process.services import (
-    CoordinatorServices,
-    ProcessTask,
-)
+from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
+from ringi.runs.process.services import CoordinatorServices, ProcessTask
 from ringi.runs.process.settings import (
     Depth,
     ExecutionSettings,
@@ -44,10 +27,7 @@ from ringi.runs.process.settings import (
     ReflectionSettings,
     RevisionSettings,
 )
-from ringi.tools.ports_process import (
-    ToolInfo,
-    ToolResult,
-)
+from ringi.tools.ports_process import ToolInfo, ToolResult
 from tests.fakes.people import SteppingClock
 
 BUILT_IN = {

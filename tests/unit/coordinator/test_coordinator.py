@@ -19,20 +19,11 @@ from ringi.engine.process import (
     Wait,
 )
 from ringi.errors import ModelTimeout
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
-from ringi.runs.document import (
-    Run,
-    RunPhase,
-)
+from ringi.runs.document import Run, RunPhase
 from ringi.runs.process.coordinator import ExecutionCoordinator
-from ringi.runs.process.settings import (
-    ExecutionSettings,
-    ReflectionSettings,
-)
+from ringi.runs.process.settings import ExecutionSettings, ReflectionSettings
 from ringi.tools.ports_process import ToolResult
 from tests.helpers import PATIENCE_SEC
 from tests.unit.coordinator.process_desk import ProcessDesk, plan, shown

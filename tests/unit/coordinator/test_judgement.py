@@ -7,21 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from ringi.engine.document import NEEDS_PERSON
-from ringi.engine.process import (
-    ErrorKind,
-    Process,
-    ProcessPhase,
-    Wait,
-)
-from ringi.runs.process.settings import (
-    Depth,
-    ReflectionSettings,
-    RevisionSettings,
-)
-from ringi.tools.ports_process import (
-    ToolInfo,
-    ToolResult,
-)
+from ringi.engine.process import ErrorKind, Process, ProcessPhase, Wait
+from ringi.runs.process.settings import Depth, ReflectionSettings, RevisionSettings
+from ringi.tools.ports_process import ToolInfo, ToolResult
 from tests.unit.coordinator.process_desk import ProcessDesk, plan, shown
 from tests.unit.coordinator.test_coordinator import in_a_run, say
 

@@ -5,16 +5,10 @@ from pathlib import Path
 import pytest
 
 from ringi.kernel.telemetry.port import Telemetry
-from ringi.kernel.telemetry.spans import (
-    OtelSpans,
-    Shown,
-)
+from ringi.kernel.telemetry.spans import OtelSpans, Shown
 from ringi.policy.masking import masked
 from ringi.runs.process.coordinator import ExecutionCoordinator
-from ringi.runs.process_log import (
-    LogSettings,
-    ProcessLogFile,
-)
+from ringi.runs.process_log import LogSettings, ProcessLogFile
 from tests.fakes.people import SteppingClock
 from tests.fakes.trace_receiver import TraceReceiver
 from tests.unit.coordinator.process_desk import ProcessDesk, plan

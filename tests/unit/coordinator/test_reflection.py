@@ -3,11 +3,7 @@
 import pytest
 from msgspec import UNSET
 
-from ringi.engine.answers import (
-    NewChange,
-    NewReflection,
-    NewReplan,
-)
+from ringi.engine.answers import NewChange, NewReflection, NewReplan
 from ringi.engine.document import (
     ActionStatus,
     AddAction,
@@ -28,20 +24,13 @@ from ringi.engine.process import (
     ToolEffect,
 )
 from ringi.engine.revise import revised
-from ringi.errors import (
-    BudgetUsed,
-    ModelFailed,
-)
+from ringi.errors import BudgetUsed, ModelFailed
 from ringi.kernel import codec
 from ringi.models.turns import compact_schema
 from ringi.project.tokens import tokens
 from ringi.runs.process.reflection import Trigger
 from ringi.runs.process.settings import Depth
-from ringi.runs.process.strategies import (
-    ADVICE,
-    TRIED,
-    strategy_of,
-)
+from ringi.runs.process.strategies import ADVICE, TRIED, strategy_of
 from tests.fakes.processes import action, engine, plan, process, record, tool
 
 _E = ErrorKind

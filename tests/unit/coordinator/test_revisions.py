@@ -19,14 +19,8 @@ from ringi.engine.document import (
     RemoveAction,
 )
 from ringi.engine.plan_checks import PlanRules
-from ringi.engine.process import (
-    Process,
-    Wait,
-)
-from ringi.engine.revise import (
-    least,
-    revised,
-)
+from ringi.engine.process import Process, Wait
+from ringi.engine.revise import least, revised
 from ringi.kernel import codec
 from ringi.runs.process.reflection import Suggestion
 from ringi.runs.process.revisions import (

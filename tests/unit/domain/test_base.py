@@ -5,21 +5,9 @@ import itertools
 import pytest
 
 from ringi.errors import BadTransition
-from ringi.plans.document import (
-    PLAN_MACHINE,
-    PLAN_TRANSITIONS,
-    WAITING,
-    PlanStatus,
-)
-from ringi.runs.document import (
-    RUN_MACHINE,
-    RunPhase,
-)
-from ringi.sessions.document import (
-    OPEN_SESSIONS,
-    SESSION_MACHINE,
-    SessionStatus,
-)
+from ringi.plans.document import PLAN_MACHINE, PLAN_TRANSITIONS, WAITING, PlanStatus
+from ringi.runs.document import RUN_MACHINE, RunPhase
+from ringi.sessions.document import OPEN_SESSIONS, SESSION_MACHINE, SessionStatus
 
 # Written from the specification and the design, not from the code.
 ALLOWED = {

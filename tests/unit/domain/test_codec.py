@@ -9,11 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.errors import (
-    BadDocument,
-    NewerVersion,
-    RingiError,
-)
+from ringi.errors import BadDocument, NewerVersion, RingiError
 from ringi.kernel import codec
 from ringi.plans.document import (
     ActionSpec,

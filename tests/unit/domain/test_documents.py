@@ -12,93 +12,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from ringi.app.schemas import (
-    SCHEMAS,
-    json_schema,
-)
-from ringi.approvals import (
-    document as approval,
-)
-from ringi.approvals import (
-    grant_document as grant,
-)
-from ringi.approvals import (
-    signers_document as signers,
-)
-from ringi.engine import (
-    document as planning,
-)
-from ringi.engine import (
-    process,
-    run_plan,
-)
-from ringi.engine.compile import (
-    RunNames,
-    compile_run_plan,
-)
+from ringi.app.schemas import SCHEMAS, json_schema
+from ringi.approvals import document as approval
+from ringi.approvals import grant_document as grant
+from ringi.approvals import signers_document as signers
+from ringi.engine import document as planning
+from ringi.engine import process, run_plan
+from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.run_parts import Planned
-from ringi.errors import (
-    BadDocument,
-    NewerVersion,
-)
+from ringi.errors import BadDocument, NewerVersion
 from ringi.forges import document as forge
-from ringi.kernel import (
-    codec,
-    problems,
-    words,
-)
-from ringi.kernel.document import (
-    EXTRA,
-    Document,
-    OpenDocument,
-    Versioned,
-)
+from ringi.kernel import codec, problems, words
+from ringi.kernel.document import EXTRA, Document, OpenDocument, Versioned
 from ringi.ledger import event as events
 from ringi.metrics import document as metrics
-from ringi.models.cache import (
-    AnswerOrigin,
-    KeptAnswer,
-    KeptCounts,
-    KeptPlan,
-    SimilarPlan,
-)
+from ringi.models.cache import AnswerOrigin, KeptAnswer, KeptCounts, KeptPlan, SimilarPlan
 from ringi.patch import conflict
-from ringi.plans import (
-    answer_document as answer,
-)
-from ringi.plans import (
-    change_plan,
-    execution,
-    extraction,
-    feedback,
-    verdict,
-)
-from ringi.plans import (
-    document as plan,
-)
-from ringi.plans import (
-    review_data as review,
-)
+from ringi.plans import answer_document as answer
+from ringi.plans import change_plan, execution, extraction, feedback, verdict
+from ringi.plans import document as plan
+from ringi.plans import review_data as review
 from ringi.policy import risk_level as risk
-from ringi.project import (
-    context,
-)
-from ringi.project import (
-    state as project_state,
-)
-from ringi.provenance import (
-    document as provenance,
-)
-from ringi.provenance import (
-    verdict as provenance_verdict,
-)
+from ringi.project import context
+from ringi.project import state as project_state
+from ringi.provenance import document as provenance
+from ringi.provenance import verdict as provenance_verdict
 from ringi.runs import document as run
-from ringi.sessions import (
-    document as session,
-)
-from ringi.sessions import (
-    request,
-)
+from ringi.sessions import document as session
+from ringi.sessions import request
 
 BOUNDED: dict[type[Any], Document] = {
     run_plan.RunPlan: compile_run_plan(

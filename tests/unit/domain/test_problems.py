@@ -15,12 +15,7 @@ from ringi.app.schemas import SCHEMAS
 from ringi.errors import BadDocument
 from ringi.kernel import codec
 from ringi.kernel.document import Document
-from ringi.kernel.problems import (
-    MOST_FAULTS,
-    WORDS,
-    below,
-    faults,
-)
+from ringi.kernel.problems import MOST_FAULTS, WORDS, below, faults
 from ringi.kernel.text import Text
 
 

@@ -8,11 +8,7 @@ import pytest
 from ringi.engine import answers as plan_answers
 from ringi.kernel.document import Document
 from ringi.models import prompt
-from ringi.models.prompt import (
-    NewDecisions,
-    NewQuestions,
-    NewSummary,
-)
+from ringi.models.prompt import NewDecisions, NewQuestions, NewSummary
 
 KINDS = [
     kind

@@ -6,10 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.kernel.problems import Level
-from ringi.sessions.request import (
-    Request,
-    read_request,
-)
+from ringi.sessions.request import Request, read_request
 
 WHOLE = """\
 # Sort the report by date #

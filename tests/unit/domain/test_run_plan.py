@@ -15,11 +15,7 @@ from ringi.engine import run_plan
 from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
 from ringi.kernel import codec
-from ringi.kernel.problems import (
-    WARNINGS,
-    Level,
-    ReasonCode,
-)
+from ringi.kernel.problems import WARNINGS, Level, ReasonCode
 
 SAMPLE = (Path(__file__).parent / "planning-sample.json").read_bytes()
 FIELDS = {

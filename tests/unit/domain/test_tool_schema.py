@@ -5,10 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.kernel.text import Text
-from ringi.tools.schema import (
-    fault,
-    mismatch,
-)
+from ringi.tools.schema import fault, mismatch
 
 pytestmark = pytest.mark.req("PP-15")
 

@@ -5,19 +5,9 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.kernel.text import (
-    Text,
-    in_language,
-)
-from ringi.kernel.words import (
-    KeptText,
-    told,
-)
-from ringi.runs.document import (
-    Stop,
-    StopCode,
-    stop_for,
-)
+from ringi.kernel.text import Text, in_language
+from ringi.kernel.words import KeptText, told
+from ringi.runs.document import Stop, StopCode, stop_for
 
 PATH = Text("{path} may contain a secret", path="a{b}.py")
 WHY = Text("{step} goes to no forge before somebody has looked at it here: {why}", step="S01", why=PATH)

@@ -8,27 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.acp.files import (
-    in_words,
-    read_text_file,
-    write_text_file,
-)
+from ringi.acp.files import in_words, read_text_file, write_text_file
 from ringi.acp.paths import ProjectPaths
-from ringi.acp.protocol import (
-    INVALID_PARAMS,
-    RpcError,
-    too_long,
-    understood,
-)
-from ringi.errors import (
-    NoWorkspace,
-    PathRefused,
-)
+from ringi.acp.protocol import INVALID_PARAMS, RpcError, too_long, understood
+from ringi.errors import NoWorkspace, PathRefused
 from ringi.kernel import text
-from ringi.kernel.text import (
-    Text,
-    shown,
-)
+from ringi.kernel.text import Text, shown
 
 
 @pytest.fixture

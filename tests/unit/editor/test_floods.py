@@ -11,30 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.acp.channel import (
-    Channel,
-    Ears,
-)
+from ringi.acp.channel import Channel, Ears
 from ringi.acp.paths import ProjectPaths
-from ringi.acp.protocol import (
-    INVALID_REQUEST,
-    Message,
-    Refusal,
-    RpcError,
-    Told,
-    addressed,
-    raw,
-    understood,
-)
-from ringi.acp.requests import (
-    MOST_OPEN,
-    Requests,
-)
+from ringi.acp.protocol import INVALID_REQUEST, Message, Refusal, RpcError, Told, addressed, raw, understood
+from ringi.acp.requests import MOST_OPEN, Requests
 from ringi.acp.terminals import Terminal
-from ringi.acp.wire import (
-    Inlet,
-    Outlet,
-)
+from ringi.acp.wire import Inlet, Outlet
 
 DEEP = b"[" * 100_000
 SHUT = b"]" * 100_000

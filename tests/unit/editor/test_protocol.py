@@ -9,20 +9,8 @@ import pytest
 
 from ringi.acp.channel import Answer
 from ringi.acp.paths import ProjectPaths
-from ringi.acp.protocol import (
-    Message,
-    Refusal,
-    RpcError,
-    Told,
-    content,
-    line_of,
-    too_long,
-    understood,
-)
-from ringi.acp.thread import (
-    fenced,
-    plain_title,
-)
+from ringi.acp.protocol import Message, Refusal, RpcError, Told, content, line_of, too_long, understood
+from ringi.acp.thread import fenced, plain_title
 from ringi.acp.turns import Turns
 from ringi.acp.wire import Inlet
 

@@ -6,11 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.acp.protocol import (
-    Message,
-    Told,
-    understood,
-)
+from ringi.acp.protocol import Message, Told, understood
 from ringi.acp.updates import Updates
 
 

@@ -6,19 +6,10 @@ from typing import NamedTuple
 
 import pytest
 
-from ringi.forges import (
-    github,
-    gitlab,
-)
+from ringi.forges import github, gitlab
 from ringi.forges.connection import Address
-from ringi.forges.document import (
-    ForgeKind,
-    Project,
-)
-from ringi.forges.http import (
-    ForgeClient,
-    Pace,
-)
+from ringi.forges.document import ForgeKind, Project
+from ringi.forges.http import ForgeClient, Pace
 from ringi.forges.port import CodeHost
 from ringi.policy.masking import hiding
 from tests.support.forge_server import ForgeServer, Repo

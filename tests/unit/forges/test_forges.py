@@ -2,10 +2,7 @@
 
 import pytest
 
-from ringi.errors import (
-    ForgeConflict,
-    ForgeMissing,
-)
+from ringi.errors import ForgeConflict, ForgeMissing
 from ringi.forges.document import (
     Access,
     Account,
@@ -18,14 +15,7 @@ from ringi.forges.document import (
     ReviewVerdict,
     StatusState,
 )
-from ringi.forges.gitlab_shapes import (
-    BASE_CHANGED,
-    Approver,
-    Note,
-    User,
-    Version,
-    reviews_of,
-)
+from ringi.forges.gitlab_shapes import BASE_CHANGED, Approver, Note, User, Version, reviews_of
 from tests.support.forge_server import ReviewGiven
 from tests.unit.forges.conftest import Here
 

@@ -9,12 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from ringi.forges.document import (
-    ForgeKind,
-    Item,
-    ItemKind,
-    NewChange,
-)
+from ringi.forges.document import ForgeKind, Item, ItemKind, NewChange
 from tests.support.forge_server import ChangeThing, Thing
 from tests.support.forge_state import Event
 from tests.unit.forges.conftest import Here

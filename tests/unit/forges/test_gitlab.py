@@ -4,11 +4,7 @@ import json
 
 import pytest
 
-from ringi.forges.document import (
-    Access,
-    ForgeKind,
-    NewChange,
-)
+from ringi.forges.document import Access, ForgeKind, NewChange
 from tests.unit.forges.conftest import Here
 
 pytestmark = [

@@ -13,26 +13,10 @@ from typing import Any
 
 import pytest
 
-from ringi.errors import (
-    BadForgeAnswer,
-    ForgeBusy,
-    ForgeFailed,
-    ForgeUnreachable,
-)
-from ringi.forges.connection import (
-    MOST_BYTES,
-    Address,
-    Token,
-)
-from ringi.forges.document import (
-    ForgeKind,
-    Item,
-    ItemKind,
-)
-from ringi.forges.http import (
-    ForgeClient,
-    utc,
-)
+from ringi.errors import BadForgeAnswer, ForgeBusy, ForgeFailed, ForgeUnreachable
+from ringi.forges.connection import MOST_BYTES, Address, Token
+from ringi.forges.document import ForgeKind, Item, ItemKind
+from ringi.forges.http import ForgeClient, utc
 from tests.fakes.loopback import Handler, Loopback
 from tests.support.forge_server import ForgeServer
 from tests.unit.forges.conftest import Here, Time, host_of

@@ -8,11 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.kernel.fs import (
-    NotRegular,
-    TooLarge,
-    read_bounded,
-)
+from ringi.kernel.fs import NotRegular, TooLarge, read_bounded
 
 
 @given(st.binary(max_size=300), st.integers(0, 300))

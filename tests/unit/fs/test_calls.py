@@ -7,13 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.kernel.fs import (
-    FileChanged,
-    Kind,
-    NotRegular,
-    OsFileSystem,
-    opened,
-)
+from ringi.kernel.fs import FileChanged, Kind, NotRegular, OsFileSystem, opened
 from tests.helpers import open_descriptors
 
 fs = OsFileSystem()

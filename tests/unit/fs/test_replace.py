@@ -5,13 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.kernel.fs import (
-    OsFileSystem,
-    open_own,
-    opened,
-    publish,
-    replace_file,
-)
+from ringi.kernel.fs import OsFileSystem, open_own, opened, publish, replace_file
 from tests.helpers import open_descriptors
 
 

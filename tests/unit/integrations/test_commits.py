@@ -10,11 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.errors import NoCommit
-from ringi.ledger.ports import (
-    CommitOrder,
-    CommitPlace,
-    Committed,
-)
+from ringi.ledger.ports import CommitOrder, CommitPlace, Committed
 from ringi.tree.commits import GitCommits
 from tests.helpers import make_files
 

@@ -7,21 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ringi.errors import (
-    CloneUnreadable,
-    NoSuchCommit,
-    NoWorkspace,
-)
-from ringi.provenance.document import (
-    NOT_THERE,
-    NOTES,
-    FileAt,
-    Step,
-)
-from ringi.provenance.history import (
-    MOST_NOTE,
-    GitHistory,
-)
+from ringi.errors import CloneUnreadable, NoSuchCommit, NoWorkspace
+from ringi.provenance.document import NOT_THERE, NOTES, FileAt, Step
+from ringi.provenance.history import MOST_NOTE, GitHistory
 from ringi.provenance.repository import GitRepository
 from tests.support.damage import loosen
 

@@ -7,16 +7,8 @@ from pathlib import Path
 import pytest
 
 from ringi.approvals.signing import SshSignatures
-from ringi.errors import (
-    BadSignature,
-    SignatureRefused,
-    UnlistedKey,
-    WrongNamespace,
-)
-from ringi.ledger.ports import (
-    Signer,
-    SignerList,
-)
+from ringi.errors import BadSignature, SignatureRefused, UnlistedKey, WrongNamespace
+from ringi.ledger.ports import Signer, SignerList
 from ringi.provenance.signature_memory import RememberedSignatures
 from tests.fakes.signing import RealKey
 

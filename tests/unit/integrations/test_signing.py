@@ -15,12 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.approvals.document import NAMESPACE
-from ringi.approvals.signing import (
-    SignerList,
-    SshSignatures,
-    opened,
-    sign,
-)
+from ringi.approvals.signing import SignerList, SshSignatures, opened, sign
 from ringi.errors import (
     BadSignature,
     SignatureRefused,

@@ -28,18 +28,8 @@ from ringi.errors import (
     UnknownModel,
 )
 from ringi.kernel.text import Text
-from ringi.models.backend import (
-    Backend,
-    Call,
-    Reply,
-    RetryLater,
-    Turn,
-)
-from ringi.models.command_backend import (
-    LONGEST_WORD,
-    CommandBackend,
-    flat,
-)
+from ringi.models.backend import Backend, Call, Reply, RetryLater, Turn
+from ringi.models.command_backend import LONGEST_WORD, CommandBackend, flat
 from ringi.models.configured import scrub_of
 from tests.helpers import PATIENCE_SEC, PYTHON
 

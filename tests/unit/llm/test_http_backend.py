@@ -10,10 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.config.keys import (
-    Config,
-    Llm,
-)
+from ringi.config.keys import Config, Llm
 from ringi.errors import (
     BadModelAnswer,
     Interrupted,
@@ -27,24 +24,10 @@ from ringi.errors import (
 from ringi.kernel.process.network import proxy_for
 from ringi.models import providers
 from ringi.models.client import ModelClient
-from ringi.models.configured import (
-    choose,
-    scrub_of,
-)
-from ringi.models.http_backend import (
-    HttpBackend,
-    client,
-)
-from ringi.models.prompt import (
-    Budget,
-    Material,
-    NewQuestions,
-    Prompt,
-)
-from ringi.models.providers import (
-    Provider,
-    _chat,
-)
+from ringi.models.configured import choose, scrub_of
+from ringi.models.http_backend import HttpBackend, client
+from ringi.models.prompt import Budget, Material, NewQuestions, Prompt
+from ringi.models.providers import Provider, _chat
 from ringi.policy.masking import secret_values
 from ringi.sessions.document import Purpose
 from tests.fakes.model_server import (

@@ -42,17 +42,8 @@ from ringi.models.prompt import (
     OnProgress,
     Prompt,
 )
-from ringi.models.recording import (
-    Recording,
-    Replay,
-    question_hash,
-)
-from ringi.sessions.document import (
-    Brief,
-    Purpose,
-    QuestionType,
-    TokenUsage,
-)
+from ringi.models.recording import Recording, Replay, question_hash
+from ringi.sessions.document import Brief, Purpose, QuestionType, TokenUsage
 
 BUDGET = Budget(10.0, 1000)
 DISCOVERY = Prompt(Purpose.DISCOVERY, "Ask questions.", (Material("instruction", "Add a login"),))

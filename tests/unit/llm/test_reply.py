@@ -4,15 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.models.prompt import (
-    NewQuestions,
-    NewSummary,
-)
-from ringi.models.reply import (
-    MAX_ANSWER_BYTES,
-    Unusable,
-    read,
-)
+from ringi.models.prompt import NewQuestions, NewSummary
+from ringi.models.reply import MAX_ANSWER_BYTES, Unusable, read
 
 GOOD = '{"summary": "do {it} \\"so\\""}'
 _SAID = st.text(st.characters(codec="utf-8"), max_size=80).filter(str.strip)

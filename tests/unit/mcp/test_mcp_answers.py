@@ -5,23 +5,12 @@ import pytest
 
 from ringi import errors
 from ringi.kernel.text import Text
-from ringi.mcp import (
-    answers,
-    render,
-)
-from ringi.mcp.answers import (
-    structured,
-    waited,
-)
+from ringi.mcp import answers, render
+from ringi.mcp.answers import structured, waited
 from ringi.mcp.arguments import output_schema
 from ringi.mcp.server import TOOLS
 from ringi.mcp.tools import Tool
-from ringi.plans.answer_document import (
-    Difference,
-    OutcomeKind,
-    PlanAnswer,
-    SpecDifference,
-)
+from ringi.plans.answer_document import Difference, OutcomeKind, PlanAnswer, SpecDifference
 from ringi.plans.document import PlanStatus
 
 

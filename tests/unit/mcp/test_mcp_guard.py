@@ -11,25 +11,10 @@ from types import MappingProxyType
 import anyio
 import pytest
 
-from ringi.errors import (
-    NoExtra,
-    NoPort,
-    NotLocal,
-    StorageFailed,
-)
-from ringi.mcp import (
-    command,
-    http,
-)
-from ringi.mcp.server import (
-    PlanServer,
-    Surroundings,
-)
-from ringi.mcp.worker import (
-    Ending,
-    Worker,
-    Workers,
-)
+from ringi.errors import NoExtra, NoPort, NotLocal, StorageFailed
+from ringi.mcp import command, http
+from ringi.mcp.server import PlanServer, Surroundings
+from ringi.mcp.worker import Ending, Worker, Workers
 from tests.helpers import PATIENCE_SEC, open_scratch, proposed, write
 
 ADDRESS = http.Address("127.0.0.1", 4711)

@@ -14,20 +14,10 @@ from mcp.server.lowlevel import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from ringi.kernel.process.wire import Wire
-from ringi.mcp.handshake import (
-    VERSIONS,
-    Begun,
-    plain_initialize,
-)
-from ringi.mcp.server import (
-    PlanServer,
-    Surroundings,
-)
+from ringi.mcp.handshake import VERSIONS, Begun, plain_initialize
+from ringi.mcp.server import PlanServer, Surroundings
 from ringi.mcp.stdio import messages
-from ringi.mcp.worker import (
-    Worker,
-    Workers,
-)
+from ringi.mcp.worker import Worker, Workers
 from tests.helpers import PATIENCE_SEC, open_scratch
 
 CLIENT = {"name": "a client", "version": "1"}

@@ -26,36 +26,14 @@ from ringi.errors import (
 )
 from ringi.kernel import codec
 from ringi.ledger.event import Actor
-from ringi.mcp import (
-    planning_tools,
-    render,
-)
+from ringi.mcp import planning_tools, render
 from ringi.mcp.answers import structured
-from ringi.mcp.arguments import (
-    input_schema,
-    object_schema,
-)
-from ringi.mcp.server import (
-    TOOLS,
-    PlanServer,
-    Surroundings,
-)
-from ringi.mcp.wait import (
-    Client,
-    SessionNow,
-    WaitForModel,
-)
-from ringi.mcp.worker import (
-    Worker,
-    Workers,
-)
+from ringi.mcp.arguments import input_schema, object_schema
+from ringi.mcp.server import TOOLS, PlanServer, Surroundings
+from ringi.mcp.wait import Client, SessionNow, WaitForModel
+from ringi.mcp.worker import Worker, Workers
 from ringi.models.prompt import ModelProgress
-from ringi.sessions.document import (
-    DecisionPending,
-    QuestionPending,
-    SessionStatus,
-    WorkPending,
-)
+from ringi.sessions.document import DecisionPending, QuestionPending, SessionStatus, WorkPending
 from ringi.sessions.tool import PlanningTool
 from tests.fakes.models import Desk, ScriptedModel
 from tests.helpers import PATIENCE_SEC, ledger_of, open_scratch

@@ -2,32 +2,13 @@
 
 import pytest
 
-from ringi.kernel.lines import (
-    EMPTY,
-    line,
-    prose,
-    step,
-)
+from ringi.kernel.lines import EMPTY, line, prose, step
 from ringi.kernel.text import Text
-from ringi.mcp.render import (
-    english,
-    text_of,
-    tool_for,
-)
-from ringi.plans.answer_document import (
-    Difference,
-    OutcomeKind,
-    PlanAnswer,
-    SpecDifference,
-)
+from ringi.mcp.render import english, text_of, tool_for
+from ringi.plans.answer_document import Difference, OutcomeKind, PlanAnswer, SpecDifference
 from ringi.plans.answer_view import answer_lines
 from ringi.plans.document import PlanStatus
-from ringi.plans.feedback import (
-    Feedback,
-    FeedbackKind,
-    LineComment,
-    Side,
-)
+from ringi.plans.feedback import Feedback, FeedbackKind, LineComment, Side
 from ringi.plans.result_view import excerpt
 from ringi.sessions.document import (
     ApprovalPending,

@@ -9,16 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.kernel.process.lines import (
-    TooLong,
-    lines,
-    write,
-)
-from ringi.mcp.stdio import (
-    Refusal,
-    encoded,
-    understood,
-)
+from ringi.kernel.process.lines import TooLong, lines, write
+from ringi.mcp.stdio import Refusal, encoded, understood
 
 LONGEST = 40
 

@@ -10,26 +10,14 @@ import pytest
 
 from ringi.app.api import Workspace
 from ringi.approvals.grant_document import GrantScope
-from ringi.errors import (
-    BadDocument,
-    NotYours,
-)
+from ringi.errors import BadDocument, NotYours
 from ringi.kernel import codec
-from ringi.mcp import (
-    arguments,
-    resources,
-)
+from ringi.mcp import arguments, resources
 from ringi.mcp.answers import structured
-from ringi.mcp.arguments import (
-    input_schema,
-    object_schema,
-)
+from ringi.mcp.arguments import input_schema, object_schema
 from ringi.mcp.server import TOOLS
 from ringi.mcp.tools import Caller
-from ringi.plans.document import (
-    ActionSpec,
-    SpecKind,
-)
+from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.tool import PlanTool
 from ringi.policy.risk_level import Risk
 from ringi.sessions.tool import PlanningTool

@@ -8,10 +8,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from ringi.patch.merge import (
-    Region,
-    RegionKind,
-)
+from ringi.patch.merge import Region, RegionKind
 
 WORDS = [b"a\n", b"b\n", b"c\n", b"\n", b"}\n", b"  }\n", b"d\r\n", b"\r\n", b"\xff\n", b"return\n"]
 NEW = [b"a\n", b"}\n", b"new\n", b"other new\n", b"\n"]

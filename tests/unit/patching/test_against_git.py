@@ -6,16 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.patch.apply import (
-    apply_patch,
-    outcome,
-)
+from ringi.patch.apply import apply_patch, outcome
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import (
-    Kind,
-    Patch,
-    dump,
-)
+from ringi.patch.patch import Kind, Patch, dump
 from ringi.patch.rework import reverse
 from tests.unit.patching.generated import Git, Tree, Trees, trees
 

@@ -3,11 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.patch.changed_words import (
-    ChangedWords,
-    Ranges,
-    changed_words,
-)
+from ringi.patch.changed_words import ChangedWords, Ranges, changed_words
 
 LINES = st.lists(st.sampled_from([b"a", b"bc", b" ", b"(", b"\t", "é".encode(), "日".encode(), b"\xff"])).map(
     b"".join

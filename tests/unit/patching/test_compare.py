@@ -8,10 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.patch.render import (
-    Block,
-    matching_blocks,
-)
+from ringi.patch.render import Block, matching_blocks
 
 texts = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"\n", b"d\n"]), max_size=30) | st.lists(
     st.integers(0, 40).map(lambda number: b"%d\n" % number), max_size=30

@@ -6,17 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.patch.file_merge import (
-    Clash,
-    ConflictedFile,
-    MergedFile,
-    merge_file,
-)
-from ringi.patch.merge import (
-    Conflicted,
-    Merged,
-    RegionKind,
-)
+from ringi.patch.file_merge import Clash, ConflictedFile, MergedFile, merge_file
+from ringi.patch.merge import Conflicted, Merged, RegionKind
 from ringi.patch.render import Side
 from tests.unit.patching.generated import Git
 

@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.patch.line_changes import (
-    Change,
-    line_changes,
-)
+from ringi.patch.line_changes import Change, line_changes
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Hunk
 

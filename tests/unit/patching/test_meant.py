@@ -4,10 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.errors import (
-    BadPatch,
-    PatchMismatch,
-)
+from ringi.errors import BadPatch, PatchMismatch
 from ringi.patch.nearest_context import meant_lines
 from ringi.patch.repair import normalise
 

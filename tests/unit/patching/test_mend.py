@@ -6,18 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.errors import (
-    AmbiguousPatch,
-    BadPatch,
-    BinaryPatch,
-    PatchMismatch,
-)
+from ringi.errors import AmbiguousPatch, BadPatch, BinaryPatch, PatchMismatch
 from ringi.patch.apply import apply_patch
-from ringi.patch.render import (
-    Changed,
-    Side,
-    render_patch,
-)
+from ringi.patch.render import Changed, Side, render_patch
 from ringi.patch.repair import normalise
 from tests.unit.patching.generated import LINES, Git, bodies, edits
 

@@ -10,15 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.patch.conflict import Choice
-from ringi.patch.merge import (
-    Conflicted,
-    Merged,
-    RegionKind,
-    assembled,
-    merge,
-    text_lines,
-    written_since,
-)
+from ringi.patch.merge import Conflicted, Merged, RegionKind, assembled, merge, text_lines, written_since
 from tests.unit.patching.merge_oracle import Answer, Three, asked, marked, rolled, threes
 
 FULL = os.environ.get("RINGI_CAMPAIGN") == "full"

@@ -6,18 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ringi.patch.apply import (
-    apply_patch,
-    outcome,
-)
+from ringi.patch.apply import apply_patch, outcome
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import (
-    FilePatch,
-    Hunk,
-    Kind,
-    Patch,
-    dump,
-)
+from ringi.patch.patch import FilePatch, Hunk, Kind, Patch, dump
 from tests.helpers import steps_of
 
 X = b"a\nb\nc\n"

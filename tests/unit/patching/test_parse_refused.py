@@ -8,21 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ringi.errors import (
-    BadPatch,
-    BinaryPatch,
-    PatchMismatch,
-    RingiError,
-)
-from ringi.patch.apply import (
-    apply_patch,
-    outcome,
-)
+from ringi.errors import BadPatch, BinaryPatch, PatchMismatch, RingiError
+from ringi.patch.apply import apply_patch, outcome
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import (
-    Kind,
-    Patch,
-)
+from ringi.patch.patch import Kind, Patch
 
 MARK = b"\\ No newline at end of file\n"
 FILES = {

@@ -8,10 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.patch.renames import (
-    renames,
-    similarity,
-)
+from ringi.patch.renames import renames, similarity
 
 HALF = b"".join(b"line %d\n" % number for number in range(10))
 

@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.patch.render import (
-    Rendered,
-    Side,
-    is_binary,
-    render,
-)
+from ringi.patch.render import Rendered, Side, is_binary, render
 
 NAMES = [
     "plain.txt", "with space.txt", " lead and trail ", "tab\there", 'quo"te', "new\nline", "back\\slash",

@@ -9,26 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tools import history
 
-from ringi.errors import (
-    NotFound,
-    PatchMismatch,
-)
+from ringi.errors import NotFound, PatchMismatch
 from ringi.patch.apply import apply_patch
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import (
-    Kind,
-    Patch,
-    dump,
-)
-from ringi.patch.render import (
-    Changed,
-    Side,
-    render_patch,
-)
-from ringi.patch.rework import (
-    drop_hunks,
-    reverse,
-)
+from ringi.patch.patch import Kind, Patch, dump
+from ringi.patch.render import Changed, Side, render_patch
+from ringi.patch.rework import drop_hunks, reverse
 from tests.unit.patching.generated import Git, bodies, edits
 
 OLD = b"".join(b"%d\n" % number for number in range(60))

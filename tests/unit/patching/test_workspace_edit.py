@@ -10,19 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.errors import (
-    BadDocument,
-    NotAnEdit,
-)
+from ringi.errors import BadDocument, NotAnEdit
 from ringi.kernel.codec import pretty
-from ringi.patch.editor_edit import (
-    WorkspaceEdit,
-    read_workspace_edit,
-)
-from ringi.patch.workspace_edit import (
-    EditedFile,
-    workspace_edit,
-)
+from ringi.patch.editor_edit import WorkspaceEdit, read_workspace_edit
+from ringi.patch.workspace_edit import EditedFile, workspace_edit
 
 BASE = "file:///home/me/my%20project"
 

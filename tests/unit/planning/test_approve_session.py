@@ -10,30 +10,14 @@ import pytest
 
 from ringi.app.integrity import verify
 from ringi.approvals.document import TypedAnswer
-from ringi.errors import (
-    Busy,
-    ModelDeclined,
-    NotProven,
-    SessionFailed,
-    SessionOver,
-    SessionRace,
-    WrongAnswer,
-)
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.errors import Busy, ModelDeclined, NotProven, SessionFailed, SessionOver, SessionRace, WrongAnswer
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.lock import PassingLock
 from ringi.ledger.ports import NewEvent
 from ringi.models.prompt import Exchange
 from ringi.runs.document import RunPhase
 from ringi.sessions.approve import enhanced_instruction
-from ringi.sessions.document import (
-    DecisionPending,
-    Purpose,
-    QuestionPending,
-    SessionStatus,
-)
+from ringi.sessions.document import DecisionPending, Purpose, QuestionPending, SessionStatus
 from ringi.sessions.tool import PlanningTool
 from tests.fakes.models import Desk, ScriptedModel
 from tests.fakes.people import InterruptingClock, SteppingClock

@@ -9,21 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.errors import (
-    BadBrought,
-    NotAsked,
-    SessionRace,
-)
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.models.prompt import (
-    MOST_FINDINGS,
-    MOST_QUESTIONS,
-    Brought,
-    BroughtFinding,
-)
+from ringi.errors import BadBrought, NotAsked, SessionRace
+from ringi.ledger.event import Actor, EventKind
+from ringi.models.prompt import MOST_FINDINGS, MOST_QUESTIONS, Brought, BroughtFinding
 from ringi.sessions.agent_input import bring
 from ringi.sessions.document import (
     AgentPending,

@@ -6,17 +6,9 @@ from typing import Any
 import pytest
 
 from ringi.app.integrity import verify
-from ringi.errors import (
-    BadModelAnswer,
-    SessionFailed,
-    SessionRace,
-)
+from ringi.errors import BadModelAnswer, SessionFailed, SessionRace
 from ringi.kernel import codec
-from ringi.models.prompt import (
-    Exchange,
-    ModelProgress,
-    Prompt,
-)
+from ringi.models.prompt import Exchange, ModelProgress, Prompt
 from ringi.sessions.approve import enhanced_instruction
 from ringi.sessions.document import (
     ApprovalPending,

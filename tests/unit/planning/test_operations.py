@@ -9,29 +9,11 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from ringi.engine.prompts import language_of
-from ringi.errors import (
-    BadAnswer,
-    BadInstruction,
-    BadTransition,
-)
-from ringi.models.prompt import (
-    NewDecisions,
-    NewQuestions,
-    NewRevision,
-)
+from ringi.errors import BadAnswer, BadInstruction, BadTransition
+from ringi.models.prompt import NewDecisions, NewQuestions, NewRevision
 from ringi.sessions import operations
-from ringi.sessions.document import (
-    Question,
-    QuestionType,
-    SessionFacts,
-    SessionStatus,
-)
-from ringi.sessions.operations import (
-    State,
-    consistent,
-    pending,
-    put_right,
-)
+from ringi.sessions.document import Question, QuestionType, SessionFacts, SessionStatus
+from ringi.sessions.operations import State, consistent, pending, put_right
 from tests.fakes.models import DECISIONS, QUESTIONS
 
 NOW = "2026-01-01T00:00:00.000000Z"

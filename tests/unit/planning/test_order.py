@@ -8,15 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ringi.engine.document import Subtask
-from ringi.engine.order import (
-    Cycle,
-    Found,
-    Order,
-    RepeatedId,
-    UnknownId,
-    Unordered,
-    ordered,
-)
+from ringi.engine.order import Cycle, Found, Order, RepeatedId, UnknownId, Unordered, ordered
 from ringi.sessions.document import TargetPath
 
 pytestmark = pytest.mark.req("PP-6")

@@ -5,14 +5,8 @@ from typing import Any
 
 import pytest
 
-from ringi.engine.document import (
-    FindingKind,
-    PlanningDocument,
-)
-from ringi.engine.plan_checks import (
-    PlanRules,
-    findings,
-)
+from ringi.engine.document import FindingKind, PlanningDocument
+from ringi.engine.plan_checks import PlanRules, findings
 from ringi.kernel import codec
 from ringi.policy.tools import ToolRules
 

@@ -27,10 +27,7 @@ from ringi.errors import (
     WrongAnswer,
 )
 from ringi.kernel import codec
-from ringi.models.prompt import (
-    Exchange,
-    ModelProgress,
-)
+from ringi.models.prompt import Exchange, ModelProgress
 from ringi.runs.document import RunPhase
 from ringi.sessions.approve import enhanced_instruction
 from ringi.sessions.document import (

@@ -3,15 +3,8 @@
 import msgspec
 import pytest
 
-from ringi.engine.prompts import (
-    KINDS,
-    prompt_for,
-)
-from ringi.models.prompt import (
-    NewDecisions,
-    NewQuestions,
-    Prompt,
-)
+from ringi.engine.prompts import KINDS, prompt_for
+from ringi.models.prompt import NewDecisions, NewQuestions, Prompt
 from ringi.models.turns import turns
 from ringi.project.context import ProjectFacts
 from ringi.sessions import operations

@@ -8,35 +8,18 @@ import msgspec
 import pytest
 
 from ringi.app.integrity import verify
-from ringi.approvals.document import (
-    SessionSubject,
-    TypedAnswer,
-)
+from ringi.approvals.document import SessionSubject, TypedAnswer
 from ringi.approvals.kinds import KINDS
 from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
 from ringi.errors import WrongAnswer
 from ringi.kernel import codec
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
 from ringi.ledger.subject import SubjectKind
-from ringi.models.prompt import (
-    NewCriterion,
-    NewPath,
-    NewSummary,
-)
-from ringi.runs.document import (
-    RunPhase,
-    StepStatus,
-)
-from ringi.sessions.document import (
-    ApprovalPending,
-    FailedPending,
-    SessionStatus,
-)
+from ringi.models.prompt import NewCriterion, NewPath, NewSummary
+from ringi.runs.document import RunPhase, StepStatus
+from ringi.sessions.document import ApprovalPending, FailedPending, SessionStatus
 from tests.fakes.models import Desk, ScriptedModel
 
 SUMMARY = NewSummary(

@@ -9,40 +9,14 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from ringi.app.api import Workspace
-from ringi.errors import (
-    AlreadyDone,
-    ChangeFixed,
-    InvalidSpecs,
-    NotApproved,
-    NotFound,
-    PlanChanged,
-    Stale,
-)
+from ringi.errors import AlreadyDone, ChangeFixed, InvalidSpecs, NotApproved, NotFound, PlanChanged, Stale
 from ringi.plans import from_patch as patches
-from ringi.plans.answer_document import (
-    DropHunks,
-    DropSpec,
-    NewContent,
-)
+from ringi.plans.answer_document import DropHunks, DropSpec, NewContent
 from ringi.plans.change import Change
-from ringi.plans.change_plan import (
-    FileDiff,
-    PlanBasis,
-    Trigger,
-)
+from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.plans.check import add_checks
-from ringi.plans.document import (
-    ActionSpec,
-    CheckResult,
-    Encoding,
-    PlanStatus,
-    SpecKind,
-    SpecSelection,
-)
-from ringi.plans.effects import (
-    packed,
-    rendering,
-)
+from ringi.plans.document import ActionSpec, CheckResult, Encoding, PlanStatus, SpecKind, SpecSelection
+from ringi.plans.effects import packed, rendering
 from ringi.plans.preview import effects
 from ringi.plans.tool import PlanTool
 from ringi.policy.risk_level import Risk

@@ -6,10 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ringi.approvals.document import (
-    ApprovalSubject,
-    TypedAnswer,
-)
+from ringi.approvals.document import ApprovalSubject, TypedAnswer
 from ringi.errors import (
     Expired,
     InvalidSpecs,
@@ -23,11 +20,7 @@ from ringi.errors import (
 )
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.plans.document import (
-    ALL_SPECS,
-    PlanStatus,
-    SpecSelection,
-)
+from ringi.plans.document import ALL_SPECS, PlanStatus, SpecSelection
 from tests.helpers import (
     Person,
     answer,

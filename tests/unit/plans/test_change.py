@@ -34,16 +34,9 @@ from ringi.errors import (
     WrongAnswer,
 )
 from ringi.ledger.ports import NewEvent
-from ringi.plans import (
-    export,
-)
-from ringi.plans import (
-    from_patch as patches,
-)
-from ringi.plans.change import (
-    Change,
-    propose_change,
-)
+from ringi.plans import export
+from ringi.plans import from_patch as patches
+from ringi.plans.change import Change, propose_change
 from ringi.plans.change_plan import (
     ChangeApproval,
     DiagnosticRef,
@@ -64,19 +57,10 @@ from ringi.plans.document import (
 )
 from ringi.plans.propose import keep_specs
 from ringi.plans.tool import PlanTool
-from ringi.plans.view import (
-    PlanFacts,
-    plan_lines,
-)
-from ringi.policy.risk_level import (
-    Risk,
-    RiskCode,
-)
+from ringi.plans.view import PlanFacts, plan_lines
+from ringi.policy.risk_level import Risk, RiskCode
 from ringi.project import capture as project
-from ringi.project.state import (
-    Diagnostic,
-    EditorState,
-)
+from ringi.project.state import Diagnostic, EditorState
 from tests.helpers import (
     answer,
     approve,

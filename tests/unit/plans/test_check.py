@@ -7,15 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
-from ringi.errors import (
-    BadTransition,
-    CheckFailed,
-    CopyFailed,
-    Interrupted,
-    InvalidSpecs,
-    PlanChanged,
-    Stale,
-)
+from ringi.errors import BadTransition, CheckFailed, CopyFailed, Interrupted, InvalidSpecs, PlanChanged, Stale
 from ringi.kernel.fs import OsFileSystem
 from ringi.ledger.ports import StoredPlan
 from ringi.plans import check

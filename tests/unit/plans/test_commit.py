@@ -12,53 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
-from ringi.approvals.document import (
-    Cancelled,
-    ProofKind,
-)
+from ringi.app.api import Workspace, open_workspace
+from ringi.approvals.document import Cancelled, ProofKind
 from ringi.approvals.grant_document import GrantScope
-from ringi.errors import (
-    BadTransition,
-    CheckFailed,
-    GrantRefused,
-    NoCommit,
-    NotApproved,
-    Stale,
-    WrongAnswer,
-)
+from ringi.errors import BadTransition, CheckFailed, GrantRefused, NoCommit, NotApproved, Stale, WrongAnswer
 from ringi.kernel.fs import OsFileSystem
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
 from ringi.plans import commit as committing
-from ringi.plans.commit import (
-    announced,
-    outcome_of,
-)
-from ringi.plans.commit_message import (
-    LONGEST,
-    proper_message,
-    with_trailers,
-)
-from ringi.plans.document import (
-    ActionSpec,
-    CheckFailure,
-    PlannedChecks,
-    PlannedCommit,
-    PlanStatus,
-    SpecKind,
-)
-from ringi.plans.execution import (
-    CommitOutcome,
-    ExecutionResult,
-    OpStatus,
-)
+from ringi.plans.commit import announced, outcome_of
+from ringi.plans.commit_message import LONGEST, proper_message, with_trailers
+from ringi.plans.document import ActionSpec, CheckFailure, PlannedChecks, PlannedCommit, PlanStatus, SpecKind
+from ringi.plans.execution import CommitOutcome, ExecutionResult, OpStatus
 from ringi.plans.tool import PlanTool
 from ringi.plans.verify import Examination
 from ringi.policy.risk_level import Risk

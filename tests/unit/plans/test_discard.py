@@ -6,11 +6,7 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import Workspace
-from ringi.errors import (
-    BadTransition,
-    NoChannel,
-    NotNow,
-)
+from ringi.errors import BadTransition, NoChannel, NotNow
 from ringi.plans.answer_document import OutcomeKind
 from ringi.plans.document import PlanStatus
 from tests.fakes.people import AgentAtWork

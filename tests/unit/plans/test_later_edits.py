@@ -15,22 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.app.api import Workspace
-from ringi.errors import (
-    NothingToUndo,
-    StorageFailed,
-    UndoChanged,
-    UndoStale,
-)
+from ringi.errors import NothingToUndo, StorageFailed, UndoChanged, UndoStale
 from ringi.kernel.fs import OsFileSystem
 from ringi.patch.merge import written_since
-from ringi.plans.document import (
-    ActionSpec,
-    SpecKind,
-)
-from ringi.plans.execution import (
-    ExecutionResult,
-    OpStatus,
-)
+from ringi.plans.document import ActionSpec, SpecKind
+from ringi.plans.execution import ExecutionResult, OpStatus
 from ringi.plans.tool import PlanTool
 from ringi.plans.undo import Undoable
 from ringi.plans.verify import Examination

@@ -11,21 +11,10 @@ from hypothesis import strategies as st
 from ringi.app.api import Workspace
 from ringi.ledger.event import Actor
 from ringi.patch.conflict import Choice
-from ringi.patch.render import (
-    Side,
-    render,
-)
-from ringi.plans.document import (
-    ActionSpec,
-    FileState,
-    SpecKind,
-)
+from ringi.patch.render import Side, render
+from ringi.plans.document import ActionSpec, FileState, SpecKind
 from ringi.plans.effects import your_lines
-from ringi.plans.merge import (
-    MergedSpecs,
-    merged_specs,
-    open_conflicts,
-)
+from ringi.plans.merge import MergedSpecs, merged_specs, open_conflicts
 from ringi.plans.propose import set_specs
 from tests.helpers import approve, open_scratch
 

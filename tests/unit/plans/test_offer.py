@@ -8,16 +8,10 @@ import pytest
 
 from ringi.app.api import Workspace
 from ringi.approvals.document import ApprovalSubject
-from ringi.errors import (
-    NoCommit,
-    NotApproved,
-)
+from ringi.errors import NoCommit, NotApproved
 from ringi.plans.approve import subject_now
 from ringi.plans.document import PlanStatus
-from ringi.plans.offer import (
-    offer_order,
-    set_offered,
-)
+from ringi.plans.offer import offer_order, set_offered
 from ringi.tree.offered_commit import GitOffers
 from tests.helpers import approve, fingerprint
 from tests.unit.usecases.steps import MORE, README, RUN, begun, git, hook, opened, proposed_step

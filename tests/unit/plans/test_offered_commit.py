@@ -6,14 +6,8 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import Workspace
-from ringi.errors import (
-    NoCommit,
-    StepNotCommitted,
-)
-from ringi.ledger.ports import (
-    CommitOrder,
-    Commits,
-)
+from ringi.errors import NoCommit, StepNotCommitted
+from ringi.ledger.ports import CommitOrder, Commits
 from ringi.plans.document import PlanStatus
 from ringi.plans.execution import CommitOutcome
 from ringi.plans.verify import Examination

@@ -8,33 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
+from ringi.app.api import Workspace, open_workspace
 from ringi.errors import ReadNotApproved
 from ringi.ledger.event import Actor
-from ringi.mcp import (
-    arguments,
-    resources,
-)
+from ringi.mcp import arguments, resources
 from ringi.mcp.answers import structured
-from ringi.mcp.tools import (
-    TOOLS,
-    Caller,
-)
-from ringi.plans.document import (
-    ActionSpec,
-    Encoding,
-    PlanStatus,
-    SpecKind,
-)
+from ringi.mcp.tools import TOOLS, Caller
+from ringi.plans.document import ActionSpec, Encoding, PlanStatus, SpecKind
 from ringi.plans.feedback import Side
 from ringi.plans.reading import guarded
-from ringi.plans.redact import (
-    NOT_SHOWN,
-    answer_for_clients,
-)
+from ringi.plans.redact import NOT_SHOWN, answer_for_clients
 from ringi.policy.risk_level import Risk
 from tests.fakes.people import AgentAtWork
 from tests.helpers import Person, SetClock, approve, create, environment_of, proposed, rewire, write

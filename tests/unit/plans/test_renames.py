@@ -11,16 +11,8 @@ from ringi.errors import Stale
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
 from ringi.plans import words
-from ringi.plans.answer_document import (
-    DropHunks,
-    DropSpec,
-)
-from ringi.plans.document import (
-    ActionSpec,
-    FileState,
-    PlanStatus,
-    SpecKind,
-)
+from ringi.plans.answer_document import DropHunks, DropSpec
+from ringi.plans.document import ActionSpec, FileState, PlanStatus, SpecKind
 from ringi.plans.propose import set_specs
 from ringi.plans.titles import title_of_specs
 from tests.helpers import approve, assert_whole, create, delete, open_scratch, proposed, undo, write

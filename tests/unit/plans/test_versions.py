@@ -8,34 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ringi.app.api import Workspace
-from ringi.errors import (
-    BadTransition,
-    ChangeFixed,
-    NotApproved,
-    NotFound,
-    UnfitSpecs,
-)
+from ringi.errors import BadTransition, ChangeFixed, NotApproved, NotFound, UnfitSpecs
 from ringi.kernel.fs import OsFileSystem
 from ringi.plans import from_patch as patches
-from ringi.plans.answer_document import (
-    Difference,
-    PlanComparison,
-)
-from ringi.plans.change import (
-    GROUP,
-    Change,
-)
-from ringi.plans.change_plan import (
-    FileDiff,
-    PlanBasis,
-    Trigger,
-)
-from ringi.plans.document import (
-    ActionSpec,
-    PlanStatus,
-    SpecKind,
-    SpecSelection,
-)
+from ringi.plans.answer_document import Difference, PlanComparison
+from ringi.plans.change import GROUP, Change
+from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
+from ringi.plans.document import ActionSpec, PlanStatus, SpecKind, SpecSelection
 from ringi.plans.versions import Versions
 from tests.fakes.world import World
 from tests.helpers import (

@@ -9,40 +9,17 @@ import pytest
 from ringi.app.api import Workspace
 from ringi.approvals.document import ApprovalSubject
 from ringi.approvals.grant_document import GrantScope
-from ringi.approvals.who import (
-    FROM_COPY,
-    requester_of,
-)
-from ringi.errors import (
-    ChangeRejected,
-    GrantRefused,
-    NoChannel,
-    NotYours,
-    TakenFromCopy,
-)
+from ringi.approvals.who import FROM_COPY, requester_of
+from ringi.errors import ChangeRejected, GrantRefused, NoChannel, NotYours, TakenFromCopy
 from ringi.kernel import codec
 from ringi.ledger.event import Actor
 from ringi.ledger.ports import PersonChannel
 from ringi.plans import from_patch as patches
-from ringi.plans.answer_document import (
-    DropSpec,
-    NewContent,
-)
+from ringi.plans.answer_document import DropSpec, NewContent
 from ringi.plans.change import Change
-from ringi.plans.change_plan import (
-    ChangeApproval,
-    PlanBasis,
-    Trigger,
-)
-from ringi.plans.document import (
-    PlanStatus,
-    SpecKind,
-    change_plan_of,
-)
-from ringi.plans.propose import (
-    keep_specs,
-    set_specs,
-)
+from ringi.plans.change_plan import ChangeApproval, PlanBasis, Trigger
+from ringi.plans.document import PlanStatus, SpecKind, change_plan_of
+from ringi.plans.propose import keep_specs, set_specs
 from ringi.plans.verify import Examination
 from ringi.plans.versions import Versions
 from ringi.policy.risk_level import Risk

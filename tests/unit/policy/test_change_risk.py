@@ -4,15 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.policy.risk import (
-    change_risk,
-    words,
-)
-from ringi.policy.risk_level import (
-    Risk,
-    RiskCode,
-    RiskReason,
-)
+from ringi.policy.risk import change_risk, words
+from ringi.policy.risk_level import Risk, RiskCode, RiskReason
 
 FILES = [f"src/{n}.py" for n in range(30)]
 ORDER = list(Risk)

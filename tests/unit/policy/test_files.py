@@ -12,10 +12,7 @@ from ringi.policy.files import (
     is_mutable_state,
     mutable_state_files,
 )
-from ringi.policy.globs import (
-    Globs,
-    matches,
-)
+from ringi.policy.globs import Globs, matches
 from ringi.policy.risk_level import Category
 
 CRITICAL_PATHS = {

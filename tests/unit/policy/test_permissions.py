@@ -5,24 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from ringi.plans.document import (
-    ActionSpec,
-    ActionSpecExt,
-    FileState,
-    Preflight,
-    SpecKind,
-)
-from ringi.policy.permissions import (
-    Account,
-    dangers,
-    is_listed,
-)
-from ringi.policy.risk_level import (
-    Category,
-    Risk,
-    RiskCode,
-    RiskReason,
-)
+from ringi.plans.document import ActionSpec, ActionSpecExt, FileState, Preflight, SpecKind
+from ringi.policy.permissions import Account, dangers, is_listed
+from ringi.policy.risk_level import Category, Risk, RiskCode, RiskReason
 
 NAMES = st.sampled_from(["hanako", "taro", "devs", "admin"])
 ACCOUNTS = st.builds(Account, NAMES, st.frozensets(NAMES))

@@ -4,26 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.plans.document import (
-    ActionSpec,
-    ActionSpecExt,
-    Preflight,
-    SpecKind,
-)
+from ringi.plans.document import ActionSpec, ActionSpecExt, Preflight, SpecKind
 from ringi.policy.findings import findings
-from ringi.policy.risk import (
-    Facts,
-    Thresholds,
-    assess,
-    is_emptied,
-    is_unshown,
-    score,
-)
-from ringi.policy.risk_level import (
-    Risk,
-    RiskCode,
-    highest,
-)
+from ringi.policy.risk import Facts, Thresholds, assess, is_emptied, is_unshown, score
+from ringi.policy.risk_level import Risk, RiskCode, highest
 
 LIMITS = Thresholds(large_overwrite_lines=300, large_overwrite_bytes=65_536)
 

@@ -11,16 +11,9 @@ from ringi.kernel.text import Text
 from ringi.plans.document import SpecKind
 from ringi.plans.effects import numbered
 from ringi.policy.findings import findings
-from ringi.policy.risk import (
-    Facts,
-    Thresholds,
-    assess,
-)
+from ringi.policy.risk import Facts, Thresholds, assess
 from ringi.policy.risk_level import Risk
-from ringi.policy.scripts import (
-    _LIKE,
-    strange_words,
-)
+from ringi.policy.scripts import _LIKE, strange_words
 
 pytestmark = pytest.mark.req("PT-7")
 

@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.agents.socket import (
-    AgentSocket,
-    Server,
-)
+from ringi.agents.socket import AgentSocket, Server
 from ringi.kernel.process.supervisor import read_stat
 from ringi.kernel.process.terminal import run_in_terminal
 from tests.helpers import PATIENCE_SEC, PYTHON

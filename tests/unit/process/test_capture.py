@@ -17,21 +17,9 @@ import pexpect
 import pytest
 
 import ringi
-from ringi.kernel.process.capture import (
-    Ran,
-    at_most,
-    last,
-    run,
-    shell,
-)
-from ringi.kernel.process.supervisor import (
-    end_group,
-    read_stat,
-)
-from ringi.kernel.process.terminal import (
-    discard_pending_input,
-    run_in_terminal,
-)
+from ringi.kernel.process.capture import Ran, at_most, last, run, shell
+from ringi.kernel.process.supervisor import end_group, read_stat
+from ringi.kernel.process.terminal import discard_pending_input, run_in_terminal
 from tests.functional.desk import ended
 from tests.helpers import PYTHON, holds_soon
 

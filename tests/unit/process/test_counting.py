@@ -8,17 +8,9 @@ import pytest
 
 from ringi.errors import CopyFailed
 from ringi.kernel.process.git import Git
-from ringi.kernel.process.progress import (
-    Count,
-    counted,
-    counting,
-    watched,
-)
+from ringi.kernel.process.progress import Count, counted, counting, watched
 from ringi.kernel.text import Text
-from ringi.tree.private_git import (
-    PrivateFolder,
-    Surroundings,
-)
+from ringi.tree.private_git import PrivateFolder, Surroundings
 from tests.helpers import make_files
 
 

@@ -2,12 +2,7 @@
 
 import pytest
 
-from ringi.kernel.process.environment import (
-    GITHUB_TOKENS,
-    GITLAB_TOKENS,
-    harmless,
-    without_forge_tokens,
-)
+from ringi.kernel.process.environment import GITHUB_TOKENS, GITLAB_TOKENS, harmless, without_forge_tokens
 
 pytestmark = pytest.mark.req("PP-25")
 TOKEN = "glpat-0123456789abcdef"

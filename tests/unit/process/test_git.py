@@ -3,18 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.errors import (
-    CopyFailed,
-    Unsupported,
-)
-from ringi.kernel.process.git import (
-    Git,
-    Repository,
-    quoted,
-    require_version,
-    settings,
-    version,
-)
+from ringi.errors import CopyFailed, Unsupported
+from ringi.kernel.process.git import Git, Repository, quoted, require_version, settings, version
 from tests.unit.workspace.repositories import (
     as_another_user,
     commit,

@@ -11,12 +11,7 @@ from subprocess import run
 import pytest
 
 import ringi
-from ringi.kernel.process.installation import (
-    EXTRAS,
-    Requirement,
-    extending_command,
-    requirement,
-)
+from ringi.kernel.process.installation import EXTRAS, Requirement, extending_command, requirement
 
 SOURCES = Path(ringi.__file__).parent.parent
 

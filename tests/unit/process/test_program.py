@@ -6,12 +6,7 @@ from pathlib import Path
 import pytest
 
 from ringi.errors import NoSuchProgram
-from ringi.kernel.process.program import (
-    from_here,
-    in_copy,
-    program_name,
-    program_of,
-)
+from ringi.kernel.process.program import from_here, in_copy, program_name, program_of
 
 
 @pytest.fixture

@@ -12,15 +12,7 @@ from hypothesis import strategies as st
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.process.hidden import Hidden
-from ringi.kernel.process.sandbox import (
-    How,
-    Mount,
-    Places,
-    for_agent,
-    for_check,
-    mounts,
-    sees,
-)
+from ringi.kernel.process.sandbox import How, Mount, Places, for_agent, for_check, mounts, sees
 from ringi.kernel.process.start import JOB
 
 BWRAP = sandbox.find(SYSTEM_PATH)

@@ -12,13 +12,7 @@ from pathlib import Path
 import pytest
 
 import ringi
-from ringi.kernel.process.capture import (
-    Ran,
-    at_most,
-    last,
-    run,
-    shell,
-)
+from ringi.kernel.process.capture import Ran, at_most, last, run, shell
 from ringi.kernel.process.supervisor import read_stat
 from tests.helpers import holds_soon
 

@@ -6,10 +6,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ringi.engine.run_plan import (
-    RunPlan,
-    RunStep,
-)
+from ringi.engine.run_plan import RunPlan, RunStep
 from ringi.kernel import codec
 
 SAMPLE = Path(__file__).parents[1] / "domain" / "planning-sample.json"

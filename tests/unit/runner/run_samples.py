@@ -6,20 +6,9 @@ from typing import Any
 
 import msgspec
 
-from ringi.engine.run_plan import (
-    RunPlan,
-    RunRole,
-)
+from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.kernel import codec
-from ringi.runs.document import (
-    Evidence,
-    Run,
-    RunPhase,
-    StepState,
-    StepStatus,
-    Stop,
-    StopCode,
-)
+from ringi.runs.document import Evidence, Run, RunPhase, StepState, StepStatus, Stop, StopCode
 
 _SAMPLE = Path(__file__).parents[1] / "domain" / "planning-sample.json"
 RUN_ID = "20251214-210501-a1b2c3"

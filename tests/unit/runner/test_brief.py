@@ -6,12 +6,7 @@ from hypothesis import strategies as st
 
 from ringi.engine.run_plan import RunRole
 from ringi.project.tokens import tokens
-from ringi.runs.brief import (
-    MOST_TOKENS,
-    BriefFacts,
-    Decision,
-    brief_of,
-)
+from ringi.runs.brief import MOST_TOKENS, BriefFacts, Decision, brief_of
 from tests.unit.runner.run_samples import plan_of, step_of
 
 pytestmark = pytest.mark.req("RN-9")

@@ -7,25 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.engine.run_plan import (
-    RunPlan,
-    RunRole,
-)
-from ringi.forges.document import (
-    ForgeKind,
-    ForgeTerms,
-    Item,
-    ItemKind,
-    Project,
-)
-from ringi.kernel.text import (
-    Text,
-    in_language,
-)
-from ringi.runs.criteria import (
-    Verdict,
-    criteria,
-)
+from ringi.engine.run_plan import RunPlan, RunRole
+from ringi.forges.document import ForgeKind, ForgeTerms, Item, ItemKind, Project
+from ringi.kernel.text import Text, in_language
+from ringi.runs.criteria import Verdict, criteria
 from ringi.runs.document import (
     Attempt,
     Evidence,
@@ -42,10 +27,7 @@ from ringi.runs.document import (
     StopCode,
     errors_of,
 )
-from ringi.runs.report import (
-    deviations,
-    report,
-)
+from ringi.runs.report import deviations, report
 from ringi.sessions.instruction import Instruction
 from tests.unit.runner.run_samples import BEFORE, TREE, done, passed, plan_of, run_of, step_of, stopped
 

@@ -6,10 +6,7 @@ from hypothesis import strategies as st
 
 from ringi.kernel.text import Text
 from ringi.runs.document import StopCode
-from ringi.runs.scope import (
-    Changes,
-    violations,
-)
+from ringi.runs.scope import Changes, violations
 from tests.unit.runner.plans import a_plan, a_step
 
 SCOPE = {"target_paths": ("src/app", "README.md"), "forbidden_paths": ("src/app/vendor",)}

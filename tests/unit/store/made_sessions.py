@@ -5,28 +5,13 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ringi.app.ledger import Ledger
-from ringi.approvals.document import (
-    Approval,
-    ProofKind,
-    ProofRecord,
-    SessionSubject,
-    Strength,
-)
+from ringi.approvals.document import Approval, ProofKind, ProofRecord, SessionSubject, Strength
 from ringi.kernel import codec
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
-from ringi.ledger.ports import (
-    NewEvent,
-    StoredSession,
-)
+from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.ports import NewEvent, StoredSession
 from ringi.ledger.subject import SubjectKind
 from ringi.plans.document import ALL_SPECS
-from ringi.runs.document import (
-    Run,
-    RunPhase,
-)
+from ringi.runs.document import Run, RunPhase
 from ringi.sessions.document import (
     LogEntry,
     PlanningSession,

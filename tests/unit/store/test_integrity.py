@@ -16,19 +16,10 @@ from ringi.app.ledger import LedgerReader
 from ringi.approvals.grant_document import GrantScope
 from ringi.kernel import codec
 from ringi.ledger.connection import DATABASE
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
-from ringi.plans.document import (
-    ALL_SPECS,
-    SpecKind,
-)
-from ringi.plans.execution import (
-    CommandEnd,
-    CommandStart,
-)
+from ringi.plans.document import ALL_SPECS, SpecKind
+from ringi.plans.execution import CommandEnd, CommandStart
 from ringi.policy.risk_level import Risk
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import (

@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ringi.app.integrity import verify
-from ringi.app.ledger import (
-    Ledger,
-    LedgerReader,
-)
+from ringi.app.ledger import Ledger, LedgerReader
 from ringi.kernel import codec
 from ringi.runs.document import RunPhase
 from ringi.sessions.document import SessionStatus

@@ -9,11 +9,7 @@ from pathlib import Path
 import pytest
 
 from ringi.app.lists import PlanReader
-from ringi.engine.process import (
-    ActionRecord,
-    ErrorKind,
-    Process,
-)
+from ringi.engine.process import ActionRecord, ErrorKind, Process
 from ringi.errors import (
     Busy,
     LedgerCorrupt,
@@ -26,27 +22,13 @@ from ringi.errors import (
 )
 from ringi.kernel import codec
 from ringi.kernel.system import SystemClock
-from ringi.ledger.connection import (
-    GET_META,
-    connect,
-    private_folder,
-)
+from ringi.ledger.connection import GET_META, connect, private_folder
 from ringi.ledger.contents import Contents
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.migrations import MIGRATIONS
 from ringi.ledger.ports import NewEvent
-from ringi.plans.document import (
-    PlanStatus,
-    with_state,
-)
-from ringi.project.state import (
-    Dependencies,
-    ProjectState,
-    StateSource,
-)
+from ringi.plans.document import PlanStatus, with_state
+from ringi.project.state import Dependencies, ProjectState, StateSource
 from tests.helpers import (
     FILES,
     approved,

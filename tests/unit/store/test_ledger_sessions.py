@@ -15,36 +15,15 @@ from msgspec.structs import replace
 from ringi.app.integrity import verify
 from ringi.app.ledger import Ledger
 from ringi.app.lists import PlanReader
-from ringi.errors import (
-    Ambiguous,
-    BadDocument,
-    NotFound,
-    SessionRace,
-    StorageFailed,
-)
+from ringi.errors import Ambiguous, BadDocument, NotFound, SessionRace, StorageFailed
 from ringi.kernel import codec
-from ringi.ledger.connection import (
-    DATABASE,
-    GET_META,
-    connect,
-)
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.connection import DATABASE, GET_META, connect
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.migrations import MIGRATIONS
-from ringi.ledger.ports import (
-    NewEvent,
-    SessionStore,
-)
+from ringi.ledger.ports import NewEvent, SessionStore
 from ringi.ledger.subject import SubjectKind
 from ringi.runs.document import RunPhase
-from ringi.sessions.document import (
-    OPEN_SESSIONS,
-    LogEntry,
-    SessionFacts,
-    SessionStatus,
-)
+from ringi.sessions.document import OPEN_SESSIONS, LogEntry, SessionFacts, SessionStatus
 from tests.helpers import SetClock, ledger_of, open_scratch
 from tests.unit.store.made_sessions import (
     ANSWERED,

@@ -9,14 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.errors import (
-    Busy,
-    StorageFailed,
-)
-from ringi.ledger.lock import (
-    FileLock,
-    PassingLock,
-)
+from ringi.errors import Busy, StorageFailed
+from ringi.ledger.lock import FileLock, PassingLock
 from tests.helpers import open_scratch, proposed, python, write
 
 HOLD = """

@@ -13,16 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.kernel.telemetry.port import (
-    Component,
-    Level,
-)
+from ringi.kernel.telemetry.port import Component, Level
 from ringi.policy.masking import masked
-from ringi.runs.process_log import (
-    FILE,
-    LogSettings,
-    ProcessLogFile,
-)
+from ringi.runs.process_log import FILE, LogSettings, ProcessLogFile
 from tests.fakes.people import SteppingClock
 from tests.functional.disks import fill, small_disk
 

@@ -17,12 +17,7 @@ from ringi.approvals.document import ApprovalHistory
 from ringi.errors import StorageFailed
 from ringi.kernel import codec
 from ringi.ledger.event import LoggedEvent
-from ringi.plans.document import (
-    PlanDocument,
-    PlanIndex,
-    PlanPage,
-    PlanStatus,
-)
+from ringi.plans.document import PlanDocument, PlanIndex, PlanPage, PlanStatus
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.tool import PlanTool
 from ringi.plans.verify import verify_plan

@@ -8,18 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
-from ringi.app.ledger import (
-    Ledger,
-    LedgerReader,
-)
-from ringi.app.projection import (
-    Later,
-    Projection,
-)
+from ringi.app.api import Workspace, open_workspace
+from ringi.app.ledger import Ledger, LedgerReader
+from ringi.app.projection import Later, Projection
 from ringi.ledger.events import Changed
 from ringi.plans.tool import PlanTool
 from tests.helpers import Person, assert_whole, environment_of, in_child, open_scratch

@@ -10,16 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
+from ringi.app.api import Workspace, open_workspace
 from ringi.errors import StorageFailed
 from ringi.kernel import codec
-from ringi.sessions.document import (
-    PlanningSession,
-    SessionStatus,
-)
+from ringi.sessions.document import PlanningSession, SessionStatus
 from tests.helpers import Person, environment_of, in_child, ledger_of, open_scratch
 from tests.unit.store.made_sessions import added, approved, id_of, log, saved
 

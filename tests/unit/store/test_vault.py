@@ -10,11 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.ledger.vault import (
-    FOLDER,
-    KEY,
-    SealedFiles,
-)
+from ringi.ledger.vault import FOLDER, KEY, SealedFiles
 
 pytestmark = pytest.mark.req("PP-12")
 ONE, OTHER = f"answer-{'1' * 64}", f"answer-{'2' * 64}"

@@ -16,41 +16,16 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv.attributes import error_attributes
 
-from ringi.app.telemetry import (
-    has_receiver,
-    telemetry_of,
-)
-from ringi.config.keys import (
-    Config,
-    Logs,
-    Tracing,
-)
+from ringi.app.telemetry import has_receiver, telemetry_of
+from ringi.config.keys import Config, Logs, Tracing
 from ringi.errors import ModelRejected
 from ringi.kernel.telemetry import port
-from ringi.kernel.telemetry.port import (
-    NO_SPANS,
-    Phase,
-    Spans,
-    tool_call,
-)
-from ringi.kernel.telemetry.sending import (
-    Closing,
-    provider_of,
-)
-from ringi.kernel.telemetry.spans import (
-    OtelSpans,
-    Shown,
-)
-from ringi.models.backend import (
-    Reply,
-    RetryLater,
-)
+from ringi.kernel.telemetry.port import NO_SPANS, Phase, Spans, tool_call
+from ringi.kernel.telemetry.sending import Closing, provider_of
+from ringi.kernel.telemetry.spans import OtelSpans, Shown
+from ringi.models.backend import Reply, RetryLater
 from ringi.models.client import ModelClient
-from ringi.models.prompt import (
-    Material,
-    NewSummary,
-    Prompt,
-)
+from ringi.models.prompt import Material, NewSummary, Prompt
 from ringi.sessions.document import Purpose
 from tests.fakes.people import SteppingClock
 from tests.fakes.trace_receiver import Answers, TraceReceiver

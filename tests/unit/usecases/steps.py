@@ -5,29 +5,14 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.app.api import Workspace, open_workspace
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
 from ringi.ledger.subject import StepOf
 from ringi.runs.branch import base_of
-from ringi.runs.document import (
-    Run,
-    RunPhase,
-)
-from ringi.runs.step_plan import (
-    StepPlan,
-    propose_step,
-)
-from ringi.tree.difference import (
-    CopyChange,
-    Difference,
-)
+from ringi.runs.document import Run, RunPhase
+from ringi.runs.step_plan import StepPlan, propose_step
+from ringi.tree.difference import CopyChange, Difference
 from tests.helpers import Person, approve, ledger_of
 
 RUN = "20251214-210501-a1b2c3"

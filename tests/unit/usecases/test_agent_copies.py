@@ -9,57 +9,21 @@ from typing import Any
 import pytest
 
 from ringi.agents import launch as beside
-from ringi.agents.copies import (
-    abandoned,
-    kept,
-    make_room,
-    of_agents,
-    remove_settled,
-    size_of,
-)
-from ringi.agents.resume import (
-    find_copy,
-    resume_in,
-)
+from ringi.agents.copies import abandoned, kept, make_room, of_agents, remove_settled, size_of
+from ringi.agents.resume import find_copy, resume_in
 from ringi.agents.sandbox import AgentSandbox
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
+from ringi.app.api import Workspace, open_workspace
 from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import (
-    REPAIR,
-    Mark,
-)
+from ringi.app.doctor_checks import REPAIR, Mark
 from ringi.app.ledger import Ledger
-from ringi.errors import (
-    BegunInEditor,
-    Busy,
-    CopyFailed,
-    NothingToResume,
-    StorageFailed,
-)
-from ringi.plans.answer_document import (
-    DropSpec,
-    NewContent,
-)
+from ringi.errors import BegunInEditor, Busy, CopyFailed, NothingToResume, StorageFailed
+from ringi.plans.answer_document import DropSpec, NewContent
 from ringi.plans.document import PlanStatus
 from ringi.plans.from_difference import Taken
-from ringi.tree.copy import (
-    Supervisor,
-    WorkCopy,
-)
+from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import SCRATCH
 from tests.fakes.people import InterruptingClock
-from tests.helpers import (
-    Person,
-    approve,
-    deep_folders,
-    environment_of,
-    ledger_of,
-    rewire,
-    shallow_stack,
-)
+from tests.helpers import Person, approve, deep_folders, environment_of, ledger_of, rewire, shallow_stack
 
 OLD = "2020-01-01T00:00:00.000000Z"
 

@@ -11,15 +11,7 @@ from typing import Any
 
 import pytest
 
-from ringi.agents.setup import (
-    Offer,
-    make_alias,
-    missing,
-    offer,
-    present,
-    program,
-    propose,
-)
+from ringi.agents.setup import Offer, make_alias, missing, offer, present, program, propose
 from ringi.agents.table import CONFIGURABLE as AGENTS
 from ringi.app.api import Workspace
 from ringi.errors import NameTaken

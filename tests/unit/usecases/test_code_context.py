@@ -10,10 +10,7 @@ import pytest
 
 from ringi.kernel.fs import OsFileSystem
 from ringi.policy.masking import masked
-from ringi.project.code_context import (
-    SnapshotContext,
-    decoded,
-)
+from ringi.project.code_context import SnapshotContext, decoded
 from ringi.project.tokens import tokens
 from ringi.tree.snapshot import Snapshots
 from ringi.tree.tree import Tree

@@ -8,11 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.engine.process import (
-    BUILT_IN,
-    ErrorKind,
-    ToolEffect,
-)
+from ringi.engine.process import BUILT_IN, ErrorKind, ToolEffect
 from ringi.runs.copy_tools import CopyTools
 from ringi.tools.ports_process import ToolResult
 from ringi.tree.copy import capture

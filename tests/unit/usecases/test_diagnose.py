@@ -11,29 +11,14 @@ from pathlib import Path
 import pytest
 
 from ringi.agents.copies import abandoned
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
+from ringi.app.api import Workspace, open_workspace
 from ringi.config.load import executable
 from ringi.config.pins import Trust
 from ringi.config.settings import DiagnosticCommand as Command
 from ringi.ledger.lock import FileLock
-from ringi.project.diagnose import (
-    Basis,
-    Diagnosed,
-    diagnose,
-)
-from ringi.project.diagnostics import (
-    LIMITS,
-    Limits,
-)
-from ringi.project.state import (
-    Diagnostic,
-    Gap,
-    GapCode,
-    Severity,
-)
+from ringi.project.diagnose import Basis, Diagnosed, diagnose
+from ringi.project.diagnostics import LIMITS, Limits
+from ringi.project.state import Diagnostic, Gap, GapCode, Severity
 from ringi.tree.copy import WorkCopy
 from ringi.tree.tree_capture import Shadow
 from tests.helpers import Person, environment_of, holds_soon, python, untouched

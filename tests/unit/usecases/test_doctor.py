@@ -10,15 +10,8 @@ import pytest
 
 from ringi import open_workspace
 from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import (
-    REPAIR,
-    Finding,
-    Mark,
-)
-from ringi.errors import (
-    NewerVersion,
-    NothingToAdopt,
-)
+from ringi.app.doctor_checks import REPAIR, Finding, Mark
+from ringi.errors import NewerVersion, NothingToAdopt
 from ringi.plans.document import PlanStatus
 from tests.helpers import (
     approved,

@@ -4,10 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ringi.plans import edits
-from ringi.plans.diff_view import (
-    Row,
-    RowKind,
-)
+from ringi.plans.diff_view import Row, RowKind
 
 LINES = st.lists(st.binary(max_size=5).map(lambda line: line.replace(b"\n", b"")), min_size=1, max_size=8)
 

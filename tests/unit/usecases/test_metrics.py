@@ -11,13 +11,7 @@ from msgspec.structs import replace
 
 from ringi.app.api import Workspace
 from ringi.app.ledger import Ledger
-from ringi.config.settings import (
-    BesideSettings,
-    DiagnosticSettings,
-    MetricSettings,
-    RunSettings,
-    Settings,
-)
+from ringi.config.settings import BesideSettings, DiagnosticSettings, MetricSettings, RunSettings, Settings
 from ringi.engine.document import (
     CompletionDocument,
     CompletionSummary,
@@ -25,50 +19,18 @@ from ringi.engine.document import (
     Subtask,
     TaskDecomposition,
 )
-from ringi.engine.process import (
-    ActionRecord,
-    ActionState,
-    ErrorKind,
-    Process,
-)
+from ringi.engine.process import ActionRecord, ActionState, ErrorKind, Process
 from ringi.engine.run_plan import RunRole
 from ringi.kernel import codec
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
-from ringi.metrics.document import (
-    Basis,
-    Figure,
-    FigureName,
-    Metrics,
-    Unit,
-    met,
-)
-from ringi.metrics.figures import (
-    Figures,
-    spread,
-)
+from ringi.metrics.document import Basis, Figure, FigureName, Metrics, Unit, met
+from ringi.metrics.figures import Figures, spread
 from ringi.metrics.measure import measure
-from ringi.plans.answer_document import (
-    DropHunks,
-    NewContent,
-)
+from ringi.plans.answer_document import DropHunks, NewContent
 from ringi.project.tokens import tokens
-from ringi.runs.document import (
-    Attempt,
-    RoleHow,
-    Run,
-    RunPhase,
-    Spent,
-    StepState,
-    StepStatus,
-)
-from ringi.sessions.document import (
-    TargetPath,
-    TokenUsage,
-)
+from ringi.runs.document import Attempt, RoleHow, Run, RunPhase, Spent, StepState, StepStatus
+from ringi.sessions.document import TargetPath, TokenUsage
 from tests.fakes.models import Desk, ScriptedModel, ShownProject
 from tests.helpers import approve, create, open_scratch, proposed, set_clock, undo, write
 from tests.unit.runner.run_samples import plan_of, step_of

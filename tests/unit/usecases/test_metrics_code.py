@@ -11,17 +11,10 @@ from hypothesis import strategies as st
 from ringi.app.api import Workspace
 from ringi.metrics import coverage
 from ringi.metrics.code import MOST_BYTES
-from ringi.metrics.coverage import (
-    Coverage,
-    NoCoverage,
-    read_report,
-)
+from ringi.metrics.coverage import Coverage, NoCoverage, read_report
 from ringi.metrics.document import FigureName
 from ringi.metrics.view import basis
-from ringi.plans.document import (
-    ActionSpec,
-    SpecKind,
-)
+from ringi.plans.document import ActionSpec, SpecKind
 from ringi.project.dependencies.parser import is_installed
 from tests.helpers import approve, create, open_scratch, proposed, write
 

@@ -7,35 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
+from ringi.app.api import Workspace, open_workspace
 from ringi.errors import NoSandbox
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
 from ringi.ledger.ports import Ran
 from ringi.plans.check import add_checks
-from ringi.plans.diff_view import (
-    Row,
-    RowKind,
-)
-from ringi.plans.document import (
-    ActionSpec,
-    CheckResult,
-    PlanDocument,
-    PlanState,
-    PlanStatus,
-    SpecKind,
-)
+from ringi.plans.diff_view import Row, RowKind
+from ringi.plans.document import ActionSpec, CheckResult, PlanDocument, PlanState, PlanStatus, SpecKind
 from ringi.plans.feedback import Side
 from ringi.plans.news import News
 from ringi.plans.propose import set_specs
-from ringi.plans.review_loop import (
-    Choice,
-    ReviewAct,
-    ReviewEnd,
-)
+from ringi.plans.review_loop import Choice, ReviewAct, ReviewEnd
 from ringi.plans.review_merge import NOTHING_LEFT
 from ringi.plans.review_plan import PlanReview
 from ringi.plans.reviewed_plan import ReviewedPlan

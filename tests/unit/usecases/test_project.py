@@ -13,13 +13,7 @@ from ringi.kernel.text import Text
 from ringi.project import capture as project
 from ringi.project.dependencies import is_final
 from ringi.project.dependencies.references import GIVEN_UP
-from ringi.project.state import (
-    Dependencies,
-    EditorState,
-    Unanalysed,
-    Unsaved,
-    why_incomplete,
-)
+from ringi.project.state import Dependencies, EditorState, Unanalysed, Unsaved, why_incomplete
 from tests.helpers import ledger_of, open_scratch
 
 GARBAGE = b"not a cache"

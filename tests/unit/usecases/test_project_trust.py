@@ -5,17 +5,9 @@ from pathlib import Path
 import pytest
 
 from ringi.approvals.document import TypedAnswer
-from ringi.config.pins import (
-    Part,
-    Trust,
-    TrustState,
-    commands_part,
-)
+from ringi.config.pins import Part, Trust, TrustState, commands_part
 from ringi.config.trust import ProjectTrust
-from ringi.errors import (
-    NoChannel,
-    WrongAnswer,
-)
+from ringi.errors import NoChannel, WrongAnswer
 from ringi.kernel.text import Text
 from ringi.ledger.lock import FileLock
 from tests.helpers import Person, SetClock

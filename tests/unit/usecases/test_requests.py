@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import Workspace
-from ringi.errors import (
-    BadInstruction,
-    PathRefused,
-)
+from ringi.errors import BadInstruction, PathRefused
 from ringi.kernel.problems import Level
 from ringi.kernel.text import Text
 from ringi.sessions import request_files as requests

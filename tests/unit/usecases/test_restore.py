@@ -8,11 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import (
-    REPAIR,
-    Finding,
-    Mark,
-)
+from ringi.app.doctor_checks import REPAIR, Finding, Mark
 from ringi.app.restore import restore_sessions
 from ringi.kernel import codec
 from ringi.ledger.event import EventKind

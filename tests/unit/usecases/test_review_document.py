@@ -20,29 +20,12 @@ from ringi.errors import (
 )
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.plans.amend_by_script import (
-    Comment,
-    Drop,
-    Wanted,
-    Write,
-    amend_plan,
-)
-from ringi.plans.document import (
-    ActionSpec,
-    Encoding,
-    PlanStatus,
-    SpecKind,
-)
+from ringi.plans.amend_by_script import Comment, Drop, Wanted, Write, amend_plan
+from ringi.plans.document import ActionSpec, Encoding, PlanStatus, SpecKind
 from ringi.plans.export import as_patch
 from ringi.plans.feedback import Side
-from ringi.plans.review_data import (
-    PlanReviewDocument,
-    ReviewedFile,
-)
-from ringi.plans.review_document import (
-    Limits,
-    review_document,
-)
+from ringi.plans.review_data import PlanReviewDocument, ReviewedFile
+from ringi.plans.review_document import Limits, review_document
 from ringi.plans.reviewed_plan import ReviewedPlan
 from tests.helpers import Person, approve, create, delete, open_scratch, proposed, write
 

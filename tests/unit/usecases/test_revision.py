@@ -8,38 +8,17 @@ from msgspec.structs import replace
 
 from ringi.app.api import Workspace
 from ringi.app.integrity import verify
-from ringi.approvals.document import (
-    RevisionSubject,
-    TypedAnswer,
-)
+from ringi.approvals.document import RevisionSubject, TypedAnswer
 from ringi.engine.document import ModifyAction
-from ringi.engine.process import (
-    Process,
-    Wait,
-)
-from ringi.errors import (
-    NoChannel,
-    NotFound,
-    RevisionExpired,
-    RunRace,
-    WrongAnswer,
-)
+from ringi.engine.process import Process, Wait
+from ringi.errors import NoChannel, NotFound, RevisionExpired, RunRace, WrongAnswer
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger.event import EventKind
-from ringi.runs.process.revisions import (
-    Revised,
-    accepted,
-    declined,
-    revise,
-)
+from ringi.runs.process.revisions import Revised, accepted, declined, revise
 from ringi.runs.process.settings import RevisionSettings
 from ringi.runs.revision import ReviewedRevision
-from ringi.runs.start import (
-    ReviewedRun,
-    covering,
-    start_from_file,
-)
+from ringi.runs.start import ReviewedRun, covering, start_from_file
 from tests.fakes.processes import RULES, TWO
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import Person, ledger_of, open_scratch, rewire, set_clock

@@ -9,31 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.app.api import (
-    Workspace,
-    open_workspace,
-)
-from ringi.errors import (
-    Busy,
-    NotFound,
-    StorageFailed,
-    Unreviewable,
-)
+from ringi.app.api import Workspace, open_workspace
+from ringi.errors import Busy, NotFound, StorageFailed, Unreviewable
 from ringi.plans.answer_document import DropSpec
-from ringi.plans.document import (
-    PlanDocument,
-    PlanStatus,
-)
-from ringi.plans.from_revision import (
-    TakenRevision,
-    _claimed,
-    revisions_of,
-    take_revision,
-)
-from ringi.tree.revision import (
-    Form,
-    branches,
-)
+from ringi.plans.document import PlanDocument, PlanStatus
+from ringi.plans.from_revision import TakenRevision, _claimed, revisions_of, take_revision
+from ringi.tree.revision import Form, branches
 from tests.helpers import Person, approve, copied, environment_of, make_files
 from tests.helpers import fingerprint as whole
 from tests.unit.workspace.repositories import commit, fingerprint, git

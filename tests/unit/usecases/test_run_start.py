@@ -11,14 +11,8 @@ import pytest
 
 from ringi.app.api import Workspace
 from ringi.app.integrity import verify
-from ringi.approvals.document import (
-    RunSubject,
-    TypedAnswer,
-)
-from ringi.engine.compile import (
-    RunNames,
-    compile_run_plan,
-)
+from ringi.approvals.document import RunSubject, TypedAnswer
+from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.run_parts import Planned
 from ringi.engine.run_plan import RunPlan
 from ringi.errors import (
@@ -33,24 +27,11 @@ from ringi.errors import (
 )
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
 from ringi.runs.document import RunPhase
-from ringi.runs.start import (
-    ReviewedRun,
-    covering,
-    start_from_file,
-    start_from_request,
-    start_from_session,
-)
-from ringi.sessions.document import (
-    ApprovedSession,
-    DecisionPending,
-    QuestionPending,
-)
+from ringi.runs.start import ReviewedRun, covering, start_from_file, start_from_request, start_from_session
+from ringi.sessions.document import ApprovedSession, DecisionPending, QuestionPending
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import Person, ledger_of, open_scratch, rewire
 

@@ -6,27 +6,11 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import Workspace
-from ringi.errors import (
-    NotAsked,
-    StorageFailed,
-)
+from ringi.errors import NotAsked, StorageFailed
 from ringi.kernel.text import Text
-from ringi.plans.review_loop import (
-    ReviewAct,
-    ReviewEnd,
-)
-from ringi.sessions.document import (
-    ApprovalPending,
-    DecisionPending,
-    QuestionPending,
-    SessionStatus,
-)
-from ringi.sessions.review import (
-    KEYS,
-    ReviewedSession,
-    SessionReview,
-    exit_code,
-)
+from ringi.plans.review_loop import ReviewAct, ReviewEnd
+from ringi.sessions.document import ApprovalPending, DecisionPending, QuestionPending, SessionStatus
+from ringi.sessions.review import KEYS, ReviewedSession, SessionReview, exit_code
 from tests.fakes.prompters import Answer, ScriptedPrompter, Step
 from tests.helpers import Person, open_scratch
 

@@ -2,14 +2,8 @@
 
 import pytest
 
-from ringi.plans.document import (
-    ActionSpec,
-    SpecKind,
-)
-from ringi.plans.titles import (
-    title_of_paths,
-    title_of_specs,
-)
+from ringi.plans.document import ActionSpec, SpecKind
+from ringi.plans.titles import title_of_paths, title_of_specs
 
 ADD, WRITE, DELETE = SpecKind.CREATE, SpecKind.WRITE, SpecKind.DELETE
 

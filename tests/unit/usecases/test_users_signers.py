@@ -12,19 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.app.setup import users_signers
-from ringi.approvals.accepted_signers import (
-    as_list,
-    offered_lists,
-)
+from ringi.approvals.accepted_signers import as_list, offered_lists
 from ringi.approvals.own_key import _PRINCIPAL
-from ringi.approvals.signing import (
-    SshSignatures,
-    sign,
-)
-from ringi.errors import (
-    NotFound,
-    SigningFailed,
-)
+from ringi.approvals.signing import SshSignatures, sign
+from ringi.errors import NotFound, SigningFailed
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
 

@@ -6,42 +6,18 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.approvals.document import (
-    ProofKind,
-    SignedAct,
-    Statement,
-)
-from ringi.approvals.grant_document import (
-    GrantScope,
-    GrantSubject,
-)
+from ringi.approvals.document import ProofKind, SignedAct, Statement
+from ringi.approvals.grant_document import GrantScope, GrantSubject
 from ringi.kernel import codec
 from ringi.ledger.subject import StepOf
-from ringi.patch.render import (
-    Changed,
-    Side,
-    render_patch,
-)
+from ringi.patch.render import Changed, Side, render_patch
 from ringi.plans.document import SpecKind
 from ringi.policy.risk_level import Risk
-from ringi.provenance.document import (
-    GrantProof,
-    InToto,
-    Step,
-)
+from ringi.provenance.document import GrantProof, InToto, Step
 from ringi.provenance.ports import PastCommit
 from ringi.provenance.replay import MOST
-from ringi.provenance.verdict import (
-    Level,
-    Mode,
-    at_least,
-)
-from ringi.provenance.verify_range import (
-    Asked,
-    Findings,
-    Signing,
-    verify_range,
-)
+from ringi.provenance.verdict import Level, Mode, at_least
+from ringi.provenance.verify_range import Asked, Findings, Signing, verify_range
 from tests.fakes.past import (
     ALICE,
     AT,

@@ -6,17 +6,9 @@ from typing import Any
 from ringi.errors import NotFound
 from ringi.kernel.text import Text
 from ringi.ledger.subject import StepOf
-from ringi.provenance.verdict import (
-    Evidence,
-    Level,
-    LineVerdict,
-)
+from ringi.provenance.verdict import Evidence, Level, LineVerdict
 from ringi.provenance.why import with_ledger
-from ringi.sessions.document import (
-    DecisionPoint,
-    DesignOption,
-    Tradeoffs,
-)
+from ringi.sessions.document import DecisionPoint, DesignOption, Tradeoffs
 
 STEP = StepOf("r-1", "S02", "RQ-1")
 TOLD = LineVerdict(

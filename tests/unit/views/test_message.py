@@ -5,22 +5,9 @@ from hypothesis import strategies as st
 
 from ringi.agents.message import message_of
 from ringi.kernel.text import visible
-from ringi.plans.answer_document import (
-    Difference,
-    OutcomeKind,
-    PlanAnswer,
-    SpecDifference,
-)
-from ringi.plans.document import (
-    CheckResult,
-    PlanStatus,
-)
-from ringi.plans.feedback import (
-    Feedback,
-    FeedbackKind,
-    LineComment,
-    Side,
-)
+from ringi.plans.answer_document import Difference, OutcomeKind, PlanAnswer, SpecDifference
+from ringi.plans.document import CheckResult, PlanStatus
+from ringi.plans.feedback import Feedback, FeedbackKind, LineComment, Side
 
 
 def answer(**more: object) -> PlanAnswer:

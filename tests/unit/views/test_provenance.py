@@ -11,16 +11,8 @@ from ringi.cli.ui import Ui
 from ringi.kernel import codec
 from ringi.ledger.subject import StepOf
 from ringi.provenance.sarif import sarif
-from ringi.provenance.verdict import (
-    Mode,
-    RangeVerdict,
-)
-from ringi.provenance.verify_range import (
-    Asked,
-    Findings,
-    Signing,
-    verify_range,
-)
+from ringi.provenance.verdict import Mode, RangeVerdict
+from ringi.provenance.verify_range import Asked, Findings, Signing, verify_range
 from ringi.provenance.view import range_lines
 from tests.fakes.past import ALICE, NOW, MemoryHistory, PastKeys, change, statement, stored
 from tests.helpers import ROOT

@@ -3,22 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
-from ringi.engine.document import (
-    AddAction,
-    ModifyAction,
-    PlannedAction,
-    RemoveAction,
-)
+from ringi.engine.document import AddAction, ModifyAction, PlannedAction, RemoveAction
 from ringi.engine.process import Process
-from ringi.kernel.lines import (
-    Line,
-    Style,
-)
+from ringi.kernel.lines import Line, Style
 from ringi.runs.process.revisions import difference
-from ringi.runs.revision_view import (
-    proposed_lines,
-    revision_lines,
-)
+from ringi.runs.revision_view import proposed_lines, revision_lines
 from tests.fakes.processes import TWO, process
 from tests.unit.coordinator.test_revisions import applied, described, require
 

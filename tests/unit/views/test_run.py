@@ -1,17 +1,8 @@
 import pytest
 
 from ringi.engine.run_plan_view import plan_lines
-from ringi.runs.document import (
-    Run,
-    RunPhase,
-    StepState,
-    Stop,
-    StopCode,
-)
-from ringi.runs.view import (
-    changed,
-    stop_lines,
-)
+from ringi.runs.document import Run, RunPhase, StepState, Stop, StopCode
+from ringi.runs.view import changed, stop_lines
 from tests.unit.runner.run_samples import plan_of, step_of
 
 

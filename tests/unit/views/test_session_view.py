@@ -12,15 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ringi.cli.planning import (
-    dialogue,
-    review,
-)
-from ringi.cli.ui import (
-    Ui,
-    help_lines,
-    width,
-)
+from ringi.cli.planning import dialogue, review
+from ringi.cli.ui import Ui, help_lines, width
 from ringi.kernel.markdown import markdown
 from ringi.kernel.text import Text
 from ringi.ledger.ports import StoredSession
@@ -38,14 +31,7 @@ from ringi.sessions.document import (
     TokenUsage,
     Tradeoffs,
 )
-from ringi.sessions.view import (
-    MINUS,
-    answer_lines,
-    decision_lines,
-    question_lines,
-    review_lines,
-    totals,
-)
+from ringi.sessions.view import MINUS, answer_lines, decision_lines, question_lines, review_lines, totals
 
 HOSTILE = "evil \x1b[2J\x1b]0;title\x07 \u202e end"
 LONG = "a fairly long sentence about what is meant "

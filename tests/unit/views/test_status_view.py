@@ -8,21 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.cli.arguments import (
-    LEAST,
-    require_long,
-)
+from ringi.cli.arguments import LEAST, require_long
 from ringi.errors import NotFound
 from ringi.ledger import connection
 from ringi.plans.words import age
-from ringi.runs.status_view import (
-    session_phase,
-    short_names,
-)
-from ringi.sessions.document import (
-    SessionRef,
-    SessionStatus,
-)
+from ringi.runs.status_view import session_phase, short_names
+from ringi.sessions.document import SessionRef, SessionStatus
 
 
 def ref(status: SessionStatus, *counts: int) -> SessionRef:

@@ -11,17 +11,8 @@ from ringi.kernel.lines import Span
 from ringi.kernel.text import Text
 from ringi.patch.render import Side as FileSide
 from ringi.patch.render import render
-from ringi.plans.diff_view import (
-    Content,
-    Row,
-    RowKind,
-    Section,
-    hunks_of,
-)
-from ringi.plans.feedback import (
-    LineComment,
-    Side,
-)
+from ringi.plans.diff_view import Content, Row, RowKind, Section, hunks_of
+from ringi.plans.feedback import LineComment, Side
 
 TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"", b"d\r", b"@@ x", b"\\ y"]), max_size=40).flatmap(
     lambda lines: st.sampled_from([b"\n".join(lines), b"\n".join([*lines, b""])])

@@ -17,32 +17,14 @@ from hypothesis import strategies as st
 import ringi
 from ringi.config import keys as module
 from ringi.config.file import MAX_FILE_BYTES
-from ringi.config.keys import (
-    DEFAULTS,
-    KEYS,
-    SECTIONS,
-    Config,
-)
-from ringi.config.load import (
-    Loaded,
-    Origin,
-    Source,
-    check_expressions,
-    executable,
-    load,
-)
+from ringi.config.keys import DEFAULTS, KEYS, SECTIONS, Config
+from ringi.config.load import Loaded, Origin, Source, check_expressions, executable, load
 from ringi.config.pins import Trust
-from ringi.config.rules import (
-    Guard,
-    Section,
-)
+from ringi.config.rules import Guard, Section
 from ringi.errors import BadConfiguration
 from ringi.ledger.lock import FileLock
 from ringi.policy.files import UNJUDGED
-from ringi.tree.places import (
-    project_file,
-    user_file,
-)
+from ringi.tree.places import project_file, user_file
 
 # For every key a value that no guard objects to, and one that differs from it.
 SAMPLES: dict[str, tuple[Any, Any]] = {

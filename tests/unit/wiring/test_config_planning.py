@@ -6,17 +6,9 @@ from typing import Any
 import pytest
 
 from ringi.config.keys import KEYS
-from ringi.config.load import (
-    Loaded,
-    Origin,
-    load,
-)
+from ringi.config.load import Loaded, Origin, load
 from ringi.config.settings_from import planning_settings
-from ringi.engine.levels import (
-    Level,
-    PlanningSettings,
-    Strategy,
-)
+from ringi.engine.levels import Level, PlanningSettings, Strategy
 from ringi.errors import BadConfiguration
 from ringi.tree.places import project_file
 

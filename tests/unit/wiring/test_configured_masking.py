@@ -4,10 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.config.load import (
-    executable,
-    load,
-)
+from ringi.config.load import executable, load
 from ringi.config.pins import Trust
 from ringi.ledger.lock import FileLock
 from ringi.models.configured import mask_of

@@ -9,25 +9,10 @@ from pathlib import Path
 import pytest
 
 from ringi.approvals.configured_permits import permits_of
-from ringi.config.load import (
-    Origin,
-    Source,
-    load,
-)
-from ringi.errors import (
-    ForgeFailed,
-    NoExtra,
-    NoForge,
-    NoForgeToken,
-    NotPermitted,
-)
+from ringi.config.load import Origin, Source, load
+from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken, NotPermitted
 from ringi.forges.configured import KnownForges
-from ringi.forges.document import (
-    ForgeKind,
-    Item,
-    ItemKind,
-    Project,
-)
+from ringi.forges.document import ForgeKind, Item, ItemKind, Project
 from ringi.kernel.text import Text
 from tests.helpers import environment_of
 from tests.support.forge_server import ForgeServer

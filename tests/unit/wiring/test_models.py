@@ -5,22 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from ringi.config.keys import (
-    Config,
-    Llm,
-)
-from ringi.errors import (
-    NoExtra,
-    NoModelKey,
-    UnknownModel,
-)
+from ringi.config.keys import Config, Llm
+from ringi.errors import NoExtra, NoModelKey, UnknownModel
 from ringi.models import providers
 from ringi.models.client import ModelClient
 from ringi.models.configured import choose
-from ringi.models.recording import (
-    Recording,
-    Replay,
-)
+from ringi.models.recording import Recording, Replay
 
 KEYS = {"OPENAI_API_KEY": "sk-0123456789", "ANTHROPIC_API_KEY": "sk-ant-0123456789"}
 HEAVY = ("pydantic_ai", "pydantic", "openai", "anthropic", "httpx", "httpx2", "genai_prices", "opentelemetry")

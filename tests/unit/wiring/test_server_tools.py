@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 
 from ringi.app.doctor import doctor_of
-from ringi.config.keys import (
-    Config,
-    Planning,
-    Security,
-)
+from ringi.config.keys import Config, Planning, Security
 from ringi.engine.process import ToolEffect
 from ringi.tools.configured import server_tools
 from tests.fakes import mcp_server

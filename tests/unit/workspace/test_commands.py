@@ -14,32 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.errors import (
-    Interrupted,
-    NoSandbox,
-    NoSuchProgram,
-    PathRefused,
-)
+from ringi.errors import Interrupted, NoSandbox, NoSuchProgram, PathRefused
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.environment import SYSTEM_PATH
-from ringi.kernel.process.hidden import (
-    Hidden,
-    hidden,
-)
-from ringi.kernel.process.sandbox import (
-    How,
-    Mount,
-    Places,
-    arguments,
-    kept_of,
-    sees,
-)
+from ringi.kernel.process.hidden import Hidden, hidden
+from ringi.kernel.process.sandbox import How, Mount, Places, arguments, kept_of, sees
 from ringi.kernel.process.supervisor import read_stat
 from ringi.ledger.ports import Ran
-from ringi.plans.commands import (
-    CommandSettings,
-    WorkspaceCommands,
-)
+from ringi.plans.commands import CommandSettings, WorkspaceCommands
 from tests.helpers import python
 
 PATIENCE = 90.0

@@ -9,21 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ringi.errors import (
-    CopyFailed,
-    NotFound,
-    PathRefused,
-    StorageFailed,
-)
+from ringi.errors import CopyFailed, NotFound, PathRefused, StorageFailed
 from ringi.kernel.text import Text
-from ringi.tree.copy import (
-    Supervisor,
-    WorkCopy,
-)
-from ringi.tree.difference import (
-    LARGEST_FILE,
-    CopyChange,
-)
+from ringi.tree.copy import Supervisor, WorkCopy
+from ringi.tree.difference import LARGEST_FILE, CopyChange
 from ringi.tree.tree_capture import Shadow
 from tests.helpers import deep_folders, holds_soon, shallow_stack
 from tests.unit.workspace.repositories import (

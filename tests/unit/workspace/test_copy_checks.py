@@ -9,35 +9,18 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
-from ringi.errors import (
-    CopyFailed,
-    PathRefused,
-    StorageFailed,
-)
+from ringi.errors import CopyFailed, PathRefused, StorageFailed
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.ancestors import process_start
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.text import Text
 from ringi.plans import words
-from ringi.plans.commands import (
-    CommandSettings,
-    WorkspaceCommands,
-)
-from ringi.plans.document import (
-    CheckPhase,
-    CheckResult,
-)
+from ringi.plans.commands import CommandSettings, WorkspaceCommands
+from ringi.plans.document import CheckPhase, CheckResult
 from ringi.tree.copy import WorkCopy
-from ringi.tree.copy_run import (
-    SCRATCH,
-    CopyChecks,
-    lay_over,
-)
-from ringi.tree.places import (
-    Places,
-    places_of,
-)
+from ringi.tree.copy_run import SCRATCH, CopyChecks, lay_over
+from ringi.tree.places import Places, places_of
 from ringi.tree.tree import Tree
 from tests.helpers import environment_of, fingerprint, make_files, untouched
 

@@ -8,13 +8,7 @@ import pytest
 
 from ringi.errors import CopyFailed
 from ringi.tree.copy import WorkCopy
-from ringi.tree.copy_steps import (
-    file_ids,
-    line_counts,
-    patch_between,
-    since,
-    stand_at,
-)
+from ringi.tree.copy_steps import file_ids, line_counts, patch_between, since, stand_at
 from tests.unit.workspace.repositories import commit, git, isolate, repository, write
 
 TEXT = "".join(f"line {number}\n" for number in range(20))

@@ -11,19 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.kernel import codec
-from ringi.project.diagnostics import (
-    Format,
-    Limits,
-    Parsed,
-    Place,
-    Unparsed,
-    merged,
-    parse,
-)
-from ringi.project.state import (
-    Diagnostic,
-    Severity,
-)
+from ringi.project.diagnostics import Format, Limits, Parsed, Place, Unparsed, merged, parse
+from ringi.project.state import Diagnostic, Severity
 
 FILES = frozenset(["a.py", "src/b.c", "app/(group)/page.tsx", "with space.py", "日本.py", "12", "x&y.py"])
 HERE = Place(("/copy/tree", "/real/tree"), FILES)

@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.kernel.process.git import (
-    ABSENT,
-    TreeChange,
-)
+from ringi.kernel.process.git import ABSENT, TreeChange
 from ringi.tree.difference import too_many
 
 

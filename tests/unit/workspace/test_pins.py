@@ -11,31 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.config.load import (
-    Loaded,
-    Origin,
-    executable,
-    load,
-)
-from ringi.config.pins import (
-    SIGNERS,
-    Part,
-    Pin,
-    Trust,
-    TrustState,
-    Verdict,
-    commands_part,
-)
-from ringi.errors import (
-    BadConfiguration,
-    InTheWay,
-)
+from ringi.config.load import Loaded, Origin, executable, load
+from ringi.config.pins import SIGNERS, Part, Pin, Trust, TrustState, Verdict, commands_part
+from ringi.errors import BadConfiguration, InTheWay
 from ringi.ledger.lock import FileLock
-from ringi.tree.places import (
-    project_file,
-    signers_file,
-    trust_file,
-)
+from ringi.tree.places import project_file, signers_file, trust_file
 from tests.helpers import NOBODY, in_child, reachable_folder
 
 CHECKS = "with:\n  checks: [make test]\n"

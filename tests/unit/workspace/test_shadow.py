@@ -8,10 +8,7 @@ import time
 import pytest
 
 from ringi.errors import CopyFailed
-from ringi.tree.tree_capture import (
-    Captured,
-    Shadow,
-)
+from ringi.tree.tree_capture import Captured, Shadow
 from tests.unit.workspace.repositories import (
     WatchedGit,
     as_another_user,

@@ -13,15 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.errors import (
-    NotFound,
-    Unreadable,
-)
+from ringi.errors import NotFound, Unreadable
 from ringi.kernel.codec import canonical
-from ringi.tree.snapshot import (
-    Snapshot,
-    Snapshots,
-)
+from ringi.tree.snapshot import Snapshot, Snapshots
 from ringi.tree.tree_capture import Shadow
 from tests.unit.workspace.repositories import (
     WatchedGit,

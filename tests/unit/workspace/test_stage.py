@@ -7,10 +7,7 @@ import pytest
 from ringi.approvals.document import FileChange
 from ringi.kernel.codec import digest
 from ringi.plans.document import FileState
-from ringi.plans.execution import (
-    ExecutionResult,
-    OpStatus,
-)
+from ringi.plans.execution import ExecutionResult, OpStatus
 from ringi.tree.stage import Stage
 from tests.crash import scenarios
 from tests.crash.foreign import Desk, conflicts

@@ -9,15 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ringi.errors import (
-    PathRefused,
-    RingiError,
-)
+from ringi.errors import PathRefused, RingiError
 from ringi.kernel.codec import digest
-from ringi.kernel.fs import (
-    FileChanged,
-    OsFileSystem,
-)
+from ringi.kernel.fs import FileChanged, OsFileSystem
 from ringi.tree.tree import Tree
 from tests.helpers import open_descriptors
 

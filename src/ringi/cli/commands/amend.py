@@ -6,42 +6,19 @@ from typing import Final
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
-from ringi.cli.arguments import (
-    STDIN,
-    read_named,
-    require_text,
-)
+from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import STDIN, read_named, require_text
 from ringi.cli.commands.approve import seen_version
 from ringi.cli.commands.review import starter
 from ringi.cli.plan_names import PLAN
 from ringi.cli.review_dialogue import DialoguePrompter
-from ringi.kernel.text import (
-    Text,
-    translated,
-)
-from ringi.plans.amend_by_script import (
-    Comment,
-    Drop,
-    Wanted,
-    Write,
-    amend_plan,
-)
+from ringi.kernel.text import Text, translated
+from ringi.plans.amend_by_script import Comment, Drop, Wanted, Write, amend_plan
 from ringi.plans.document import risk_of
 from ringi.plans.feedback import Side
 from ringi.plans.review_checks import PlanChecks
-from ringi.plans.review_document import (
-    path_after,
-    review_document,
-)
-from ringi.plans.review_view import (
-    amended,
-    amendments,
-    changed,
-)
+from ringi.plans.review_document import path_after, review_document
+from ringi.plans.review_view import amended, amendments, changed
 from ringi.plans.reviewed_plan import ReviewedPlan
 from ringi.tree.copy_run import remove_kept
 

@@ -6,17 +6,9 @@ import click
 
 from ringi.agents.copies import remove_settled
 from ringi.cli.app import App
-from ringi.cli.commands.approve import (
-    approve_signed,
-    require_version,
-    seen_version,
-)
+from ringi.cli.commands.approve import approve_signed, require_version, seen_version
 from ringi.cli.commands.execute import carry_out
-from ringi.cli.commands.review import (
-    decide,
-    is_over,
-    wish_commit,
-)
+from ringi.cli.commands.review import decide, is_over, wish_commit
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import require_open
 from ringi.cli.review_dialogue import ApplyPrompter

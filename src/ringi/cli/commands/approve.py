@@ -7,52 +7,19 @@ from typing import Final, NamedTuple
 
 import click
 
-from ringi.approvals.document import (
-    ApprovalRequest,
-    ApprovedPlan,
-    Proof,
-    ProofKind,
-    TypedAnswer,
-)
-from ringi.approvals.prompter import (
-    APPROVE,
-    is_yes,
-    typed_digest,
-)
+from ringi.approvals.document import ApprovalRequest, ApprovedPlan, Proof, ProofKind, TypedAnswer
+from ringi.approvals.prompter import APPROVE, is_yes, typed_digest
 from ringi.approvals.task_permits import always_asked
 from ringi.approvals.view import proof
-from ringi.cli.app import (
-    EXIT_PERSON_NEEDED,
-    App,
-    pass_app,
-)
+from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.arguments import require_text
-from ringi.cli.ask import (
-    LONGEST_DIFF,
-    LinePrompter,
-    require_terminal,
-    signed,
-)
+from ringi.cli.ask import LONGEST_DIFF, LinePrompter, require_terminal, signed
 from ringi.cli.plan_names import PLAN
-from ringi.cli.plan_output import (
-    describe,
-    require_open,
-    show_comparison,
-)
-from ringi.errors import (
-    NotRequested,
-    NotTogether,
-    PlanChanged,
-)
+from ringi.cli.plan_output import describe, require_open, show_comparison
+from ringi.errors import NotRequested, NotTogether, PlanChanged
 from ringi.kernel.text import Text
 from ringi.plans import words
-from ringi.plans.document import (
-    ALL_SPECS,
-    PlanDocument,
-    SpecSelection,
-    risk_of,
-    selected,
-)
+from ringi.plans.document import ALL_SPECS, PlanDocument, SpecSelection, risk_of, selected
 from ringi.plans.view import total_line
 from ringi.policy.risk_level import Risk
 

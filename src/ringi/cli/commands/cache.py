@@ -4,10 +4,7 @@ from typing import Any
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.kernel.text import Text
 from ringi.models.cache import KeptCounts
 

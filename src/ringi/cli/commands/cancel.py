@@ -2,20 +2,11 @@
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_long
 from ringi.cli.plan_names import RUN
 from ringi.cli.planning.entry import cancelled
-from ringi.cli.runs import (
-    GOING_ON,
-    document,
-    lock_of,
-    reading,
-    show,
-)
+from ringi.cli.runs import GOING_ON, document, lock_of, reading, show
 from ringi.forges.offer import offer_run
 from ringi.kernel.text import Text
 from ringi.runs.drive import cancel_run

@@ -2,29 +2,12 @@
 
 import click
 
-from ringi.app.check_document import (
-    Checked,
-    DocumentKind,
-    check_document,
-)
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
-from ringi.cli.arguments import (
-    STDIN,
-    read_named,
-)
+from ringi.app.check_document import Checked, DocumentKind, check_document
+from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import STDIN, read_named
 from ringi.kernel.codec import MAX_DOCUMENT_BYTES
-from ringi.kernel.problems import (
-    Level,
-    Problem,
-    ProblemRow,
-)
-from ringi.kernel.text import (
-    Text,
-    shown,
-)
+from ringi.kernel.problems import Level, Problem, ProblemRow
+from ringi.kernel.text import Text, shown
 
 EXIT_REFUSED = 6
 _NAMES = {

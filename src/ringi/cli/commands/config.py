@@ -2,23 +2,10 @@
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.config.keys import KEYS
-from ringi.config.load import (
-    Loaded,
-    Origin,
-    check_expressions,
-    in_words,
-    load,
-)
-from ringi.kernel.text import (
-    Text,
-    shown,
-    translated,
-)
+from ringi.config.load import Loaded, Origin, check_expressions, in_words, load
+from ringi.kernel.text import Text, shown, translated
 
 _LONGEST = 60
 _ORIGINS = {

@@ -5,21 +5,10 @@ from typing import Final
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
-from ringi.cli.arguments import (
-    STDIN,
-    read_named,
-    require_text,
-)
+from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import STDIN, read_named, require_text
 from ringi.kernel.lines import Style
-from ringi.kernel.text import (
-    Text,
-    translated,
-    visible,
-)
+from ringi.kernel.text import Text, translated, visible
 from ringi.ledger.ports import Gathered
 from ringi.project.context import FileKind
 from ringi.sessions.view import restless_words

@@ -6,10 +6,7 @@ from ringi.cli.app import App
 from ringi.cli.commands.run_driver import RunDriver
 from ringi.cli.commands.run_options import amending
 from ringi.cli.plan_names import RUN
-from ringi.cli.runs import (
-    GOING_ON,
-    reading,
-)
+from ringi.cli.runs import GOING_ON, reading
 from ringi.runs.drive import RunOptions
 
 

@@ -2,10 +2,7 @@
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.cli.commands.list_ import show_table
 from ringi.plans import words
 

@@ -7,19 +7,9 @@ from ringi.agents import launch as beside
 from ringi.agents.sandbox import AgentSandbox
 from ringi.app.context import OpenWorkspace
 from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import (
-    Finding,
-    Mark,
-)
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
-from ringi.kernel.text import (
-    Text,
-    shown,
-    translated,
-)
+from ringi.app.doctor_checks import Finding, Mark
+from ringi.cli.app import App, pass_app
+from ringi.kernel.text import Text, shown, translated
 from ringi.tree.copy import WorkCopy
 
 _MARKS = {Mark.GOOD: ("✓", "green"), Mark.NOTE: ("!", "yellow"), Mark.BAD: ("✗", "red")}

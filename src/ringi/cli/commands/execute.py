@@ -2,29 +2,14 @@
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import tell_caller
-from ringi.errors import (
-    CommitFailed,
-    NoCurrentPlan,
-    Refused,
-    UnknownCommand,
-)
+from ringi.errors import CommitFailed, NoCurrentPlan, Refused, UnknownCommand
 from ringi.kernel.text import Text
 from ringi.ledger.subject import elsewhere
 from ringi.plans import words
-from ringi.plans.result_view import (
-    aborted,
-    end_line,
-    excerpt,
-    files_written,
-    result_lines,
-    said,
-)
+from ringi.plans.result_view import aborted, end_line, excerpt, files_written, result_lines, said
 
 
 def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None:

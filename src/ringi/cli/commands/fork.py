@@ -2,10 +2,7 @@
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.cli.plan_names import PLAN
 from ringi.kernel.text import Text
 

@@ -8,38 +8,17 @@ from typing import Any, Final
 import click
 from msgspec import UNSET
 
-from ringi.approvals.grant_document import (
-    Grant,
-    GrantScope,
-    GrantState,
-    GrantSubject,
-    RunTerms,
-    counted,
-)
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
-from ringi.cli.arguments import (
-    Moment,
-    require_long,
-    require_text,
-    span_of,
-)
+from ringi.approvals.grant_document import Grant, GrantScope, GrantState, GrantSubject, RunTerms, counted
+from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import Moment, require_long, require_text, span_of
 from ringi.cli.ask import signed
 from ringi.cli.plan_names import RUN
 from ringi.kernel import codec
-from ringi.kernel.text import (
-    GRANT_SHOWN,
-    Text,
-)
+from ringi.kernel.text import GRANT_SHOWN, Text
 from ringi.plans import words
 from ringi.plans.document import SpecKind
 from ringi.policy.risk_level import Risk
-from ringi.runs.grant import (
-    Wanted,
-    draft_for_run,
-)
+from ringi.runs.grant import Wanted, draft_for_run
 
 _KINDS: Final = tuple(str(kind) for kind in SpecKind if kind is not SpecKind.CALL)
 _ONLY_FOR_RUN: Final = frozenset(["steps", "dollars", "hooks"])

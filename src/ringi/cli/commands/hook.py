@@ -1,9 +1,6 @@
 import click
 
-from ringi.cli.claude_hook import (
-    answer,
-    watch_shell,
-)
+from ringi.cli.claude_hook import answer, watch_shell
 
 
 @click.group()

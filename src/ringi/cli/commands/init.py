@@ -11,55 +11,28 @@ from typing import Any
 
 import click
 
-from ringi.agents.editor_setup import (
-    EditorEntry,
-    editor_entries,
-)
-from ringi.agents.editors import (
-    EDITORS,
-    Editor,
-)
+from ringi.agents.editor_setup import EditorEntry, editor_entries
+from ringi.agents.editors import EDITORS, Editor
 from ringi.agents.record import Agent
-from ringi.agents.setup import (
-    Offer,
-    make_alias,
-    missing,
-    offer,
-    present,
-    program,
-    propose,
-)
+from ringi.agents.setup import Offer, make_alias, missing, offer, present, program, propose
 from ringi.agents.table import CONFIGURABLE
 from ringi.app.doctor import doctor_of
 from ringi.app.doctor_checks import Mark
-from ringi.app.init import (
-    PRE_RECEIVE,
-    install_hook,
-)
-from ringi.app.setup import (
-    initialise,
-    users_signers,
-)
+from ringi.app.init import PRE_RECEIVE, install_hook
+from ringi.app.setup import initialise, users_signers
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.person import TerminalPerson
 from ringi.approvals.prompter import require_person
 from ringi.approvals.signers import digest_of
 from ringi.approvals.signers_document import RequiredProof
-from ringi.cli.app import (
-    EXIT_PERSON_NEEDED,
-    App,
-)
+from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.ask import confirmed
 from ringi.cli.commands.doctor import show_finding
 from ringi.cli.commands.init_ci import set_up_ci
 from ringi.cli.commands.review import decide
 from ringi.cli.commands.signers import accept_shown
 from ringi.cli.review_dialogue import ApplyPrompter
-from ringi.errors import (
-    NoChannel,
-    NoExtra,
-    NoWorkspace,
-)
+from ringi.errors import NoChannel, NoExtra, NoWorkspace
 from ringi.forges.document import ForgeKind
 from ringi.kernel.process.installation import extending_command
 from ringi.kernel.text import Text

@@ -4,23 +4,11 @@ from collections.abc import Sequence
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
-from ringi.cli.ui import (
-    cut,
-    terminal_columns,
-)
-from ringi.kernel.text import (
-    Text,
-    translated,
-)
+from ringi.cli.app import App, pass_app
+from ringi.cli.ui import cut, terminal_columns
+from ringi.kernel.text import Text, translated
 from ringi.plans import words
-from ringi.plans.document import (
-    PlanRef,
-    PlanStatus,
-)
+from ringi.plans.document import PlanRef, PlanStatus
 
 
 @click.command("list")

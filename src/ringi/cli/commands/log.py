@@ -2,10 +2,7 @@
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_long
 from ringi.cli.plan_names import PLAN
 from ringi.errors import LogBroken

@@ -6,24 +6,13 @@ from typing import Final
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
-from ringi.cli.arguments import (
-    Moment,
-    require_text,
-    span_of,
-)
+from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import Moment, require_text, span_of
 from ringi.cli.ui import width
 from ringi.errors import StorageFailed
 from ringi.kernel.fs import replace_file
 from ringi.kernel.system import timestamp
-from ringi.kernel.text import (
-    Text,
-    shown,
-    translated,
-)
+from ringi.kernel.text import Text, shown, translated
 from ringi.metrics import view as words
 from ringi.metrics.document import Metrics
 from ringi.metrics.page import page

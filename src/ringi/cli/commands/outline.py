@@ -5,20 +5,10 @@ from typing import Final
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
-from ringi.cli.arguments import (
-    STDIN,
-    read_named,
-    require_text,
-)
+from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import STDIN, read_named, require_text
 from ringi.cli.commands.cache import no_cache
-from ringi.cli.planning.similar import (
-    accepts,
-    can_ask,
-)
+from ringi.cli.planning.similar import accepts, can_ask
 from ringi.cli.progress import progress_on
 from ringi.engine.document import OutlineOutcome
 from ringi.engine.outline import outline as outline_of

@@ -4,10 +4,7 @@ from gettext import gettext as _
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.cli.commands.list_ import show_table
 from ringi.cli.plan_names import PLAN
 from ringi.kernel.text import Text

@@ -6,10 +6,7 @@ from typing import Any
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import STDIN
 from ringi.cli.commands.cache import no_cache
 from ringi.cli.planning import CHOOSE

@@ -10,15 +10,8 @@ from typing import Final, NamedTuple
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
-from ringi.cli.arguments import (
-    STDIN,
-    read_named,
-    require_text,
-)
+from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import STDIN, read_named, require_text
 from ringi.cli.commands.specs import (
     extracted_with_model,
     read_specs,
@@ -28,41 +21,18 @@ from ringi.cli.commands.specs import (
     with_unplaced,
 )
 from ringi.cli.plan_names import PLAN
-from ringi.cli.plan_output import (
-    describe,
-    tell_report,
-)
+from ringi.cli.plan_output import describe, tell_report
 from ringi.cli.progress import progress_on
-from ringi.errors import (
-    ModelFailed,
-    NoBasis,
-    NoExtra,
-    NoModelKey,
-    UnknownModel,
-)
+from ringi.errors import ModelFailed, NoBasis, NoExtra, NoModelKey, UnknownModel
 from ringi.kernel.text import Text
 from ringi.patch.render import Changed
 from ringi.plans import from_patch as patches
-from ringi.plans.change import (
-    Change,
-    Explained,
-)
-from ringi.plans.change_plan import (
-    DiagnosticRef,
-    PlanBasis,
-    PlanExplanation,
-    Trigger,
-)
-from ringi.plans.document import (
-    ActionSpec,
-    MessageRef,
-)
+from ringi.plans.change import Change, Explained
+from ringi.plans.change_plan import DiagnosticRef, PlanBasis, PlanExplanation, Trigger
+from ringi.plans.document import ActionSpec, MessageRef
 from ringi.plans.extraction import Extraction
 from ringi.plans.propose import Remarks
-from ringi.plans.titles import (
-    title_of_paths,
-    title_of_specs,
-)
+from ringi.plans.titles import title_of_paths, title_of_specs
 from ringi.plans.words import subject
 
 _ = gettext.gettext

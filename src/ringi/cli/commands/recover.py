@@ -6,10 +6,7 @@ from typing import Final, NamedTuple
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.cli.ask import ask
 from ringi.cli.plan_names import PLAN
 from ringi.errors import UnknownCommand

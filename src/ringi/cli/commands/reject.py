@@ -4,15 +4,8 @@ from gettext import gettext as _
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
-from ringi.cli.arguments import (
-    STDIN,
-    read_named,
-    require_text,
-)
+from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import STDIN, read_named, require_text
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import tell_sent_back
 

@@ -2,15 +2,9 @@
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.cli.plan_names import RUN
-from ringi.cli.runs import (
-    document,
-    reading,
-)
+from ringi.cli.runs import document, reading
 from ringi.kernel.markdown import markdown
 from ringi.kernel.text import translated
 from ringi.runs.documents import facts_of_run

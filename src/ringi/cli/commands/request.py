@@ -3,16 +3,8 @@
 import click
 
 from ringi.approvals.document import ApprovedPlan
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
-from ringi.cli.commands.approve import (
-    approve_command,
-    ask_later,
-    only,
-    tell_standing,
-)
+from ringi.cli.app import App, pass_app
+from ringi.cli.commands.approve import approve_command, ask_later, only, tell_standing
 from ringi.cli.plan_names import PLAN
 from ringi.kernel.text import Text
 from ringi.plans import words

@@ -11,54 +11,28 @@ from typing import Final
 import click
 
 from ringi.agents.copies import remove_settled
-from ringi.cli.app import (
-    EXIT_DECLINED,
-    EXIT_PERSON_NEEDED,
-    EXIT_STALE,
-    App,
-)
+from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
 from ringi.cli.ask import require_terminal
 from ringi.cli.commands.execute import carry_out
 from ringi.cli.commands.undo import undo
 from ringi.cli.plan_names import REVIEWED
-from ringi.cli.plan_output import (
-    tell_discarded,
-    tell_sent_back,
-)
+from ringi.cli.plan_output import tell_discarded, tell_sent_back
 from ringi.cli.recheck import Recheck
 from ringi.cli.review_dialogue import DialoguePrompter
 from ringi.cli.screen.cells import has_many_colours
 from ringi.cli.screen.prompter import ScreenPrompter
 from ringi.cli.screen.terminal import Terminal
 from ringi.cli.ui import speaks_unicode
-from ringi.errors import (
-    Busy,
-    Interrupted,
-    NotFound,
-    RingiError,
-)
+from ringi.errors import Busy, Interrupted, NotFound, RingiError
 from ringi.kernel.process.progress import watched
 from ringi.kernel.text import Text
 from ringi.plans.commit_revert import standing
-from ringi.plans.document import (
-    ENDED,
-    PlanDocument,
-    PlanRef,
-    PlanStatus,
-    selected,
-    undone_at,
-)
-from ringi.plans.prompter import (
-    PlanPrompter,
-    StartChecks,
-)
+from ringi.plans.document import ENDED, PlanDocument, PlanRef, PlanStatus, selected, undone_at
+from ringi.plans.prompter import PlanPrompter, StartChecks
 from ringi.plans.review_loop import ReviewEnd
 from ringi.plans.review_plan import PlanReview
 from ringi.plans.review_view import told
-from ringi.plans.reviewed_plan import (
-    ReviewedPlan,
-    is_dormant,
-)
+from ringi.plans.reviewed_plan import ReviewedPlan, is_dormant
 from ringi.plans.status import refusal
 from ringi.plans.words import STATUS
 from ringi.tree.copy_run import remove_kept

@@ -6,43 +6,21 @@ from typing import Any, Final
 import click
 
 from ringi.cli.app import App
-from ringi.cli.arguments import (
-    read_named,
-    require_long,
-)
-from ringi.cli.commands.run_options import (
-    carried_out,
-    run_options,
-    tell_reviews,
-)
+from ringi.cli.arguments import read_named, require_long
+from ringi.cli.commands.run_options import carried_out, run_options, tell_reviews
 from ringi.cli.plan_names import RUN
 from ringi.cli.planning.driver import is_seated
-from ringi.cli.planning.entry import (
-    Then,
-    planned,
-    started,
-)
+from ringi.cli.planning.entry import Then, planned, started
 from ringi.cli.planning.forge import started_from_item
 from ringi.engine.run_plan import RunRole
 from ringi.errors import NotFound
 from ringi.forges.terms import terms_here
 from ringi.kernel.lines import Style
-from ringi.kernel.text import (
-    Text,
-    translated,
-)
-from ringi.runs.document import (
-    Review,
-    Run,
-)
+from ringi.kernel.text import Text, translated
+from ringi.runs.document import Review, Run
 from ringi.runs.replan import replan
 from ringi.runs.role_stops import example
-from ringi.runs.start import (
-    planner_of,
-    start_from_file,
-    start_from_request,
-    start_from_session,
-)
+from ringi.runs.start import planner_of, start_from_file, start_from_request, start_from_session
 from ringi.sessions.request_files import new_request
 
 _SOURCES: Final = ("request", "issue", "plan", "session", "again", "new_request")

@@ -11,69 +11,25 @@ from typing import Final, TextIO
 
 import click
 
-from ringi.approvals.document import (
-    Proof,
-    TypedAnswer,
-)
-from ringi.approvals.prompter import (
-    typed_approval,
-    typed_digest,
-)
-from ringi.cli.app import (
-    EXIT_DECLINED,
-    EXIT_PERSON_NEEDED,
-    EXIT_STALE,
-    App,
-)
-from ringi.cli.ask import (
-    LinePrompter,
-    signed,
-)
+from ringi.approvals.document import Proof, TypedAnswer
+from ringi.approvals.prompter import typed_approval, typed_digest
+from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
+from ringi.cli.ask import LinePrompter, signed
 from ringi.cli.commands.grant import unattended
-from ringi.cli.commands.review import (
-    can_be_full,
-    decide,
-)
+from ringi.cli.commands.review import can_be_full, decide
 from ringi.cli.commands.run_revision import Revisions
-from ringi.cli.progress import (
-    Line,
-    Pace,
-)
-from ringi.cli.runs import (
-    Looked,
-    document,
-    lock_of,
-    reading,
-    show,
-)
-from ringi.cli.ui import (
-    help_lines,
-    width,
-)
+from ringi.cli.progress import Line, Pace
+from ringi.cli.runs import Looked, document, lock_of, reading, show
+from ringi.cli.ui import help_lines, width
 from ringi.engine.run_plan_view import plan_lines
-from ringi.errors import (
-    Interrupted,
-    Refused,
-    RingiError,
-)
-from ringi.forges.offer import (
-    is_due,
-    is_offered,
-    offer_run,
-)
+from ringi.errors import Interrupted, Refused, RingiError
+from ringi.forges.offer import is_due, is_offered, offer_run
 from ringi.forges.progress import telling_work
 from ringi.forges.terms import require_approved_so
 from ringi.kernel.lines import Line as ViewLine
-from ringi.kernel.lines import (
-    Span,
-    Style,
-    line,
-)
+from ringi.kernel.lines import Span, Style, line
 from ringi.kernel.process.progress import watched
-from ringi.kernel.text import (
-    Text,
-    translated,
-)
+from ringi.kernel.text import Text, translated
 from ringi.models.budget_view import forecast_line
 from ringi.models.forecast import forecast_run
 from ringi.plans import words
@@ -81,30 +37,13 @@ from ringi.plans.document import risk_of
 from ringi.plans.reviewed_plan import ReviewedPlan
 from ringi.policy.risk_level import Risk
 from ringi.runs.criteria import results_of
-from ringi.runs.document import (
-    Review,
-    Run,
-    RunPhase,
-    StepState,
-    StepStatus,
-    StopCode,
-)
-from ringi.runs.drive import (
-    RunOptions,
-    run_steps,
-)
+from ringi.runs.document import Review, Run, RunPhase, StepState, StepStatus, StopCode
+from ringi.runs.drive import RunOptions, run_steps
 from ringi.runs.finish_step import RESULT_WAITS
 from ringi.runs.report import STEP
 from ringi.runs.run_workspace import RunEvent
-from ringi.runs.start import (
-    ReviewedRun,
-    covering,
-)
-from ringi.runs.view import (
-    finding_line,
-    step_facts,
-    title_of,
-)
+from ringi.runs.start import ReviewedRun, covering
+from ringi.runs.view import finding_line, step_facts, title_of
 
 _REFUSED: Final = frozenset(
     [

@@ -5,14 +5,8 @@ from typing import Final
 
 from ringi.approvals.prompter import typed_approval
 from ringi.cli.app import App
-from ringi.cli.ask import (
-    LinePrompter,
-    signed,
-)
-from ringi.errors import (
-    NotFound,
-    RevisionExpired,
-)
+from ringi.cli.ask import LinePrompter, signed
+from ringi.errors import NotFound, RevisionExpired
 from ringi.kernel.text import Text
 from ringi.runs.revision import ReviewedRevision
 from ringi.runs.revision_view import proposed_lines

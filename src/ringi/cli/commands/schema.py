@@ -2,14 +2,8 @@
 
 import click
 
-from ringi.app.schemas import (
-    SCHEMAS,
-    json_schema,
-)
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.app.schemas import SCHEMAS, json_schema
+from ringi.cli.app import App, pass_app
 from ringi.errors import NotFound
 from ringi.kernel.text import Text
 

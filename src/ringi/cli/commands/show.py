@@ -4,22 +4,12 @@ from gettext import gettext as _
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_text
 from ringi.cli.commands.list_ import tell_no_plans
 from ringi.cli.plan_names import PLAN
-from ringi.cli.plan_output import (
-    describe,
-    show_comparison,
-    tell_agent,
-)
-from ringi.kernel.text import (
-    Text,
-    translated,
-)
+from ringi.cli.plan_output import describe, show_comparison, tell_agent
+from ringi.kernel.text import Text, translated
 from ringi.plans import export
 from ringi.plans.review_document import review_document
 from ringi.plans.reviewed_plan import ReviewedPlan

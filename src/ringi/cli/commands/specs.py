@@ -6,33 +6,17 @@ from gettext import gettext as _
 import click
 import msgspec
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
-from ringi.cli.arguments import (
-    document_in,
-    read_named,
-)
+from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import document_in, read_named
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import tell_report
 from ringi.cli.progress import progress_on
 from ringi.config.keys import DEFAULTS
-from ringi.errors import (
-    InvalidSpecs,
-    ModelFailed,
-)
+from ringi.errors import InvalidSpecs, ModelFailed
 from ringi.kernel.document import Document
-from ringi.kernel.text import (
-    Text,
-    stored,
-    translated,
-)
+from ringi.kernel.text import Text, stored, translated
 from ringi.plans import words
-from ringi.plans.document import (
-    ActionSpec,
-    ActionSpecExt,
-)
+from ringi.plans.document import ActionSpec, ActionSpecExt
 from ringi.plans.extraction import Extraction
 
 

@@ -7,52 +7,20 @@ from typing import Any, Final
 import click
 import msgspec
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_long
 from ringi.cli.plan_names import RUN
-from ringi.cli.planning.driver import (
-    Driver,
-    show_sessions,
-)
-from ringi.cli.runs import (
-    document,
-    lock_of,
-    reading,
-    show,
-    watch,
-)
+from ringi.cli.planning.driver import Driver, show_sessions
+from ringi.cli.runs import document, lock_of, reading, show, watch
 from ringi.cli.ui import cut
-from ringi.errors import (
-    Ambiguous,
-    NotFound,
-    RingiError,
-)
+from ringi.errors import Ambiguous, NotFound, RingiError
 from ringi.kernel.text import Text
 from ringi.plans.words import age
 from ringi.runs.document import OVER
-from ringi.runs.status_view import (
-    SESSION_PHASE,
-    short_names,
-)
-from ringi.runs.view import (
-    run_facts,
-    title_of,
-)
-from ringi.sessions.document import (
-    OPEN_SESSIONS,
-    ApprovalPending,
-    SessionView,
-    is_session,
-)
-from ringi.sessions.view import (
-    answer_lines,
-    feedback_lines,
-    given_by_agent,
-    pending_lines,
-)
+from ringi.runs.status_view import SESSION_PHASE, short_names
+from ringi.runs.view import run_facts, title_of
+from ringi.sessions.document import OPEN_SESSIONS, ApprovalPending, SessionView, is_session
+from ringi.sessions.view import answer_lines, feedback_lines, given_by_agent, pending_lines
 
 _MOST_RUNS: Final = 20
 

@@ -5,17 +5,11 @@ import sys
 import click
 from msgspec.structs import asdict
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.cli.verify_range import has_ledger
 from ringi.kernel.text import Text
 from ringi.provenance.document import Synced
-from ringi.provenance.open import (
-    mend_clone,
-    sync_notes,
-)
+from ringi.provenance.open import mend_clone, sync_notes
 from ringi.provenance.ref_damage import mend_notes
 
 

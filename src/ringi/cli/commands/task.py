@@ -7,17 +7,10 @@ import click
 
 from ringi.cli.app import App
 from ringi.cli.arguments import text_of
-from ringi.cli.commands.run_options import (
-    carried_out,
-    run_options,
-    tell_reviews,
-)
+from ringi.cli.commands.run_options import carried_out, run_options, tell_reviews
 from ringi.cli.planning.entry import planned
 from ringi.forges.terms import terms_here
-from ringi.runs.document import (
-    Review,
-    Run,
-)
+from ringi.runs.document import Review, Run
 from ringi.runs.task import begin_task
 
 

@@ -8,56 +8,21 @@ from typing import Final
 import click
 from msgspec import UNSET
 
-from ringi.approvals.document import (
-    ApprovalRequest,
-    CommitSubject,
-    FileChange,
-    Proof,
-    SignedAct,
-)
+from ringi.approvals.document import ApprovalRequest, CommitSubject, FileChange, Proof, SignedAct
 from ringi.approvals.prompter import typed_yes
-from ringi.cli.app import (
-    EXIT_PERSON_NEEDED,
-    App,
-)
-from ringi.cli.ask import (
-    LinePrompter,
-    confirmed,
-    require_terminal,
-    signed,
-)
+from ringi.cli.app import EXIT_PERSON_NEEDED, App
+from ringi.cli.ask import LinePrompter, confirmed, require_terminal, signed
 from ringi.cli.plan_names import PLAN
 from ringi.cli.runs import lock_of
-from ringi.errors import (
-    EffectsUnknown,
-    ExecutionAborted,
-    NoCommit,
-    NotFound,
-    RevertFailed,
-    UndoStale,
-)
+from ringi.errors import EffectsUnknown, ExecutionAborted, NoCommit, NotFound, RevertFailed, UndoStale
 from ringi.forges.offer import offer_run
-from ringi.kernel.text import (
-    Text,
-    stored,
-)
+from ringi.kernel.text import Text, stored
 from ringi.plans import words
 from ringi.plans.commit_revert import standing
-from ringi.plans.execution import (
-    ExecutionResult,
-    OpStatus,
-)
-from ringi.plans.result_view import (
-    commit_lines,
-    result_lines,
-    said,
-    short_id,
-)
+from ringi.plans.execution import ExecutionResult, OpStatus
+from ringi.plans.result_view import commit_lines, result_lines, said, short_id
 from ringi.plans.undo import Undoable
-from ringi.runs.undo import (
-    mark_undone,
-    undo_run,
-)
+from ringi.runs.undo import mark_undone, undo_run
 from ringi.runs.view import left_lines
 
 _MOST: Final = 50

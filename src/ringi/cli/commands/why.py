@@ -7,15 +7,9 @@ from typing import Final
 
 import click
 
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.cli.verify_range import has_ledger
-from ringi.errors import (
-    NotFound,
-    NoWorkspace,
-)
+from ringi.errors import NotFound, NoWorkspace
 from ringi.kernel.fs import read_bounded
 from ringi.kernel.text import Text
 from ringi.provenance.open import verifying

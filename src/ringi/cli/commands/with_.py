@@ -11,63 +11,21 @@ import click
 from msgspec import UNSET
 
 from ringi.agents import launch as beside
-from ringi.agents.command_line import (
-    with_message,
-    without_terminal,
-)
-from ringi.agents.copies import (
-    abandoned,
-    make_room,
-    plan_of,
-    remove_settled,
-)
-from ringi.agents.resume import (
-    Resumption,
-    find_copy,
-    is_applied,
-    resume_from,
-    resume_in,
-)
-from ringi.agents.sandbox import (
-    AgentSandbox,
-    agent_sandbox,
-    writable_places,
-)
+from ringi.agents.command_line import with_message, without_terminal
+from ringi.agents.copies import abandoned, make_room, plan_of, remove_settled
+from ringi.agents.resume import Resumption, find_copy, is_applied, resume_from, resume_in
+from ringi.agents.sandbox import AgentSandbox, agent_sandbox, writable_places
 from ringi.agents.table import agent_of
-from ringi.agents.words import (
-    document_of,
-    tell_copy,
-    tell_replaced,
-    tell_sandbox,
-    tell_taken,
-)
+from ringi.agents.words import document_of, tell_copy, tell_replaced, tell_sandbox, tell_taken
 from ringi.app.notify import notify
 from ringi.app.workspace import Workspace
-from ringi.cli.app import (
-    App,
-    pass_app,
-)
+from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_text
 from ringi.cli.plan_names import PLAN
 from ringi.cli.ui import Ui
-from ringi.errors import (
-    CheckFailed,
-    Failed,
-    Interrupted,
-    NoSuchProgram,
-    NothingToDo,
-    TooManyFiles,
-    WorkKept,
-)
-from ringi.kernel.process.program import (
-    from_here,
-    in_copy,
-    program_of,
-)
-from ringi.kernel.process.terminal import (
-    Ended,
-    somebody_types,
-)
+from ringi.errors import CheckFailed, Failed, Interrupted, NoSuchProgram, NothingToDo, TooManyFiles, WorkKept
+from ringi.kernel.process.program import from_here, in_copy, program_of
+from ringi.kernel.process.terminal import Ended, somebody_types
 from ringi.kernel.text import Text
 from ringi.plans import words
 from ringi.plans.document import PlanStatus

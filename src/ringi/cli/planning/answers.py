@@ -6,22 +6,10 @@ from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
 from ringi.cli.arguments import STDIN
-from ringi.config.file import (
-    MAX_FILE_BYTES,
-    Node,
-    nearest_of,
-    shown,
-    tree,
-)
-from ringi.errors import (
-    BadAnswers,
-    BadConfiguration,
-)
+from ringi.config.file import MAX_FILE_BYTES, Node, nearest_of, shown, tree
+from ringi.errors import BadAnswers, BadConfiguration
 from ringi.kernel.text import Text
-from ringi.sessions.document import (
-    DecisionPoint,
-    Question,
-)
+from ringi.sessions.document import DecisionPoint, Question
 
 _KEYS: Final = ("answers", "decisions", "otherwise")
 _DECISION_KEYS: Final = ("option", "reason")

@@ -5,28 +5,13 @@ from pathlib import Path
 from typing import Final
 from unicodedata import normalize
 
-from ringi.approvals.prompter import (
-    agrees,
-    is_yes,
-)
+from ringi.approvals.prompter import agrees, is_yes
 from ringi.approvals.task_permits import skips_question
 from ringi.cli.app import EXIT_PERSON_NEEDED
-from ringi.cli.planning.driver import (
-    Driver,
-    approved,
-)
+from ringi.cli.planning.driver import Driver, approved
 from ringi.cli.planning.review import SessionPrompter
-from ringi.cli.planning.typed import (
-    PROMPT,
-    Reminder,
-    TypedLines,
-    plain,
-    slip,
-)
-from ringi.cli.ui import (
-    cut,
-    help_lines,
-)
+from ringi.cli.planning.typed import PROMPT, Reminder, TypedLines, plain, slip
+from ringi.cli.ui import cut, help_lines
 from ringi.errors import (
     BadAnswer,
     Busy,
@@ -52,18 +37,8 @@ from ringi.sessions.document import (
     SessionView,
 )
 from ringi.sessions.operations import option_of
-from ringi.sessions.review import (
-    ReviewedSession,
-    SessionReview,
-    cancelled,
-    exit_code,
-)
-from ringi.sessions.view import (
-    decision_lines,
-    feedback_lines,
-    pending_lines,
-    question_lines,
-)
+from ringi.sessions.review import ReviewedSession, SessionReview, cancelled, exit_code
+from ringi.sessions.view import decision_lines, feedback_lines, pending_lines, question_lines
 
 HELP: Final = (
     Text("A number chooses an option, and so does the letter of a decision's option: a, b …"),

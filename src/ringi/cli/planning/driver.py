@@ -7,43 +7,19 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ringi.approvals.document import (
-    Proof,
-    SignedAnswer,
-)
+from ringi.approvals.document import Proof, SignedAnswer
 from ringi.approvals.prompter import typed_approval
 from ringi.cli.app import App
-from ringi.cli.ask import (
-    LinePrompter,
-    require_terminal,
-    signed,
-)
-from ringi.cli.planning.answers import (
-    Answers,
-    Reply,
-    refuse,
-)
+from ringi.cli.ask import LinePrompter, require_terminal, signed
+from ringi.cli.planning.answers import Answers, Reply, refuse
 from ringi.cli.progress import progress_on
-from ringi.cli.ui import (
-    Ui,
-    cut,
-)
-from ringi.errors import (
-    BadAnswer,
-    BadAnswers,
-    Interrupted,
-    NotAsked,
-    RingiError,
-    SessionRace,
-)
+from ringi.cli.ui import Ui, cut
+from ringi.errors import BadAnswer, BadAnswers, Interrupted, NotAsked, RingiError, SessionRace
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
 from ringi.models.plan_cache import Offer
 from ringi.runs.role_planner import Planner
-from ringi.runs.status_view import (
-    session_facts,
-    short_names,
-)
+from ringi.runs.status_view import session_facts, short_names
 from ringi.sessions.document import (
     AgentPending,
     ApprovalPending,
@@ -56,11 +32,7 @@ from ringi.sessions.document import (
     SessionView,
     WorkPending,
 )
-from ringi.sessions.review import (
-    OpenSession,
-    ReviewedSession,
-    exit_code,
-)
+from ringi.sessions.review import OpenSession, ReviewedSession, exit_code
 from ringi.sessions.view import (
     agent_lines,
     approval_lines,

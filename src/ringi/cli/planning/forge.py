@@ -2,16 +2,8 @@
 
 from ringi.cli.app import App
 from ringi.cli.planning.driver import is_seated
-from ringi.errors import (
-    ForgeFailed,
-    NoExtra,
-    NoForge,
-    NoForgeToken,
-)
-from ringi.forges.intake import (
-    intake_lines,
-    start_from_item,
-)
+from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
+from ringi.forges.intake import intake_lines, start_from_item
 from ringi.forges.progress import tell_session
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text

@@ -4,32 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ringi.cli.planning.driver import Driver
-from ringi.cli.planning.typed import (
-    PROMPT,
-    TypedLines,
-    plain,
-    slip,
-)
-from ringi.cli.ui import (
-    help_lines,
-    shown_lines,
-)
+from ringi.cli.planning.typed import PROMPT, TypedLines, plain, slip
+from ringi.cli.ui import help_lines, shown_lines
 from ringi.errors import RingiError
 from ringi.kernel import codec
-from ringi.kernel.lines import (
-    Span,
-    Style,
-)
+from ringi.kernel.lines import Span, Style
 from ringi.kernel.text import Text
-from ringi.plans.review_loop import (
-    Choice,
-    ReviewAct,
-)
+from ringi.plans.review_loop import Choice, ReviewAct
 from ringi.sessions.approve import enhanced_instruction
-from ringi.sessions.review import (
-    KEYS,
-    ReviewedSession,
-)
+from ringi.sessions.review import KEYS, ReviewedSession
 from ringi.sessions.view import review_lines
 
 _CHOICES: Final = Text("[a]pprove  [r]eject  [s]how again  [b]ack  [?]  [q]uit")

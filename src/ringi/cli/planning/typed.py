@@ -17,11 +17,7 @@ from unicodedata import normalize
 
 from ringi.cli.ui import Ui
 from ringi.kernel.lines import Style
-from ringi.kernel.text import (
-    Text,
-    translated,
-    visible,
-)
+from ringi.kernel.text import Text, translated, visible
 
 _AT_ONCE_SEC: Final = 0.05
 """Input that follows a line this quickly was pasted with it."""

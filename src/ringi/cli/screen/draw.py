@@ -5,61 +5,21 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ringi.cli.app import App
-from ringi.cli.screen.cells import (
-    Piece,
-    Pieces,
-    broken,
-    clip,
-    pad,
-    restyled,
-    width,
-)
+from ringi.cli.screen.cells import Piece, Pieces, broken, clip, pad, restyled, width
 from ringi.cli.screen.highlight import plain
 from ringi.cli.screen.terminal import Size
-from ringi.cli.screen.viewport import (
-    FileList,
-    Page,
-    Place,
-    Question,
-    Viewport,
-    visible_rows,
-)
+from ringi.cli.screen.viewport import FileList, Page, Place, Question, Viewport, visible_rows
 from ringi.cli.ui import cut
-from ringi.kernel.lines import (
-    Line,
-    Span,
-    Style,
-)
-from ringi.kernel.text import (
-    Text,
-    translated,
-    visible,
-)
+from ringi.kernel.lines import Line, Span, Style
+from ringi.kernel.text import Text, translated, visible
 from ringi.kernel.text import shown as words_of
 from ringi.patch.changed_words import Ranges
 from ringi.plans import words
-from ringi.plans.diff_view import (
-    CONFLICTING,
-    ConflictHunk,
-    Row,
-    RowKind,
-    Section,
-    conflict_at,
-    deletes_yours,
-)
-from ringi.plans.document import (
-    PlanDocument,
-    PlanPreview,
-    PlanRef,
-    PlanStatus,
-    files_changed,
-)
+from ringi.plans.diff_view import CONFLICTING, ConflictHunk, Row, RowKind, Section, conflict_at, deletes_yours
+from ringi.plans.document import PlanDocument, PlanPreview, PlanRef, PlanStatus, files_changed
 from ringi.plans.facts import facts_of
 from ringi.plans.standing_view import stale_spans
-from ringi.plans.view import (
-    plan_lines,
-    total_line,
-)
+from ringi.plans.view import plan_lines, total_line
 
 _ALL_KEYS: Final = Text(
     "[a]pply [d]rop [e]dit [c]omment [r]eject [n]ext hunk [+] more lines [w]rap [f]iles [/] [i]nfo [?] [q]uit"

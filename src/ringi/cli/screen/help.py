@@ -4,10 +4,7 @@ from typing import Final
 
 from ringi.cli.screen.cells import Piece
 from ringi.cli.screen.viewport import Page
-from ringi.kernel.text import (
-    Text,
-    translated,
-)
+from ringi.kernel.text import Text, translated
 
 _HELP: Final = (
     ("j k ↓ ↑", Text("a line down, up; PgDn PgUp Home End further; ← → sideways")),

@@ -11,11 +11,7 @@ from functools import lru_cache
 from types import FrameType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ringi.cli.screen.cells import (
-    Piece,
-    Pieces,
-    width,
-)
+from ringi.cli.screen.cells import Piece, Pieces, width
 from ringi.kernel.text import visible
 
 if TYPE_CHECKING:
@@ -116,10 +112,7 @@ def _lexed(lexer: "Lexer", text: str) -> Iterator[tuple[int, object, str]]:
 @lru_cache(maxsize=16)
 def _lexer_for(name: str) -> "Lexer | None":
     # Slow to import, and only needed for colours; it has no type hints.
-    from pygments.lexers import (  # type: ignore[import-untyped]  # noqa: PLC0415
-        LEXERS,
-        find_lexer_class,
-    )
+    from pygments.lexers import LEXERS, find_lexer_class  # type: ignore[import-untyped]  # noqa: PLC0415
 
     patterns = (name, *(f"*{name[at:].lower()}" for at, c in enumerate(name) if c == "."))
     for pattern in patterns:

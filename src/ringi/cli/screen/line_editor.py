@@ -2,12 +2,7 @@
 
 from typing import Final, Literal
 
-from ringi.cli.screen.cells import (
-    Piece,
-    Pieces,
-    clip,
-    width,
-)
+from ringi.cli.screen.cells import Piece, Pieces, clip, width
 from ringi.kernel.text import visible
 
 _PASTED: Final = "paste:"

@@ -7,11 +7,7 @@ from typing import Final
 from ringi.cli import editor
 from ringi.cli.app import App
 from ringi.cli.screen.cells import Pieces
-from ringi.cli.screen.draw import (
-    Highlights,
-    info_page,
-    screen,
-)
+from ringi.cli.screen.draw import Highlights, info_page, screen
 from ringi.cli.screen.help import help_page
 from ringi.cli.screen.highlight import highlighting
 from ringi.cli.screen.line_editor import LineEditor
@@ -34,43 +30,17 @@ from ringi.cli.screen.viewport import (
     widen,
 )
 from ringi.errors import RingiError
-from ringi.kernel.lines import (
-    Span,
-    Style,
-)
+from ringi.kernel.lines import Span, Style
 from ringi.kernel.text import Text
 from ringi.plans.answer_document import PlanComparison
-from ringi.plans.diff_view import (
-    LINES,
-    Row,
-    RowKind,
-    Section,
-    conflict_at,
-    delta_sections,
-)
-from ringi.plans.document import (
-    Overlap,
-    PlanDocument,
-    PlanStatus,
-)
+from ringi.plans.diff_view import LINES, Row, RowKind, Section, conflict_at, delta_sections
+from ringi.plans.document import Overlap, PlanDocument, PlanStatus
 from ringi.plans.news import News
 from ringi.plans.prompter import RunningChecks
-from ringi.plans.review_loop import (
-    Choice,
-    ReviewAct,
-)
+from ringi.plans.review_loop import Choice, ReviewAct
 from ringi.plans.review_plan import KEYS
-from ringi.plans.review_view import (
-    heading_of,
-    preview_of,
-    stale_paths,
-)
-from ringi.plans.reviewed_plan import (
-    ReviewedPlan,
-    overlaps_of,
-    undecided,
-    warnings_of,
-)
+from ringi.plans.review_view import heading_of, preview_of, stale_paths
+from ringi.plans.reviewed_plan import ReviewedPlan, overlaps_of, undecided, warnings_of
 
 _LOOK_SEC: Final = 1.0
 _IGNORE_SEC: Final = 1.5

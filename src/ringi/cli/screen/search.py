@@ -3,22 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ringi.cli.screen.viewport import (
-    Place,
-    Viewport,
-)
+from ringi.cli.screen.viewport import Place, Viewport
 from ringi.cli.ui import width
 from ringi.kernel.lines import Span
-from ringi.kernel.text import (
-    Text,
-    shown,
-)
-from ringi.plans.diff_view import (
-    CONFLICTING,
-    LINES,
-    RowKind,
-    Section,
-)
+from ringi.kernel.text import Text, shown
+from ringi.plans.diff_view import CONFLICTING, LINES, RowKind, Section
 
 _MARGIN = 8
 """Columns before a match that lies far to the right."""

@@ -12,12 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple, Self
 
-from ringi.cli.screen.cells import (
-    Pieces,
-    clip,
-    sgr,
-    width,
-)
+from ringi.cli.screen.cells import Pieces, clip, sgr, width
 from ringi.cli.screen.keyboard import KeyReader
 from ringi.kernel.process.signals import SignalPipe
 from ringi.kernel.text import deceiving

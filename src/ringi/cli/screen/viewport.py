@@ -8,11 +8,7 @@ from ringi.cli.screen.cells import Pieces
 from ringi.cli.screen.line_editor import LineEditor
 from ringi.kernel.lines import Span
 from ringi.kernel.text import Text
-from ringi.plans.diff_view import (
-    Row,
-    Section,
-    conflict_at,
-)
+from ringi.plans.diff_view import Row, Section, conflict_at
 from ringi.plans.document import PlanDocument
 from ringi.plans.review_view import Heading
 

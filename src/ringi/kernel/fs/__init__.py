@@ -3,29 +3,10 @@
 Everything is named by an open folder and one name in it, never by a path, and nothing follows a link.
 """
 
-from ringi.kernel.fs.bounded import (
-    TooLarge,
-    read_bounded,
-)
-from ringi.kernel.fs.calls import (
-    Entry,
-    FileChanged,
-    FileSystem,
-    Kind,
-    NotRegular,
-    OsFileSystem,
-    opened,
-)
-from ringi.kernel.fs.checked import (
-    read_checked,
-    replace_checked,
-)
-from ringi.kernel.fs.replace import (
-    open_own,
-    publish,
-    replace_file,
-    spare_of,
-)
+from ringi.kernel.fs.bounded import TooLarge, read_bounded
+from ringi.kernel.fs.calls import Entry, FileChanged, FileSystem, Kind, NotRegular, OsFileSystem, opened
+from ringi.kernel.fs.checked import read_checked, replace_checked
+from ringi.kernel.fs.replace import open_own, publish, replace_file, spare_of
 from ringi.kernel.fs.walk import walk
 
 __all__ = [

@@ -7,10 +7,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from ringi.kernel.fs.calls import (
-    OsFileSystem,
-    opened,
-)
+from ringi.kernel.fs.calls import OsFileSystem, opened
 
 _NOT_OURS: Final = frozenset([errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.EACCES])
 

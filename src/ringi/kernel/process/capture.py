@@ -10,11 +10,7 @@ from typing import Final, NamedTuple, Self
 
 from ringi.errors import Interrupted
 from ringi.kernel.process.signals import StopSignals
-from ringi.kernel.process.start import (
-    CHECK_EVERY,
-    Command,
-    started,
-)
+from ringi.kernel.process.start import CHECK_EVERY, Command, started
 
 TIMED_OUT: Final = 124
 _BEAT: Final = 0.25  # seconds between two progress reports

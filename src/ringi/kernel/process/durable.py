@@ -11,15 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from ringi.errors import StorageFailed
-from ringi.kernel.fs import (
-    OsFileSystem,
-    opened,
-)
-from ringi.kernel.process.git import (
-    Git,
-    Repository,
-    version,
-)
+from ringi.kernel.fs import OsFileSystem, opened
+from ringi.kernel.process.git import Git, Repository, version
 from ringi.kernel.text import why_failed
 
 # A command line wins over whatever the person configured. With these limits what arrives stays a pack, which

@@ -4,10 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from ringi.errors import (
-    StorageFailed,
-    Unsupported,
-)
+from ringi.errors import StorageFailed, Unsupported
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.process.git import environment
 from ringi.kernel.text import Text

@@ -11,20 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Final, NamedTuple, cast
 
-from ringi.errors import (
-    CopyFailed,
-    Unsupported,
-)
-from ringi.kernel.fs import (
-    NotRegular,
-    TooLarge,
-    read_bounded,
-    replace_file,
-)
-from ringi.kernel.process.progress import (
-    counting,
-    is_watched,
-)
+from ringi.errors import CopyFailed, Unsupported
+from ringi.kernel.fs import NotRegular, TooLarge, read_bounded, replace_file
+from ringi.kernel.process.progress import counting, is_watched
 from ringi.kernel.text import Text
 
 TIME_LIMIT: Final = 900.0

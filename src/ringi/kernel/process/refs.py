@@ -18,23 +18,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import StorageFailed
-from ringi.kernel.fs import (
-    NotRegular,
-    OsFileSystem,
-    TooLarge,
-    opened,
-    read_bounded,
-)
-from ringi.kernel.process.git import (
-    Git,
-    Repository,
-    read_small,
-)
-from ringi.kernel.text import (
-    COMMIT_SHOWN,
-    Text,
-    why_failed,
-)
+from ringi.kernel.fs import NotRegular, OsFileSystem, TooLarge, opened, read_bounded
+from ringi.kernel.process.git import Git, Repository, read_small
+from ringi.kernel.text import COMMIT_SHOWN, Text, why_failed
 
 ASIDE: Final = "ringi-aside"
 _LARGEST_REF: Final = 4096

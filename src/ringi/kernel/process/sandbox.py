@@ -16,20 +16,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.kernel.process.environment import (
-    SYSTEM_PATH,
-    WITH_VARIABLE,
-)
-from ringi.kernel.process.hidden import (
-    RUNTIME,
-    Hidden,
-)
+from ringi.kernel.process.environment import SYSTEM_PATH, WITH_VARIABLE
+from ringi.kernel.process.hidden import RUNTIME, Hidden
 from ringi.kernel.process.start import JOB
-from ringi.kernel.process.supervisor import (
-    OWN_KEYS,
-    SCOPED,
-    scopes_work,
-)
+from ringi.kernel.process.supervisor import OWN_KEYS, SCOPED, scopes_work
 from ringi.kernel.text import Text
 
 _PROBE_SEC: Final = 10.0

@@ -13,10 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.kernel.process.signals import (
-    STOPPING,
-    held_back,
-)
+from ringi.kernel.process.signals import STOPPING, held_back
 from ringi.kernel.process.supervisor import (
     AT_TERMINAL,
     END,

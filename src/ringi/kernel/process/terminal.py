@@ -18,15 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from ringi.kernel.process.signals import (
-    HasDescriptor,
-    StopSignals,
-)
-from ringi.kernel.process.start import (
-    CHECK_EVERY,
-    Command,
-    started,
-)
+from ringi.kernel.process.signals import HasDescriptor, StopSignals
+from ringi.kernel.process.start import CHECK_EVERY, Command, started
 from ringi.kernel.process.supervisor import read_stat
 
 _CHUNK: Final = 65536

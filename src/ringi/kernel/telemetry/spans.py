@@ -22,14 +22,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from ringi._version import __version__
 from ringi.errors import RingiError
-from ringi.kernel.telemetry.port import (
-    ERROR_TYPE,
-    NO_SPANS,
-    OUTPUT_MESSAGES,
-    Phase,
-    Span,
-    Value,
-)
+from ringi.kernel.telemetry.port import ERROR_TYPE, NO_SPANS, OUTPUT_MESSAGES, Phase, Span, Value
 from ringi.kernel.text import visible
 
 T = TypeVar("T")

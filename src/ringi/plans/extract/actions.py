@@ -5,10 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ringi.kernel.text import Text
-from ringi.plans.document import (
-    ActionSpec,
-    SpecKind,
-)
+from ringi.plans.document import ActionSpec, SpecKind
 
 LONGEST: Final = 4096
 """Longer lines are not read: no path is that long."""

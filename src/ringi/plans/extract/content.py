@@ -6,20 +6,10 @@ from typing import Final
 from ringi.errors import BadPatch
 from ringi.kernel.text import Text
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import (
-    Patch,
-    dump,
-)
-from ringi.plans.document import (
-    ActionSpec,
-    SpecKind,
-)
+from ringi.patch.patch import Patch, dump
+from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.effects import packed
-from ringi.plans.extract.actions import (
-    has_extension,
-    is_known,
-    read_action,
-)
+from ringi.plans.extract.actions import has_extension, is_known, read_action
 from ringi.plans.extract.blocks import (
     Above,
     Aside,
@@ -32,10 +22,7 @@ from ringi.plans.extract.blocks import (
     read_info,
 )
 from ringi.plans.extract.shell import Shell
-from ringi.plans.extraction import (
-    Extraction,
-    Unplaced,
-)
+from ringi.plans.extraction import Extraction, Unplaced
 
 _SHOWN: Final = 200
 _CONSOLES: Final = frozenset(["console", "shell-session", "shellsession"])

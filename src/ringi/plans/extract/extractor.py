@@ -10,13 +10,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.errors import (
-    BadPatch,
-    PatchMismatch,
-    PathRefused,
-    StorageFailed,
-    Unreadable,
-)
+from ringi.errors import BadPatch, PatchMismatch, PathRefused, StorageFailed, Unreadable
 from ringi.models.prompt import (
     MOST_SPECS,
     Budget,
@@ -28,21 +22,11 @@ from ringi.models.prompt import (
     Prompt,
 )
 from ringi.patch.repair import normalise
-from ringi.plans.document import (
-    CHANGING,
-    ActionSpec,
-    SpecKind,
-)
+from ringi.plans.document import CHANGING, ActionSpec, SpecKind
 from ringi.plans.extract.content import extract
-from ringi.plans.extraction import (
-    Extraction,
-    Unplaced,
-)
+from ringi.plans.extraction import Extraction, Unplaced
 from ringi.plans.reading import guarded
-from ringi.plans.services import (
-    Services,
-    plan_id_of,
-)
+from ringi.plans.services import Services, plan_id_of
 from ringi.sessions.document import Purpose
 
 _BUDGET: Final = Budget(seconds=120.0, output_tokens=4096)

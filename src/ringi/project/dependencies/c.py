@@ -8,11 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ringi.project.dependencies.parser import parse
-from ringi.project.dependencies.references import (
-    Found,
-    Snapshot,
-    join,
-)
+from ringi.project.dependencies.references import Found, Snapshot, join
 
 SUFFIXES: Final = {".c": "c"} | dict.fromkeys(
     (".h", ".hh", ".hpp", ".hxx", ".h++", ".cc", ".cpp", ".cxx", ".c++", ".ipp", ".inl", ".tpp"), "cpp"

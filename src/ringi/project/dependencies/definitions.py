@@ -15,20 +15,8 @@ from typing import Any, Final
 
 from ringi.kernel.text import Text
 from ringi.project.context import Definition
-from ringi.project.dependencies import (
-    c,
-    golang,
-    java,
-    javascript,
-    parser,
-    python,
-    rust,
-)
-from ringi.project.dependencies.references import (
-    LARGEST,
-    Found,
-    Source,
-)
+from ringi.project.dependencies import c, golang, java, javascript, parser, python, rust
+from ringi.project.dependencies.references import LARGEST, Found, Source
 
 _PYTHON: Final = "python"
 _MOST: Final = 5000

@@ -8,16 +8,8 @@ that declare a top-level name it mentions.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ringi.project.dependencies.parser import (
-    parse,
-    words,
-)
-from ringi.project.dependencies.references import (
-    Found,
-    Snapshot,
-    ancestors,
-    join,
-)
+from ringi.project.dependencies.parser import parse, words
+from ringi.project.dependencies.references import Found, Snapshot, ancestors, join
 
 SUFFIXES: Final = {".go": "go"}
 _QUERY: Final = """

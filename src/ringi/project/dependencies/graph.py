@@ -8,22 +8,10 @@ from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
-from ringi.errors import (
-    PathRefused,
-    Unreadable,
-)
+from ringi.errors import PathRefused, Unreadable
 from ringi.kernel.text import Text
 from ringi.plans.change_plan import UnknownUsers
-from ringi.project.dependencies import (
-    c,
-    golang,
-    java,
-    javascript,
-    manifests,
-    parser,
-    python,
-    rust,
-)
+from ringi.project.dependencies import c, golang, java, javascript, manifests, parser, python, rust
 from ringi.project.dependencies.references import (
     ANALYSIS,
     GIVEN_UP,
@@ -39,10 +27,7 @@ from ringi.project.dependencies.references import (
     missing_extra,
     why,
 )
-from ringi.project.state import (
-    Dependencies,
-    Unanalysed,
-)
+from ringi.project.state import Dependencies, Unanalysed
 
 _PACKAGE: Final = "__init__.py"
 _BATCH: Final = 256

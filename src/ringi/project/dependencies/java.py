@@ -8,14 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.project.dependencies.parser import (
-    parse,
-    words,
-)
-from ringi.project.dependencies.references import (
-    Found,
-    Snapshot,
-)
+from ringi.project.dependencies.parser import parse, words
+from ringi.project.dependencies.references import Found, Snapshot
 
 SUFFIXES: Final = {".java": "java"}
 _TYPES: Final = ("class", "interface", "enum", "record", "annotation_type")

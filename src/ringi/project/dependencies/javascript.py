@@ -11,12 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ringi.project.dependencies.parser import parse
-from ringi.project.dependencies.references import (
-    Found,
-    Snapshot,
-    ancestors,
-    join,
-)
+from ringi.project.dependencies.references import Found, Snapshot, ancestors, join
 
 SUFFIXES: Final = {
     ".js": "javascript",

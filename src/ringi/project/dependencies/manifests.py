@@ -10,12 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from ringi.kernel.text import Text
-from ringi.project.dependencies.references import (
-    Extract,
-    Found,
-    Source,
-    why,
-)
+from ringi.project.dependencies.references import Extract, Found, Source, why
 
 _BROKEN: Final = Text("it cannot be read")
 # Keeps strings and drops comments; an unclosed one ends with the file.

@@ -22,14 +22,7 @@ import msgspec
 
 from ringi.kernel.document import prepared
 from ringi.kernel.text import Text
-from ringi.project.dependencies.references import (
-    GIVEN_UP,
-    Extract,
-    Found,
-    Source,
-    missing_extra,
-    why,
-)
+from ringi.project.dependencies.references import GIVEN_UP, Extract, Found, Source, missing_extra, why
 
 
 class Parsed(NamedTuple):

@@ -22,13 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from ringi.kernel.text import Text
-from ringi.project.dependencies.references import (
-    Found,
-    Snapshot,
-    Source,
-    ancestors,
-    why,
-)
+from ringi.project.dependencies.references import Found, Snapshot, Source, ancestors, why
 
 RELATIVE: Final = "+"
 """Placeholder for the package a relative import starts from. No real module can have this name."""

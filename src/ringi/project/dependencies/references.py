@@ -11,10 +11,7 @@ import msgspec
 
 from ringi.kernel.codec import blob_id
 from ringi.kernel.document import prepared
-from ringi.kernel.fs import (
-    read_checked,
-    replace_checked,
-)
+from ringi.kernel.fs import read_checked, replace_checked
 from ringi.kernel.process.installation import extending_command
 from ringi.kernel.text import Text
 

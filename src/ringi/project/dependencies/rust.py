@@ -10,12 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ringi.project.dependencies.parser import parse
-from ringi.project.dependencies.references import (
-    Found,
-    Snapshot,
-    ancestors,
-    join,
-)
+from ringi.project.dependencies.references import Found, Snapshot, ancestors, join
 
 SUFFIXES: Final = {".rs": "rust"}
 _QUERY: Final = """

@@ -7,14 +7,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from ringi.engine.document import PlannedAction
-from ringi.engine.process import (
-    RUN,
-    ActionRecord,
-    ActionState,
-    ErrorKind,
-    ToolEffect,
-    Wait,
-)
+from ringi.engine.process import RUN, ActionRecord, ActionState, ErrorKind, ToolEffect, Wait
 from ringi.engine.prompts import language_of
 from ringi.kernel import codec
 from ringi.kernel.telemetry.port import (
@@ -29,18 +22,12 @@ from ringi.kernel.telemetry.port import (
     Phase,
     tool_call,
 )
-from ringi.kernel.text import (
-    Text,
-    in_language,
-)
+from ringi.kernel.text import Text, in_language
 from ringi.runs.process.due import actions_of
 from ringi.runs.process.evaluation import CAUSES
 from ringi.runs.process.process_record import Book
 from ringi.runs.process.services import CoordinatorServices
-from ringi.tools.ports_process import (
-    ToolInfo,
-    ToolResult,
-)
+from ringi.tools.ports_process import ToolInfo, ToolResult
 
 _S = ActionState
 # What a tool found is for the model alone and stays as it is. What is said about it (`message`) is read by

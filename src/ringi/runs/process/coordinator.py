@@ -8,60 +8,20 @@ is a plan of its own, which the plan tool carries out once.
 from typing import Final
 
 from ringi.engine.document import PlannedAction
-from ringi.engine.engine import (
-    Planned,
-    Refused,
-    Unclear,
-    Undecomposed,
-)
-from ringi.engine.process import (
-    PROCESS_MACHINE,
-    ActionRecord,
-    Process,
-    ProcessPhase,
-    Wait,
-)
+from ringi.engine.engine import Planned, Refused, Unclear, Undecomposed
+from ringi.engine.process import PROCESS_MACHINE, ActionRecord, Process, ProcessPhase, Wait
 from ringi.errors import ModelFailed
 from ringi.kernel.telemetry.port import Component
 from ringi.kernel.text import Text
-from ringi.models.budget import (
-    SpentOn,
-    spent_of,
-)
-from ringi.models.prompt import (
-    NewPlanTurn,
-    NewTurn,
-)
-from ringi.runs.process.actions import (
-    Actions,
-    Meant,
-)
-from ringi.runs.process.completion import (
-    complete,
-    is_stuck,
-    resumed,
-)
-from ringi.runs.process.due import (
-    Begun,
-    Direct,
-    Turn,
-    Waiting,
-    arguments_of,
-    carried_out,
-    current,
-    due,
-)
+from ringi.models.budget import SpentOn, spent_of
+from ringi.models.prompt import NewPlanTurn, NewTurn
+from ringi.runs.process.actions import Actions, Meant
+from ringi.runs.process.completion import complete, is_stuck, resumed
+from ringi.runs.process.due import Begun, Direct, Turn, Waiting, arguments_of, carried_out, current, due
 from ringi.runs.process.judgement import Judgement
 from ringi.runs.process.process_record import Book
-from ringi.runs.process.services import (
-    CoordinatorServices,
-    ProcessTask,
-)
-from ringi.runs.process.turns import (
-    kind_for,
-    prompt_for,
-    wanted,
-)
+from ringi.runs.process.services import CoordinatorServices, ProcessTask
+from ringi.runs.process.turns import kind_for, prompt_for, wanted
 from ringi.sessions.document import TokenUsage
 
 _P = ProcessPhase

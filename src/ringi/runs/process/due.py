@@ -3,20 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ringi.engine.document import (
-    PlannedAction,
-    PlanningDocument,
-    Subtask,
-)
-from ringi.engine.order import (
-    Order,
-    ordered,
-)
-from ringi.engine.process import (
-    ActionRecord,
-    ActionState,
-    Process,
-)
+from ringi.engine.document import PlannedAction, PlanningDocument, Subtask
+from ringi.engine.order import Order, ordered
+from ringi.engine.process import ActionRecord, ActionState, Process
 
 
 class Begun(NamedTuple):

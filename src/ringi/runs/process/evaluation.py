@@ -6,30 +6,12 @@ from typing import Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.engine.document import (
-    ActionStatus,
-    PlannedAction,
-    Reflection,
-)
+from ringi.engine.document import ActionStatus, PlannedAction, Reflection
 from ringi.engine.order import normal
-from ringi.engine.process import (
-    RUN,
-    ActionRecord,
-    ActionState,
-    ErrorKind,
-    Process,
-    ToolEffect,
-)
+from ringi.engine.process import RUN, ActionRecord, ActionState, ErrorKind, Process, ToolEffect
 from ringi.engine.prompts import language_of
-from ringi.kernel.text import (
-    Text,
-    in_language,
-)
-from ringi.runs.process.strategies import (
-    paths_of,
-    planned_action,
-    subtask_of,
-)
+from ringi.kernel.text import Text, in_language
+from ringi.runs.process.strategies import paths_of, planned_action, subtask_of
 
 _E = ErrorKind
 SOFT: Final = frozenset([_E.UNEXPECTED, _E.SIDE_EFFECT, _E.PRECONDITION])

@@ -15,30 +15,13 @@ from ringi.engine.process import (
     ToolEffect,
     Wait,
 )
-from ringi.kernel.telemetry.port import (
-    ACTION_ID,
-    OUTCOME,
-    RUN_ID,
-    Component,
-    Level,
-    Phase,
-)
+from ringi.kernel.telemetry.port import ACTION_ID, OUTCOME, RUN_ID, Component, Level, Phase
 from ringi.kernel.text import Text
 from ringi.runs.process.actions import Actions
 from ringi.runs.process.completion import needs_person
 from ringi.runs.process.process_record import Book
-from ringi.runs.process.reflection import (
-    Suggestion,
-    Trigger,
-    advice,
-)
-from ringi.runs.process.revisions import (
-    Revised,
-    Stuck,
-    accepted,
-    declined,
-    revise,
-)
+from ringi.runs.process.reflection import Suggestion, Trigger, advice
+from ringi.runs.process.revisions import Revised, Stuck, accepted, declined, revise
 from ringi.runs.process.services import CoordinatorServices
 
 _P = ProcessPhase

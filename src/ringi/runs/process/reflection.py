@@ -9,10 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.engine.answers import (
-    NewReflection,
-    NewReplan,
-)
+from ringi.engine.answers import NewReflection, NewReplan
 from ringi.engine.document import (
     ActionStatus,
     AddAction,
@@ -22,15 +19,9 @@ from ringi.engine.document import (
     PlanRevision,
     Reflection,
 )
-from ringi.engine.levels import (
-    Level,
-    Measure,
-)
+from ringi.engine.levels import Level, Measure
 from ringi.engine.plan_checks import PlanRules
-from ringi.engine.plan_prompts import (
-    plan_shown,
-    prompt_for,
-)
+from ringi.engine.plan_prompts import plan_shown, prompt_for
 from ringi.engine.process import (
     RUN,
     ActionRecord,
@@ -42,33 +33,14 @@ from ringi.engine.process import (
     ToolEffect,
 )
 from ringi.engine.prompts import language_of
-from ringi.engine.revise import (
-    change_of,
-    least,
-    revision_of,
-)
+from ringi.engine.revise import change_of, least, revision_of
 from ringi.errors import ModelFailed
 from ringi.kernel import codec
-from ringi.kernel.text import (
-    Text,
-    in_language,
-)
-from ringi.models.prompt import (
-    Material,
-    Prompt,
-)
+from ringi.kernel.text import Text, in_language
+from ringi.models.prompt import Material, Prompt
 from ringi.project.tokens import tokens
-from ringi.runs.process.evaluation import (
-    SOFT,
-    judged,
-    judged_in,
-    kind_of,
-    short,
-)
-from ringi.runs.process.settings import (
-    Depth,
-    ReflectionSettings,
-)
+from ringi.runs.process.evaluation import SOFT, judged, judged_in, kind_of, short
+from ringi.runs.process.settings import Depth, ReflectionSettings
 from ringi.runs.process.strategies import (
     ADVICE,
     Attempt,

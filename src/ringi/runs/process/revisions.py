@@ -16,32 +16,14 @@ from ringi.engine.document import (
     RemoveAction,
     Subtask,
 )
-from ringi.engine.order import (
-    Order,
-    ordered,
-)
-from ringi.engine.plan_checks import (
-    PlanRules,
-    findings,
-)
-from ringi.engine.process import (
-    Process,
-    RevisionRecord,
-)
+from ringi.engine.order import Order, ordered
+from ringi.engine.plan_checks import PlanRules, findings
+from ringi.engine.process import Process, RevisionRecord
 from ringi.engine.prompts import language_of
-from ringi.engine.revise import (
-    least,
-    revised,
-)
+from ringi.engine.revise import least, revised
 from ringi.kernel import codec
-from ringi.kernel.text import (
-    Text,
-    in_language,
-)
-from ringi.runs.process.reflection import (
-    HUMAN,
-    Suggestion,
-)
+from ringi.kernel.text import Text, in_language
+from ringi.runs.process.reflection import HUMAN, Suggestion
 from ringi.runs.process.settings import RevisionSettings
 
 _DIGEST: Final = 12

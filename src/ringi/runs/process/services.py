@@ -7,24 +7,14 @@ from ringi.engine.document import PlanningDocument
 from ringi.engine.engine import PlanningEngine
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.process import ActionRecord
-from ringi.kernel.telemetry.port import (
-    SILENT,
-    Telemetry,
-)
+from ringi.kernel.telemetry.port import SILENT, Telemetry
 from ringi.kernel.text import Text
 from ringi.ledger.ports import Clock
-from ringi.models.prompt import (
-    Material,
-    Prompt,
-)
+from ringi.models.prompt import Material, Prompt
 from ringi.runs.document import Spent
 from ringi.runs.process.reflection import ReflectionEngine
 from ringi.runs.process.settings import ProcessSettings
-from ringi.tools.ports_process import (
-    CheckedTools,
-    ProcessStore,
-    ToolResult,
-)
+from ringi.tools.ports_process import CheckedTools, ProcessStore, ToolResult
 
 T = TypeVar("T")
 

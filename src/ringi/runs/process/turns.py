@@ -21,13 +21,7 @@ from ringi.engine.process import (
     Process,
     ToolEffect,
 )
-from ringi.models.prompt import (
-    Material,
-    NewPlanTurn,
-    NewTurn,
-    NewTurnWithCalls,
-    Prompt,
-)
+from ringi.models.prompt import Material, NewPlanTurn, NewTurn, NewTurnWithCalls, Prompt
 from ringi.project.tokens import tokens
 from ringi.runs.process.due import Turn
 from ringi.runs.process.services import ProcessTask

@@ -15,10 +15,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from ringi.kernel.document import (
-    Document,
-    prepared,
-)
+from ringi.kernel.document import Document, prepared
 from ringi.sessions.document import QuestionType
 
 CONTENT: Final = Path(__file__).parent / "content"

@@ -7,16 +7,8 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.models.prompt import (
-    NewCriterion,
-    NewQuestion,
-)
-from ringi.project.context import (
-    Definition,
-    FileKind,
-    FoundFile,
-    ProjectFacts,
-)
+from ringi.models.prompt import NewCriterion, NewQuestion
+from ringi.project.context import Definition, FileKind, FoundFile, ProjectFacts
 from ringi.project.kinds import is_test_name
 from ringi.sessions.document import Brief
 from ringi.sessions.playbook.book import (
@@ -31,20 +23,9 @@ from ringi.sessions.playbook.book import (
     Step,
     book,
 )
-from ringi.sessions.playbook.instruction import (
-    Instruction,
-    read,
-    things_said,
-)
-from ringi.sessions.playbook.quote import (
-    cut,
-    one_line,
-)
-from ringi.sessions.playbook.words import (
-    Searched,
-    searched,
-    stance,
-)
+from ringi.sessions.playbook.instruction import Instruction, read, things_said
+from ringi.sessions.playbook.quote import cut, one_line
+from ringi.sessions.playbook.words import Searched, searched, stance
 
 Slots = Mapping[str, str]
 _LINE: Final = 300

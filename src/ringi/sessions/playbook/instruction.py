@@ -9,19 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ringi.project.request import without_machine
-from ringi.sessions.playbook.book import (
-    Kind,
-    Said,
-    Signs,
-    Words,
-    chapters,
-    vocabulary,
-)
+from ringi.sessions.playbook.book import Kind, Said, Signs, Words, chapters, vocabulary
 from ringi.sessions.playbook.quote import one_line
-from ringi.sessions.playbook.words import (
-    Searched,
-    searched,
-)
+from ringi.sessions.playbook.words import Searched, searched
 
 MOST_READ: Final = 6_000
 """What follows is a pasted log or file."""

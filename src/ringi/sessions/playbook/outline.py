@@ -20,20 +20,10 @@ from ringi.engine.answers import (
     NewSubtask,
     NewWrite,
 )
-from ringi.engine.document import (
-    Complexity,
-    PlanningBrief,
-)
+from ringi.engine.document import Complexity, PlanningBrief
 from ringi.sessions.document import Brief
-from ringi.sessions.playbook.book import (
-    Place,
-    book,
-)
-from ringi.sessions.playbook.case import (
-    Case,
-    case_of,
-    places,
-)
+from ringi.sessions.playbook.book import Place, book
+from ringi.sessions.playbook.case import Case, case_of, places
 from ringi.sessions.playbook.quote import one_line
 
 _LINE: Final = 300

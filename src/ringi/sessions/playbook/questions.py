@@ -10,22 +10,10 @@ from ringi.models.prompt import (
     NewQuestions,
     NewRevision,
 )
-from ringi.sessions.document import (
-    Brief,
-    DecisionPoint,
-)
-from ringi.sessions.playbook.book import (
-    DecisionEntry,
-    OptionEntry,
-)
-from ringi.sessions.playbook.case import (
-    Case,
-    case_of,
-)
-from ringi.sessions.playbook.words import (
-    FOR,
-    stance,
-)
+from ringi.sessions.document import Brief, DecisionPoint
+from ringi.sessions.playbook.book import DecisionEntry, OptionEntry
+from ringi.sessions.playbook.case import Case, case_of
+from ringi.sessions.playbook.words import FOR, stance
 
 MOST_ASKED: Final = 2
 

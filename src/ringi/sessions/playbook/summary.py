@@ -4,34 +4,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ringi.models.prompt import (
-    PHRASE_AIM,
-    SUMMARY_AIM,
-    NewPath,
-    NewStep,
-    NewSummary,
-)
-from ringi.sessions.document import (
-    HANDED_ON,
-    Brief,
-    Question,
-)
-from ringi.sessions.playbook.book import (
-    Kind,
-    Place,
-)
-from ringi.sessions.playbook.case import (
-    Case,
-    case_of,
-    files_for,
-    places,
-)
+from ringi.models.prompt import PHRASE_AIM, SUMMARY_AIM, NewPath, NewStep, NewSummary
+from ringi.sessions.document import HANDED_ON, Brief, Question
+from ringi.sessions.playbook.book import Kind, Place
+from ringi.sessions.playbook.case import Case, case_of, files_for, places
 from ringi.sessions.playbook.instruction import read
-from ringi.sessions.playbook.quote import (
-    cut,
-    harmless,
-    one_line,
-)
+from ringi.sessions.playbook.quote import cut, harmless, one_line
 
 _MOST_LISTED: Final = 10
 # Characters per quotation and lines per section; the first pair that fits is used.

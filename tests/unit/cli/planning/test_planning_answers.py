@@ -2,19 +2,9 @@
 
 import pytest
 
-from ringi.cli.planning.answers import (
-    Otherwise,
-    Reply,
-    read_answers,
-)
+from ringi.cli.planning.answers import Otherwise, Reply, read_answers
 from ringi.errors import BadDocument
-from ringi.sessions.document import (
-    DecisionPoint,
-    DesignOption,
-    Question,
-    QuestionType,
-    Tradeoffs,
-)
+from ringi.sessions.document import DecisionPoint, DesignOption, Question, QuestionType, Tradeoffs
 
 QUESTIONS = tuple(
     Question(id=f"q-{number}", type=QuestionType.SCOPE, question=f"Which {number}?") for number in (1, 2, 3)

@@ -10,10 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from ringi.cli.planning.typed import (
-    Reminder,
-    TypedLines,
-)
+from ringi.cli.planning.typed import Reminder, TypedLines
 from ringi.cli.ui import Ui
 from ringi.kernel.text import Text
 

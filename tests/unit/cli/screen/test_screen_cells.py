@@ -2,16 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.cli.screen.cells import (
-    STYLES,
-    Piece,
-    Pieces,
-    clip,
-    has_many_colours,
-    pad,
-    sgr,
-    width,
-)
+from ringi.cli.screen.cells import STYLES, Piece, Pieces, clip, has_many_colours, pad, sgr, width
 
 letters = st.sampled_from([*"ab 1", *"稟議ｱあ", "é", "\u0301", "\u3099", "🎉", "\uff48", "\t", "\x1b"])
 texts = st.one_of(st.text(letters, max_size=12), st.text(max_size=8))

@@ -3,16 +3,8 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ringi.cli.screen.cells import (
-    Piece,
-    broken,
-    width,
-)
-from ringi.cli.screen.draw import (
-    Highlights,
-    screen,
-    wrapped,
-)
+from ringi.cli.screen.cells import Piece, broken, width
+from ringi.cli.screen.draw import Highlights, screen, wrapped
 from ringi.cli.screen.help import help_page
 from ringi.cli.screen.highlight import highlight
 from ringi.cli.screen.line_editor import LineEditor
@@ -31,28 +23,10 @@ from ringi.cli.screen.viewport import (
 )
 from ringi.cli.ui import cut
 from ringi.kernel.lines import Span
-from ringi.kernel.text import (
-    Text,
-    deceiving,
-)
-from ringi.patch.render import (
-    Side,
-    render,
-)
-from ringi.plans.diff_view import (
-    Content,
-    RowKind,
-    Section,
-    hunks_of,
-)
-from ringi.plans.document import (
-    DiffTotals,
-    Plan,
-    PlanDocument,
-    PlanRef,
-    PlanState,
-    PlanStatus,
-)
+from ringi.kernel.text import Text, deceiving
+from ringi.patch.render import Side, render
+from ringi.plans.diff_view import Content, RowKind, Section, hunks_of
+from ringi.plans.document import DiffTotals, Plan, PlanDocument, PlanRef, PlanState, PlanStatus
 from ringi.plans.review_view import heading_of
 from ringi.policy.risk_level import Risk
 

@@ -7,17 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pygments.lexers import PythonLexer
 
-from ringi.cli.screen.cells import (
-    STYLES,
-    Pieces,
-)
-from ringi.cli.screen.highlight import (
-    Limits,
-    highlight,
-    highlighting,
-    highlighting_by,
-    plain,
-)
+from ringi.cli.screen.cells import STYLES, Pieces
+from ringi.cli.screen.highlight import Limits, highlight, highlighting, highlighting_by, plain
 from ringi.kernel.text import visible
 
 SOURCE = '# why\nclass A:\n\tdef f(self, n=1):\n\t\treturn "x" if n else None\n'

@@ -15,11 +15,7 @@ import pyte
 import pytest
 
 from ringi.cli.screen.cells import Piece
-from ringi.cli.screen.terminal import (
-    Size,
-    Terminal,
-    harmless,
-)
+from ringi.cli.screen.terminal import Size, Terminal, harmless
 from tests.functional.screens import Screen
 
 ENTERED, LEFT = b"\x1b[?1049h", b"\x1b[?1049l"

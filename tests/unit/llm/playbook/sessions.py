@@ -4,23 +4,9 @@ from typing import Any, Final
 
 import msgspec
 
-from ringi.project.context import (
-    Definition,
-    FileKind,
-    FoundFile,
-    ProjectFacts,
-)
-from ringi.sessions.document import (
-    Brief,
-    DecisionPoint,
-    DesignOption,
-    Question,
-    Tradeoffs,
-)
-from ringi.sessions.playbook.questions import (
-    decisions,
-    questions,
-)
+from ringi.project.context import Definition, FileKind, FoundFile, ProjectFacts
+from ringi.sessions.document import Brief, DecisionPoint, DesignOption, Question, Tradeoffs
+from ringi.sessions.playbook.questions import decisions, questions
 
 FOUND: Final = (
     FoundFile(

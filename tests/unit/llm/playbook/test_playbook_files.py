@@ -3,17 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from ringi.project.context import (
-    Definition,
-    FileKind,
-    FoundFile,
-    ProjectFacts,
-)
-from ringi.sessions.playbook.case import (
-    Files,
-    case_of,
-    told_in,
-)
+from ringi.project.context import Definition, FileKind, FoundFile, ProjectFacts
+from ringi.sessions.playbook.case import Files, case_of, told_in
 from tests.unit.llm.playbook.sessions import brief_of
 
 READMES = ("docs/agents/README.md", "README.md", "README.ja.md", "docs/design/README.md")

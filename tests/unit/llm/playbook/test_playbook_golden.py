@@ -13,14 +13,8 @@ import msgspec
 import pytest
 
 from ringi.models.prompt import NewQuestions
-from ringi.sessions.document import (
-    Brief,
-    Question,
-)
-from ringi.sessions.playbook.questions import (
-    decisions,
-    questions,
-)
+from ringi.sessions.document import Brief, Question
+from ringi.sessions.playbook.questions import decisions, questions
 from ringi.sessions.playbook.summary import summary
 from tests.unit.llm.playbook.sessions import brief_of, decided
 

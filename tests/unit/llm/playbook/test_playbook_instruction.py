@@ -4,14 +4,8 @@
 
 import pytest
 
-from ringi.sessions.playbook.book import (
-    Kind,
-    Said,
-)
-from ringi.sessions.playbook.instruction import (
-    read,
-    things_said,
-)
+from ringi.sessions.playbook.book import Kind, Said
+from ringi.sessions.playbook.instruction import read, things_said
 
 KINDS = {
     Kind.BUG: [

@@ -7,11 +7,7 @@ import pytest
 
 from ringi.engine.answers import NewOutline
 from ringi.engine.document import PlanningBrief
-from ringi.project.context import (
-    FileKind,
-    FoundFile,
-    ProjectFacts,
-)
+from ringi.project.context import FileKind, FoundFile, ProjectFacts
 from ringi.sessions.playbook.case import case_of
 from ringi.sessions.playbook.outline import outline
 from tests.unit.llm.playbook.sessions import PROJECT, brief_of

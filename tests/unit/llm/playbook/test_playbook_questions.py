@@ -10,11 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.project.context import ProjectFacts
-from ringi.sessions.playbook.questions import (
-    MOST_ASKED,
-    decisions,
-    questions,
-)
+from ringi.sessions.playbook.questions import MOST_ASKED, decisions, questions
 from ringi.sessions.playbook.summary import summary
 from tests.unit.llm.playbook.sessions import PROJECT, answered, brief_of, decided
 from tests.unit.llm.playbook.test_playbook_instruction import CASES

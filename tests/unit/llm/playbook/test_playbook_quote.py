@@ -4,11 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.sessions.playbook.quote import (
-    cut,
-    harmless,
-    one_line,
-)
+from ringi.sessions.playbook.quote import cut, harmless, one_line
 
 
 @given(text=st.text(max_size=60), most=st.integers(2, 30))

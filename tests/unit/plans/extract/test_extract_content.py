@@ -4,20 +4,11 @@ from textwrap import dedent
 
 import pytest
 
-from ringi.kernel.codec import (
-    foreign,
-    pretty,
-)
+from ringi.kernel.codec import foreign, pretty
 from ringi.patch.parse import parse_patch
-from ringi.plans.document import (
-    ActionSpec,
-    SpecKind,
-)
+from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.extract.content import extract
-from ringi.plans.extraction import (
-    Extraction,
-    Unplaced,
-)
+from ringi.plans.extraction import Extraction, Unplaced
 
 pytestmark = pytest.mark.req("PT-14")
 

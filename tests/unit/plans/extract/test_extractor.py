@@ -8,45 +8,21 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from ringi.errors import (
-    BadModelAnswer,
-    ModelDeclined,
-    ModelFailed,
-    ModelUnreachable,
-)
+from ringi.errors import BadModelAnswer, ModelDeclined, ModelFailed, ModelUnreachable
 from ringi.kernel.fs import OsFileSystem
 from ringi.ledger.event import Actor
-from ringi.models.backend import (
-    Call,
-    Reply,
-)
+from ringi.models.backend import Call, Reply
 from ringi.models.client import ModelClient
-from ringi.models.prompt import (
-    Budget,
-    ModelProgress,
-)
-from ringi.plans.answer_document import (
-    DropSpec,
-    NewContent,
-)
-from ringi.plans.document import (
-    ActionSpec,
-    PlanStatus,
-    SpecKind,
-)
+from ringi.models.prompt import Budget, ModelProgress
+from ringi.plans.answer_document import DropSpec, NewContent
+from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
 from ringi.plans.extract.content import extract
-from ringi.plans.extract.extractor import (
-    Extractor,
-    ask_model,
-)
+from ringi.plans.extract.extractor import Extractor, ask_model
 from ringi.plans.extraction import Extraction
 from ringi.plans.propose import keep_specs
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
-from ringi.policy.risk_level import (
-    Risk,
-    RiskCode,
-)
+from ringi.policy.risk_level import Risk, RiskCode
 from ringi.sessions.document import Purpose
 from tests.fakes.world import World
 from tests.helpers import write

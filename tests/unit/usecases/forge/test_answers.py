@@ -4,14 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from ringi.forges.answers import (
-    Answer,
-    answers,
-)
-from ringi.forges.document import (
-    Account,
-    Comment,
-)
+from ringi.forges.answers import Answer, answers
+from ringi.forges.document import Account, Comment
 
 pytestmark = pytest.mark.req("PP-10")
 ASKED = ("q-1", "q-2", "q-3")

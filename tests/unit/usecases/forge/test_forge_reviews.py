@@ -9,18 +9,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.app.api import Workspace
-from ringi.approvals.document import (
-    ProofKind,
-    ReviewAnswer,
-    Strength,
-)
-from ringi.errors import (
-    ForgeBusy,
-    NoChannel,
-    NotProven,
-    ReviewRefused,
-    SignatureNeeded,
-)
+from ringi.approvals.document import ProofKind, ReviewAnswer, Strength
+from ringi.errors import ForgeBusy, NoChannel, NotProven, ReviewRefused, SignatureNeeded
 from ringi.forges.document import (
     Access,
     Account,
@@ -40,20 +30,11 @@ from ringi.forges.document import (
 )
 from ringi.forges.review_lookup import ForgeReviews
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
 from ringi.plans.approve import covering
-from ringi.plans.audit import (
-    Facts,
-    doubts,
-)
-from ringi.plans.document import (
-    ALL_SPECS,
-    PlanStatus,
-)
+from ringi.plans.audit import Facts, doubts
+from ringi.plans.document import ALL_SPECS, PlanStatus
 from ringi.plans.verify import Examination
 from ringi.runs.step_plan import step_end
 from tests.fakes.forges import ALICE, BOB, PROJECT, RINGI, ROBOT, MemoryForge

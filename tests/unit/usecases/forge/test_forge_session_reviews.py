@@ -7,51 +7,20 @@ import pytest
 from msgspec.structs import replace
 
 from ringi.app.api import Workspace
-from ringi.approvals.document import (
-    ProofKind,
-    ProofRecord,
-    ReviewAnswer,
-    Strength,
-)
+from ringi.approvals.document import ProofKind, ProofRecord, ReviewAnswer, Strength
 from ringi.approvals.view import proof as shown_proof
-from ringi.errors import (
-    NotProven,
-    ReviewRefused,
-    SignatureNeeded,
-)
-from ringi.forges.document import (
-    ForgeTerms,
-    Item,
-    ItemKind,
-    ReviewHow,
-    ReviewProof,
-    ReviewVerdict,
-    approving,
-)
+from ringi.errors import NotProven, ReviewRefused, SignatureNeeded
+from ringi.forges.document import ForgeTerms, Item, ItemKind, ReviewHow, ReviewProof, ReviewVerdict, approving
 from ringi.forges.review_lookup import ForgeReviews
 from ringi.kernel import codec
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import (
-    Actor,
-    EventKind,
-)
+from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
-from ringi.plans.audit import (
-    Facts,
-    doubts,
-)
+from ringi.plans.audit import Facts, doubts
 from ringi.plans.verify import Examination
 from ringi.runs.revision import ReviewedRevision
-from ringi.runs.start import (
-    ReviewedRun,
-    covering,
-    start_from_file,
-)
-from ringi.sessions.document import (
-    ApprovedSession,
-    DecisionPending,
-    QuestionPending,
-)
+from ringi.runs.start import ReviewedRun, covering, start_from_file
+from ringi.sessions.document import ApprovedSession, DecisionPending, QuestionPending
 from ringi.sessions.tool import PlanningTool
 from tests.fakes.forges import ALICE, BOB, PROJECT, RINGI, ROBOT, MemoryForge
 from tests.fakes.signing import MadeUpKeys

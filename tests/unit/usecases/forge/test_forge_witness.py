@@ -8,10 +8,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.approvals.document import (
-    ProofKind,
-    SignedAct,
-)
+from ringi.approvals.document import ProofKind, SignedAct
 from ringi.errors import ForgeBusy
 from ringi.forges.document import (
     Access,
@@ -25,34 +22,12 @@ from ringi.forges.document import (
     approving,
 )
 from ringi.forges.port import FileOnForge
-from ringi.forges.witness import (
-    MOST,
-    ForgeWitness,
-)
-from ringi.patch.render import (
-    Changed,
-    Side,
-    render_patch,
-)
-from ringi.provenance.document import (
-    InToto,
-    Step,
-    opened,
-)
-from ringi.provenance.envelope import (
-    Grounds,
-    judged,
-)
-from ringi.provenance.verdict import (
-    Level,
-    Mode,
-)
-from ringi.provenance.verify_range import (
-    Asked,
-    Findings,
-    Signing,
-    verify_range,
-)
+from ringi.forges.witness import MOST, ForgeWitness
+from ringi.patch.render import Changed, Side, render_patch
+from ringi.provenance.document import InToto, Step, opened
+from ringi.provenance.envelope import Grounds, judged
+from ringi.provenance.verdict import Level, Mode
+from ringi.provenance.verify_range import Asked, Findings, Signing, verify_range
 from tests.fakes import forges
 from tests.fakes.forges import BOB, PROJECT, RINGI, MemoryForge
 from tests.fakes.past import NOW, ROOTS, MemoryHistory, PastKeys, change, envelope, statement, stored

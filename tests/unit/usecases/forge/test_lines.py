@@ -2,12 +2,7 @@
 
 import pytest
 
-from ringi.forges.run_feedback import (
-    Bytes,
-    Place,
-    StepFiles,
-    place_of,
-)
+from ringi.forges.run_feedback import Bytes, Place, StepFiles, place_of
 from ringi.plans.feedback import Side
 
 BASE = b"one\ntwo\nthree\nfour\n"

@@ -6,12 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.forges.markdown import (
-    as_block,
-    in_line,
-    literal,
-    seen,
-)
+from ringi.forges.markdown import as_block, in_line, literal, seen
 
 pytestmark = pytest.mark.req("PP-20")
 

@@ -6,30 +6,11 @@ import pytest
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from ringi.forges.document import (
-    ForgeKind,
-    ForgeTerms,
-    Item,
-    ItemKind,
-    Offer,
-    Project,
-)
-from ringi.forges.progress import (
-    LONGEST,
-    Progress,
-    mark_of,
-    of_run,
-    of_session,
-)
+from ringi.forges.document import ForgeKind, ForgeTerms, Item, ItemKind, Offer, Project
+from ringi.forges.progress import LONGEST, Progress, mark_of, of_run, of_session
 from ringi.forges.view import terms_words
 from ringi.ledger.ports import StoredSession
-from ringi.runs.document import (
-    Run,
-    RunPhase,
-    StepState,
-    StepStatus,
-    StopCode,
-)
+from ringi.runs.document import Run, RunPhase, StepState, StepStatus, StopCode
 from ringi.sessions.document import (
     DecisionPoint,
     DesignOption,

@@ -2,19 +2,11 @@
 
 import pytest
 
-from ringi.forges.document import (
-    Account,
-    Comment,
-    Item,
-    ItemKind,
-)
+from ringi.forges.document import Account, Comment, Item, ItemKind
 from ringi.forges.listen import Spoken
 from ringi.forges.misread_commands import misread
 from ringi.forges.run_feedback import first_line
-from ringi.kernel.text import (
-    Text,
-    in_language,
-)
+from ringi.kernel.text import Text, in_language
 
 pytestmark = pytest.mark.req("PP-10")
 DIGITS = "0123456789ab"

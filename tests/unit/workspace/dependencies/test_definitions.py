@@ -7,10 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.project.dependencies.definitions import (
-    definitions,
-    readers,
-)
+from ringi.project.dependencies.definitions import definitions, readers
 from ringi.project.dependencies.references import Source
 
 EXTRA = importlib.util.find_spec("tree_sitter_language_pack") is not None

@@ -6,18 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.project.dependencies import (
-    SourceFile,
-    analyse,
-    dependents,
-)
-from ringi.project.dependencies.python import (
-    LARGEST,
-    RELATIVE,
-    Broken,
-    Lines,
-    scan,
-)
+from ringi.project.dependencies import SourceFile, analyse, dependents
+from ringi.project.dependencies.python import LARGEST, RELATIVE, Broken, Lines, scan
 from tests.helpers import make_files
 from tests.unit.workspace.dependencies.trees import Files, oid, uses
 

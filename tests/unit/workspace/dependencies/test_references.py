@@ -10,10 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.errors import Unreadable
-from ringi.project.dependencies import (
-    SourceFile,
-    analyse,
-)
+from ringi.project.dependencies import SourceFile, analyse
 from tests.unit.workspace.dependencies.trees import Files, oid
 
 FILES = {"a.py": "import b", "b.py": "import c", "c.py": "", "copy.py": "import b", "README.md": "import a"}

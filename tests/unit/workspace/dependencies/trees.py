@@ -4,10 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from ringi.project.dependencies import (
-    SourceFile,
-    analyse,
-)
+from ringi.project.dependencies import SourceFile, analyse
 from ringi.project.state import Dependencies
 
 
