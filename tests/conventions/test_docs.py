@@ -449,7 +449,7 @@ def test_every_path_on_a_page_exists(page: Path):
     "path",
     [
         "plans/execute.py",
-        "store/",
+        "ledger/",
         "src/ringi/errors.py",
         "kernel/text.py",
         "tests/crash/",
