@@ -416,7 +416,9 @@ def test_the_threat_model_is_two_tables_and_each_claim_has_a_test():
     assert list(tables) == ["What holds", "What does not hold"]
     rows = {name: re.findall(r"^\| .*", part, re.MULTILINE)[1:] for name, part in tables.items()}
     assert all(rows.values())
-    assert [row for row in rows["What holds"] if not re.search(r"`tests/[\w/]+\.py(::test_\w+)?` ?\|$", row)] == []
+    assert [
+        row for row in rows["What holds"] if not re.search(r"`tests/[\w/]+\.py(::test_\w+)?` ?\|$", row)
+    ] == []
 
 
 @by_name
