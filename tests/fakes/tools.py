@@ -11,6 +11,7 @@ from ringi.agents.sandbox import agent_sandbox
 from ringi.config.settings import BesideSettings, DiagnosticSettings, RunSettings, Settings
 from ringi.engine.levels import PlanningSettings
 from ringi.engine.process import ToolEffect
+from ringi.kernel.places import places_of
 from ringi.models.project_reader import Project
 from ringi.policy.masking import masked
 from ringi.policy.tools import ToolRules
@@ -19,7 +20,6 @@ from ringi.runs.copy_tools import CopyTools
 from ringi.runs.tool_box import ToolBox
 from ringi.tools.ports_process import ToolInfo, ToolResult
 from ringi.tree.copy import WorkCopy
-from ringi.tree.places import places_of
 from tests.unit.workspace.repositories import commit, repository, write
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))

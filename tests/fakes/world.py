@@ -13,8 +13,8 @@ from ringi.approvals.document import TypedAnswer
 from ringi.approvals.signing import SshSignatures
 from ringi.config.keys import Config
 from ringi.kernel.fs import FileSystem
+from ringi.kernel.lock import FileLock
 from ringi.kernel.system import new_id
-from ringi.ledger.lock import FileLock
 from ringi.plans.commands import CommandSettings, WorkspaceCommands
 from ringi.plans.document import ActionSpec
 from ringi.plans.execution import ExecutionResult

@@ -11,10 +11,10 @@ import pytest
 
 from ringi.cli.recheck import Recheck
 from ringi.config.load import load
+from ringi.kernel.places import places_of
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.plans.configured_commands import PlanCommands
-from ringi.tree.places import places_of
 from tests.functional.desk import Desk
 from tests.helpers import copied
 

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from ringi.config.load import load
+from ringi.kernel.places import places_of
 from ringi.plans.configured_commands import PlanChecks, PlanCommands
 from ringi.plans.document import CheckPhase
-from ringi.tree.places import places_of
 
 MARK = "ringi-escaped"
 SEALED = ("settings.json", "settings.local.json", "hooks", "commands", "agents", "skills", "plugins")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from ringi.kernel.places import places_of
 from ringi.kernel.process.ancestors import process_start
 from ringi.tree.copy import WorkCopy
-from ringi.tree.places import places_of
 from tests.functional.acp_desk import Editor, editor
 from tests.functional.beside_desk import HomeDesk, home_desk, walled
 from tests.helpers import PATIENCE_SEC

@@ -16,12 +16,12 @@ from ringi.approvals.document import TypedAnswer
 from ringi.cli import home
 from ringi.cli.ui import width
 from ringi.kernel import codec
+from ringi.kernel.places import places_of
 from ringi.kernel.process.ancestors import process_start
 from ringi.plans.check import add_checks
 from ringi.plans.document import ALL_SPECS, ActionSpec, CheckResult, SpecKind
 from ringi.plans.tool import PlanTool
 from ringi.tree.copy_run import SCRATCH
-from ringi.tree.places import places_of
 from tests.fakes.people import SeatedPerson
 from tests.functional.desk import Desk
 from tests.functional.planning_desk import LOADED_TO_PLAN, imported

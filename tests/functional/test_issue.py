@@ -10,7 +10,8 @@ import pytest
 from msgspec import UNSET
 
 from ringi.approvals.document import TypedAnswer
-from ringi.forges.document import HELP_LABEL, ForgeKind, ItemKind
+from ringi.config.keys import HELP_LABEL
+from ringi.forges.document import ForgeKind, ItemKind
 from ringi.runs.document import Review
 from ringi.sessions.document import ApprovedSession
 from tests.functional.conftest import USER

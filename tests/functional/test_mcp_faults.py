@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from ringi.kernel.places import places_of
 from ringi.ledger.connection import connect
 from ringi.ledger.migrations import MIGRATIONS
-from ringi.tree.places import places_of
 from tests.functional.desk import MENU, RINGI, Desk, Terminal
 from tests.functional.mcp_desk import RawClient, approve, talks
 

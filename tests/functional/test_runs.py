@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ringi.app.api import open_workspace
 from ringi.engine.run_plan import RunRole
+from ringi.kernel.places import places_of
 from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.ports import NewEvent
 from ringi.runs.document import (
@@ -25,7 +26,6 @@ from ringi.runs.document import (
     StepStatus,
     StopCode,
 )
-from ringi.tree.places import places_of
 from tests.functional.desk import Desk
 from tests.functional.screens import Screen
 from tests.helpers import ledger_of

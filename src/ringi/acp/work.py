@@ -25,6 +25,7 @@ from ringi.app.api import Workspace, open_workspace
 from ringi.config.settings import Settings
 from ringi.errors import NoSuchProgram, RingiError
 from ringi.kernel.lines import Line
+from ringi.kernel.places import Places, find_root
 from ringi.kernel.process.program import from_here, program_of
 from ringi.kernel.process.start import Command
 from ringi.kernel.text import Text, shortened
@@ -33,7 +34,6 @@ from ringi.plans.document import PlanRef
 from ringi.plans.waiting_view import risk_lines
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import CopyRun
-from ringi.tree.places import Places, find_root
 
 _LONGEST_TITLE: Final = 72
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from ringi.kernel.places import places_of, user_folder
 from ringi.kernel.process.environment import WITH_VARIABLE
 from ringi.kernel.text import Text
-from ringi.tree.places import places_of, user_folder
 
 _FILE_EDITS: Final = frozenset(["Edit", "Write", "MultiEdit", "NotebookEdit"])
 # Splits a tool's name into words at capitals and underscores.

@@ -11,6 +11,7 @@ from ringi.agents.command_line import without_sandbox
 from ringi.agents.state import AgentState, Surrounding, state_places
 from ringi.agents.table import agent_of
 from ringi.errors import NoSandbox, NoSuchProgram
+from ringi.kernel.places import own_folders
 from ringi.kernel.process import layers, sandbox
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.process.hidden import Hidden, hidden
@@ -21,7 +22,6 @@ from ringi.kernel.text import Text
 from ringi.plans.commands import Invocation
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_mounts import CopyMounts, mounts_of_copy
-from ringi.tree.places import own_folders
 
 # The sandbox has its own, empty ones.
 _REPLACED: Final = tuple(Path(os.path.realpath(path)) for path in ("/tmp", "/dev/shm"))  # noqa: S108  # only compared

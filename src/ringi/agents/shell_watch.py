@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ringi.kernel.places import Places, find_root, places_of
 from ringi.ledger.event import EventKind
 from ringi.plans.document import SpecKind
-from ringi.tree.places import Places, find_root, places_of
 from ringi.tree.snapshot import Snapshot, Snapshots
 
 if TYPE_CHECKING:  # loaded only if something changed

@@ -16,11 +16,11 @@ from ringi.agents.table import agent_of
 from ringi.config.settings import Settings
 from ringi.errors import StateInWorkspace
 from ringi.kernel.fs import replace_file
+from ringi.kernel.places import Places
 from ringi.kernel.process import layers
 from ringi.kernel.process.layers import Layer
 from ringi.kernel.process.sandbox import How, Mount
 from ringi.tree.copy import WorkCopy
-from ringi.tree.places import Places
 
 
 class Surrounding(Protocol):

@@ -24,12 +24,13 @@ from ringi.config.settings_from import for_task, run_settings, settings_of
 from ringi.engine.run_plan import RunRole
 from ringi.forges.configured import KnownForges, reviews_of
 from ringi.kernel.fs import OsFileSystem
+from ringi.kernel.lock import FileLock
+from ringi.kernel.places import Places, places_of
 from ringi.kernel.system import SystemClock, new_file_mode, new_id
 from ringi.kernel.telemetry.port import Telemetry
 from ringi.kernel.text import Text, in_language
 from ringi.ledger.connection import private_folder
 from ringi.ledger.events import Changed
-from ringi.ledger.lock import FileLock
 from ringi.ledger.ports import (
     Clock,
     CodeContext,
@@ -47,7 +48,6 @@ from ringi.plans.document import CheckFailure, PlannedChecks
 from ringi.plans.services import Rules, Services
 from ringi.policy.risk import Thresholds
 from ringi.tools.configured import outside_tools
-from ringi.tree.places import Places, places_of
 from ringi.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ def session_services(
     import shutil
 
     from ringi.engine.run_plan import MAIN_BRANCH
-    from ringi.ledger.lock import PassingLock
+    from ringi.kernel.lock import PassingLock
     from ringi.models.open_calls import OpenCalls
     from ringi.models.run_budget import session_priced, session_within
     from ringi.sessions.request_files import request_files

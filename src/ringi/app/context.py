@@ -10,6 +10,7 @@ from ringi.approvals.grant import Grants
 from ringi.approvals.signers import Signers
 from ringi.config.settings import Settings
 from ringi.errors import BranchRefused, Busy, LedgerOlder, NotFound, SignersForged, StorageFailed, WrongAnswer
+from ringi.kernel.places import Places
 from ringi.kernel.text import Text
 from ringi.ledger.event import LoggedEvent
 from ringi.ledger.ports import Clock, CodeContext, PersonChannel, Upkeep
@@ -21,7 +22,6 @@ from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
 from ringi.sessions.document import is_session
 from ringi.tools.ports_process import RunStore
-from ringi.tree.places import Places
 
 if TYPE_CHECKING:  # most commands do not need them
     from ringi.engine.run_plan import RunRole

@@ -5,10 +5,10 @@ from ringi.app.doctor_checks import Configuration, Doctor
 from ringi.app.telemetry import tracing_lacks
 from ringi.app.workspace import open_workspace
 from ringi.config.load import load
+from ringi.kernel.places import places_of
 from ringi.ledger.moved import MovedLedger
 from ringi.tools.configured import server_tools
 from ringi.tools.ports import ServerState
-from ringi.tree.places import places_of
 
 
 def doctor_of(root: Path, environment: Mapping[str, str]) -> Doctor:

@@ -14,6 +14,7 @@ from ringi.app.context import OpenWorkspace
 from ringi.app.restore import restore_plans, restore_sessions
 from ringi.errors import LedgerCorrupt, NoChannel, RingiError, TooManyFiles, WorkKept
 from ringi.kernel.fs import OsFileSystem
+from ringi.kernel.places import Places
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.text import Text
@@ -21,7 +22,6 @@ from ringi.ledger.ports import LedgerFiles
 from ringi.provenance.ref_damage import damaged_refs, mend_refs
 from ringi.tools.ports import ServerState
 from ringi.tree.copy import WorkCopy
-from ringi.tree.places import Places
 
 REPAIR = "ringi doctor --repair"
 MEND = "ringi recover"

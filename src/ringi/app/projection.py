@@ -14,11 +14,11 @@ from ringi.approvals.document import ApprovalHistory
 from ringi.errors import Busy, RingiError, StorageFailed
 from ringi.kernel import codec
 from ringi.kernel.fs import OsFileSystem, publish
+from ringi.kernel.lock import wait_for
 from ringi.kernel.text import Text
 from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder, Place, Sha256
 from ringi.ledger.event import LoggedEvent
 from ringi.ledger.events import Changed
-from ringi.ledger.lock import wait_for
 from ringi.ledger.ports import StoredPlan
 from ringi.ledger.subject import SESSION_PREFIX, Subject, SubjectKind, is_plan_id
 from ringi.plans.document import PlanDocument, PlanPage, change_plan_of

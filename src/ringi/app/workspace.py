@@ -8,10 +8,10 @@ from ringi.app.assemble import Assembly, Progress, assemble
 from ringi.app.context import OpenWorkspace, adopt_proof, recover_if_needed
 from ringi.config.load import Loaded
 from ringi.config.settings_from import settings_of
+from ringi.kernel.places import find_root, places_of
 from ringi.kernel.system import process_environment
 from ringi.ledger.ports import Clock, EventSink, PersonChannel
 from ringi.plans.configured_commands import supervisors_in
-from ringi.tree.places import find_root, places_of
 
 if TYPE_CHECKING:
     from ringi.engine.document import Outline

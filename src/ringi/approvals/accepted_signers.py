@@ -14,9 +14,8 @@ from ringi.config.load import Loaded, Origin, executable
 from ringi.config.pins import SIGNERS, Trust
 from ringi.errors import BadConfiguration, InTheWay
 from ringi.kernel import codec
-from ringi.ledger.lock import FileLock
+from ringi.kernel.places import signers_file
 from ringi.ledger.ports import Log, SignerList
-from ringi.tree.places import signers_file
 
 _PROJECTS: Final = f".agent/{SIGNERS}"
 _LASTING: Final = frozenset([Origin.USER, Origin.ENVIRONMENT])
@@ -98,7 +97,7 @@ def _users(file: Path, root: Path) -> bytes | None:
 def _projects(root: Path, environment: Mapping[str, str]) -> bytes | None:
     file = signers_file(root)
     try:
-        verdict = Trust(root, environment, FileLock).state(executable(root))
+        verdict = Trust(root, environment).state(executable(root))
         data = guarded(file, project_bytes)
     except BadConfiguration:
         return None

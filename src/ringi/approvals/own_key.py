@@ -11,9 +11,9 @@ from ringi.approvals.document import NAMESPACE
 from ringi.config.pins import SIGNERS
 from ringi.errors import InTheWay, NotFound, SigningFailed, StorageFailed, Unreadable
 from ringi.kernel.fs import OsFileSystem, TooLarge, opened, read_bounded, replace_file
+from ringi.kernel.lock import FileLock
+from ringi.kernel.places import user_folder
 from ringi.kernel.text import Text, deceiving
-from ringi.ledger.ports import Locks
-from ringi.tree.places import user_folder
 
 _WAIT_SEC: Final = 10.0
 _OTHERS_WRITE: Final = 0o022
@@ -43,11 +43,9 @@ class UsersSigners:
     def __init__(
         self,
         environment: Mapping[str, str],
-        locks: Locks,
         fingerprint: Callable[[Path, str, Mapping[str, str]], str],
     ) -> None:
         self._environment = environment
-        self._locks = locks
         self._fingerprint = fingerprint
 
     @property
@@ -75,7 +73,7 @@ class UsersSigners:
         wanted = line.encode()
         try:
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with self._locks(place.with_suffix(".lock"), _WAIT_SEC)("init --key"):
+            with FileLock(place.with_suffix(".lock"), _WAIT_SEC)("init --key"):
                 before = users_bytes(place) or b""
                 if wanted in before.split(b"\n"):
                     return False

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import click
 
 from ringi.cli.ui import Ui
+from ringi.kernel.places import Places, find_root, places_of
 from ringi.kernel.text import COMMIT_SHOWN, Text, stored
-from ringi.tree.places import Places, find_root, places_of
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

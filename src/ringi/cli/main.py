@@ -31,9 +31,9 @@ from ringi.errors import (
     Unsupported,
 )
 from ringi.kernel.fs import read_bounded
+from ringi.kernel.places import find_root, places_of, project_file, user_file
 from ringi.kernel.process.progress import Count, watched
 from ringi.kernel.text import Text
-from ringi.tree.places import find_root, places_of, project_file, user_file
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

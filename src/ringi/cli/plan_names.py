@@ -10,8 +10,8 @@ from click.shell_completion import CompletionItem
 
 from ringi.cli.arguments import require_named
 from ringi.errors import RingiError
+from ringi.kernel.places import Places, find_root, places_of
 from ringi.kernel.text import Text, visible
-from ringi.tree.places import Places, find_root, places_of
 
 _MOST: Final = 100
 

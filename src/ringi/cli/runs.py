@@ -18,8 +18,8 @@ from ringi.engine.run_plan import RunPlan
 from ringi.errors import NoRun
 from ringi.kernel import codec
 from ringi.kernel.lines import Line
+from ringi.kernel.lock import PassingLock
 from ringi.kernel.text import translated
-from ringi.ledger.lock import PassingLock
 from ringi.models.budget import by_phase
 from ringi.runs.criteria import CriterionResult, criteria
 from ringi.runs.document import OVER, Run, RunPhase, errors_of, stage_of

@@ -2,7 +2,7 @@
 
 `keys` is the one table of keys with type, default, bounds and guard; `load` merges defaults, the user's file,
 the project's file and the environment; `file` reads strict YAML with line numbers. What a project's own files
-would run does nothing until a person has trusted it: `trust` asks, `pins` remembers the digest.
+would run does nothing until a person has trusted it: `pins` remembers the digest of what they saw.
 
 Start with `keys`. Packages get the sections they need and never read a file or a variable themselves.
 """

@@ -35,9 +35,14 @@ from ringi.config.rules import (
     Section,
     Value,
 )
-from ringi.forges.document import HELP_LABEL
 from ringi.kernel.text import lazy_pattern
-from ringi.policy.files import UNJUDGED
+
+UNJUDGED: Final = (
+    ".exe", ".dll", ".so", ".dylib", ".pyc", ".class", ".jar", ".whl", ".node", ".wasm",
+)  # fmt: skip
+"""Extensions of programs that no review can judge."""
+HELP_LABEL: Final = "coding agent help needed"
+"""Says on an issue that a person is needed."""
 
 
 class Approval(Section, frozen=True):

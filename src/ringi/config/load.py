@@ -44,9 +44,8 @@ from ringi.config.pins import NO_COMMANDS, SIGNERS, Part, Trust, TrustState, Ver
 from ringi.config.rules import EXPRESSION, PLACE, Form, Guard, Section, Value
 from ringi.errors import BadConfiguration
 from ringi.kernel import codec
+from ringi.kernel.places import project_file, signers_file, user_file
 from ringi.kernel.text import Text
-from ringi.ledger.lock import FileLock
-from ringi.tree.places import project_file, signers_file, user_file
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -106,7 +105,7 @@ def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
             project = found
     trust = None
     if workspace is not None and any(key_of(name).rule.guard.needs_trust for name in project):
-        trust = Trust(workspace, environment, FileLock).state(_executable(project, workspace))
+        trust = Trust(workspace, environment).state(_executable(project, workspace))
         notes += [trust.note] if trust.note else []
     variables = _variables(environment, notes)
     sources: dict[str, Source] = {}
@@ -167,7 +166,7 @@ def check_expressions(workspace: Path) -> None:
 
     `load` leaves those of an untrusted project alone; here a child process compiles them.
     """
-    from ringi.policy.pattern_matcher import first_invalid  # noqa: PLC0415  # for one command only
+    from ringi.kernel.pattern_matcher import first_invalid  # noqa: PLC0415  # for one command only
 
     for name, node in (_settings(project_file(workspace), project_bytes) or {}).items():
         key = key_of(name)

@@ -10,9 +10,9 @@ from ringi.errors import InTheWay, RingiError, StorageFailed
 from ringi.kernel import codec
 from ringi.kernel.document import Document, Versioned
 from ringi.kernel.fs import OsFileSystem, opened, replace_file
+from ringi.kernel.lock import FileLock
+from ringi.kernel.places import state_name, trust_file
 from ringi.kernel.text import Text
-from ringi.ledger.ports import Locks
-from ringi.tree.places import state_name, trust_file
 
 SIGNERS: Final = "allowed_signers"
 MODEL: Final = "model"
@@ -119,8 +119,7 @@ def commands_part(name: str, commands: tuple[str, ...]) -> Part:
 class Trust:
     """What is pinned for one workspace."""
 
-    def __init__(self, workspace: Path, environment: Mapping[str, str], locks: Locks) -> None:
-        self._locks = locks
+    def __init__(self, workspace: Path, environment: Mapping[str, str]) -> None:
         self._root = workspace.resolve()
         self._name = state_name(self._root)
         self._path = os.fsencode(self._root).decode("utf-8", "backslashreplace")
@@ -195,7 +194,7 @@ class Trust:
         try:
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Read under the lock: no pin of another workspace may get lost, and no revoked one return.
-            with self._locks(place.with_suffix(".lock"), _WAIT_SEC)("trust"):
+            with FileLock(place.with_suffix(".lock"), _WAIT_SEC)("trust"):
                 before = self._read()
                 kept = {name: one for name, one in before.workspaces.items() if name != self._name}
                 after = Pins(

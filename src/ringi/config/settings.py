@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ringi.config.keys import HELP_LABEL
 from ringi.engine.levels import PlanningSettings
 from ringi.engine.run_plan import RunRole
-from ringi.forges.document import HELP_LABEL
 from ringi.runs.document import RoleHow, RunBudget
 
 

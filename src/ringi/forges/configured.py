@@ -21,10 +21,10 @@ from ringi.config.settings import ForgeSettings
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
 from ringi.forges.document import Account, ForgeKind, Item, ItemKind, Project
 from ringi.forges.view import NAME_ISSUE
+from ringi.kernel.places import user_file
 from ringi.kernel.process.environment import GITHUB_TOKENS, GITLAB_TOKENS
 from ringi.kernel.process.network import origin
 from ringi.kernel.text import Text, lazy_pattern
-from ringi.tree.places import user_file
 
 if TYPE_CHECKING:
     from ringi.config.keys import Forge

@@ -11,7 +11,7 @@ from ringi.forges.progress import telling_work
 from ringi.forges.sent_notifications import Told
 from ringi.forges.watch import Watcher
 from ringi.forges.watch_project import News, WatchActions
-from ringi.ledger.lock import PassingLock
+from ringi.kernel.lock import PassingLock
 from ringi.runs.document import Run
 from ringi.runs.drive import RunOptions, run_steps
 from ringi.runs.run_workspace import RunEvent

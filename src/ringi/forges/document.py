@@ -11,12 +11,11 @@ from urllib.parse import urlsplit
 
 from msgspec import UNSET, UnsetType
 
+from ringi.config.keys import HELP_LABEL
 from ringi.kernel.document import Document
 from ringi.kernel.text import Text
 from ringi.kernel.words import KeptText, told
 
-HELP_LABEL: Final = "coding agent help needed"
-"""Says on an issue that a person is needed."""
 STATUS: Final = "ringi/verify"
 """The name of the commit status."""
 MARKED: Final = "<!-- ringi:"

@@ -10,6 +10,7 @@ from ringi.app.ledger import Ledger
 from ringi.errors import NoForge
 from ringi.forges.configured import KnownForges
 from ringi.forges.document import ForgeKind, ForgeTerms, Project
+from ringi.kernel.places import Places
 from ringi.kernel.process.network import is_here, origin
 from ringi.kernel.text import Text
 from ringi.provenance.exchange import BranchExchange, GitLogin, NotesExchange
@@ -22,7 +23,6 @@ from ringi.runs.branch import BranchOf, RunBranch
 from ringi.runs.document import Run
 from ringi.runs.documents import facts_of_run
 from ringi.tree.offered_commit import GitOffers
-from ringi.tree.places import Places
 from ringi.tree.remotes import Remotes
 
 _USERS: Final = {ForgeKind.GITHUB: "x-access-token", ForgeKind.GITLAB: "oauth2"}

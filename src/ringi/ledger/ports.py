@@ -43,12 +43,6 @@ class Clock(Protocol):
 Ids = Callable[[], str]
 
 
-class Locks(Protocol):
-    """A lock on a file that is never renamed; those who wait are told what it is held for."""
-
-    def __call__(self, path: Path, wait_sec: float) -> Callable[[str], AbstractContextManager[None]]: ...
-
-
 EventSink = Callable[["LoggedEvent"], None]
 
 

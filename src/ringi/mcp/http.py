@@ -19,11 +19,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ringi.errors import NoPort, NotLocal, StorageFailed
+from ringi.kernel.places import user_folder
 from ringi.kernel.text import Text, why_failed
 from ringi.mcp.server import Settings, serve
 from ringi.mcp.stdio import LONGEST_MESSAGE
 from ringi.mcp.worker import Ending, Talk
-from ringi.tree.places import user_folder
 
 PATH: Final = "/mcp"
 

@@ -17,6 +17,7 @@ from mcp.shared.exceptions import MCPError
 from ringi._version import __version__
 from ringi.errors import BadDocument, RingiError
 from ringi.kernel.codec import canonical
+from ringi.kernel.places import Places, find_root, places_of
 from ringi.kernel.problems import decoded
 from ringi.kernel.process.ancestors import Ancestor, ancestors
 from ringi.kernel.text import Text, visible
@@ -32,7 +33,6 @@ from ringi.mcp.worker import Opening, Talk, Worker, Workers, run
 from ringi.plans.answer_view import answer_lines
 from ringi.plans.document import title_of
 from ringi.sessions.document import ApprovalPending, short
-from ringi.tree.places import Places, find_root, places_of
 
 if TYPE_CHECKING:
     from ringi.approvals.person import OverMcp

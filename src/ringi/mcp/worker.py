@@ -18,8 +18,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 import anyio
 
 from ringi.errors import Interrupted
+from ringi.kernel.places import (
+    Places,
+    find_root,
+    places_of,
+    project_file,
+    signers_file,
+    trust_file,
+    user_file,
+)
 from ringi.mcp.handshake import SIGNALS
-from ringi.tree.places import Places, find_root, places_of, project_file, signers_file, trust_file, user_file
 
 if TYPE_CHECKING:  # loaded by the first call, after a client was greeted
     from ringi.app.api import Workspace

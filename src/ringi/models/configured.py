@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ringi.errors import ModelOutside, UnknownModel
+from ringi.kernel.places import models_folder
 from ringi.kernel.process.environment import WITH_VARIABLE
 from ringi.kernel.telemetry.port import NO_SPANS, Spans
 from ringi.kernel.text import Text
 from ringi.models.prompt import Budget
-from ringi.tree.places import models_folder
 
 if TYPE_CHECKING:
     from ringi.agents.reading import ProjectReader
     from ringi.config.keys import Config
+    from ringi.kernel.pattern_matcher import PatternMatcher
     from ringi.ledger.ports import LanguageModel
-    from ringi.policy.pattern_matcher import PatternMatcher
 
 PLAYBOOK: Final = "playbook"
 _MORE_ROOM: Final = 4
@@ -170,6 +170,6 @@ def mask_of(
 @cache
 def _matcher(patterns: tuple[str, ...]) -> PatternMatcher:
     """One child process, shared by all workspaces and models."""
-    from ringi.policy.pattern_matcher import PatternMatcher
+    from ringi.kernel.pattern_matcher import PatternMatcher
 
     return PatternMatcher(patterns)

@@ -14,10 +14,10 @@ from ringi.models.plan_cache import CacheServices, PlanCache, accepted
 if TYPE_CHECKING:
     from ringi.app.ledger import Ledger
     from ringi.config.keys import Config
+    from ringi.kernel.places import Places
     from ringi.ledger.ports import Clock, LanguageModel, StoredSession
     from ringi.plans.services import Services
     from ringi.runs.services import Task
-    from ringi.tree.places import Places
 
 TALLY: Final = "cache_saved"
 """In the ledger's meta: calls and tokens that were not needed, as "12 34567"."""

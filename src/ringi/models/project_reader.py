@@ -9,11 +9,11 @@ from ringi.agents.reading import Enclosed
 from ringi.agents.sandbox import AgentSandbox, agent_sandbox, enclosed
 from ringi.agents.state import AgentState, Surrounding
 from ringi.config.settings import Settings
+from ringi.kernel.places import Places
 from ringi.kernel.text import Text
 from ringi.plans.commands import Invocation
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import ScratchCopies
-from ringi.tree.places import Places
 
 
 class Project(NamedTuple):

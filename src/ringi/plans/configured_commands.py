@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ringi.config.keys import Config
-from ringi.tree.places import Places, own_folders
+from ringi.kernel.places import Places, own_folders
 
 if TYPE_CHECKING:
     from ringi.config.load import Loaded

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
+from ringi.config.keys import UNJUDGED
 from ringi.errors import BadDocument
 from ringi.kernel.codec import NOT_TEXT, digest
 from ringi.kernel.text import Text
@@ -19,7 +20,6 @@ from ringi.patch.patch import Kind
 from ringi.patch.render import Rendered, Side, render, render_move
 from ringi.plans.document import CHANGING, ActionSpec, Encoding, FileState, SpecKind
 from ringi.plans.services import Rules
-from ringi.policy.files import UNJUDGED
 from ringi.tree.paths import normalise
 from ringi.tree.tree import Tree
 

@@ -6,10 +6,6 @@ from typing import Final
 from ringi.policy.globs import globs
 from ringi.policy.risk_level import Category
 
-UNJUDGED: Final = (
-    ".exe", ".dll", ".so", ".dylib", ".pyc", ".class", ".jar", ".whl", ".node", ".wasm",
-)  # fmt: skip
-"""Extensions of programs that no review can judge."""
 CRITICAL: Final[Mapping[Category, tuple[str, ...]]] = {
     Category.LOCK: (
         "*.lock", "*.lockb", "*.lockfile", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml",
@@ -128,7 +124,7 @@ CRITICAL: Final[Mapping[Category, tuple[str, ...]]] = {
         "crontab*", "*.cron", "nginx*.conf", "supervisord.conf",
     ),
     Category.PROGRAM: (
-        *(f"*{extension}" for extension in UNJUDGED),
+        "*.exe", "*.dll", "*.so", "*.dylib", "*.pyc", "*.class", "*.jar", "*.whl", "*.node", "*.wasm",
         "*.scr", "*.msi", "*.ko", "*.so.*", "*.a", "*.o", "*.lib", "*.rlib",
         "*.pyo", "*.pyd", "*.egg", "*.pyz", "*.pyzw", "*.pex", "*.pkl", "*.pickle", "*.joblib", "*.dill",
         "*.marshal", "*.ckpt", "*.rds", "*.rdata", "*.war", "*.ear", "*.aar", "*.jmod", "*.dex",

@@ -13,13 +13,13 @@ import msgspec
 from ringi.errors import NotFound, PathRefused, StorageFailed
 from ringi.kernel.codec import blob_id
 from ringi.kernel.document import Document
+from ringi.kernel.places import Places
 from ringi.kernel.text import Text
 from ringi.policy.files import critical_category
 from ringi.policy.risk_level import Category
 from ringi.project.dependencies import SourceFile, dependents, unknown_users
 from ringi.project.dependencies import analyse as analyse_dependencies
 from ringi.project.state import LINK_MODE, Dependencies, StateFile
-from ringi.tree.places import Places
 from ringi.tree.snapshot import Snapshot, Snapshots
 from ringi.tree.tree import Found, Tree
 

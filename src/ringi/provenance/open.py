@@ -10,6 +10,7 @@ from ringi.approvals.own_key import users_bytes, users_file
 from ringi.approvals.signing import SshSignatures
 from ringi.config.load import load
 from ringi.errors import InTheWay, ReviewRefused
+from ringi.kernel.places import signatures_file
 from ringi.kernel.process.git import Git, Repository
 from ringi.kernel.text import Text
 from ringi.ledger.ports import SignerList
@@ -21,7 +22,6 @@ from ringi.provenance.signature_memory import RememberedSignatures
 from ringi.provenance.sync import sync
 from ringi.provenance.verify_range import Signing
 from ringi.tree.personal_git import PersonalGit
-from ringi.tree.places import signatures_file
 
 if TYPE_CHECKING:
     from ringi.forges.witness import ForgeWitness

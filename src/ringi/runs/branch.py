@@ -24,6 +24,7 @@ from ringi.errors import (
     WorkBranchExists,
 )
 from ringi.kernel.fs import OsFileSystem, opened, replace_file
+from ringi.kernel.places import Places
 from ringi.kernel.process.durable import DurableGit, durable, sync_refs
 from ringi.kernel.process.erase import erase
 from ringi.kernel.process.git import (
@@ -40,7 +41,6 @@ from ringi.kernel.process.refs import is_whole
 from ringi.kernel.text import COMMIT_SHOWN, Text, why_failed
 from ringi.runs.document import Run
 from ringi.tree.copy_layout import carry_over, private_folder
-from ringi.tree.places import Places
 from ringi.tree.private_git import OWN
 from ringi.tree.revision import filtered
 

@@ -17,6 +17,7 @@ from msgspec import UNSET, UnsetType
 from ringi.errors import CopyFailed, Interrupted, NoSandbox, PathRefused, StorageFailed
 from ringi.kernel.document import prepared
 from ringi.kernel.fs import OsFileSystem
+from ringi.kernel.places import Places
 from ringi.kernel.process.capture import Limit, Ran, last, run, shell
 from ringi.kernel.process.environment import GIT_PLACES, WITH_VARIABLE, without_forge_tokens
 from ringi.kernel.process.start import Command, started
@@ -30,7 +31,6 @@ from ringi.tree.copy_renewal import imprint_of, renewed
 from ringi.tree.ctime_manifest import Imprint
 from ringi.tree.difference import Difference
 from ringi.tree.editable_installs import Doubt, no_doubt, results_doubt
-from ringi.tree.places import Places
 from ringi.tree.tree import Tree
 
 # A copy with this mark contains no work of a person: if its process was killed, the next command removes it.

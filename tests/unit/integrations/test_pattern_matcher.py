@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from ringi.policy.pattern_matcher import PatternMatcher, spans
+from ringi.kernel.pattern_matcher import PatternMatcher, spans
 from tests.helpers import PATIENCE_SEC
 
 SLOW = "(a+)+$"

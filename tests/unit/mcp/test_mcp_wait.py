@@ -11,13 +11,13 @@ from mcp.shared.exceptions import MCPError
 
 from ringi.app.api import Workspace
 from ringi.errors import Busy, Interrupted, NotFound
+from ringi.kernel.places import places_of
 from ringi.kernel.process.ancestors import Ancestor
 from ringi.mcp.resources import Library
 from ringi.mcp.server import Settings, client_below
 from ringi.mcp.wait import Client, WaitForPerson
 from ringi.mcp.worker import Opening, Worker
 from ringi.tree.copy import Supervisor, WorkCopy
-from ringi.tree.places import places_of
 from tests.helpers import (
     PATIENCE_SEC,
     Person,

@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from ringi.errors import BadTransition, CheckFailed, CopyFailed, Interrupted, InvalidSpecs, PlanChanged, Stale
 from ringi.kernel.fs import OsFileSystem
+from ringi.kernel.places import places_of
 from ringi.ledger.ports import StoredPlan
 from ringi.plans import check
 from ringi.plans.document import (
@@ -24,7 +25,6 @@ from ringi.plans.document import (
 from ringi.plans.services import Services
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import CopyChecks
-from ringi.tree.places import places_of
 from tests.fakes.world import World
 from tests.helpers import HELLO, create, delete, environment_of, make_files, untouched, write
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringi.config.keys import UNJUDGED
 from ringi.kernel.codec import digest
 from ringi.kernel.fs import OsFileSystem
 from ringi.ledger.event import Actor
 from ringi.plans.document import ActionSpec, Encoding, FileState, PlannedChecks, SpecKind
 from ringi.plans.services import Rules
 from ringi.plans.validate import Validated, validate
-from ringi.policy.files import UNJUDGED
 from ringi.policy.risk import Thresholds
 from ringi.policy.risk_level import Risk
 from ringi.tree.tree import Tree

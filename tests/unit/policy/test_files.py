@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringi.config.keys import UNJUDGED
 from ringi.policy.files import (
     CRITICAL,
     MUTABLE,
@@ -140,3 +141,8 @@ def test_fifty_thousand_paths_take_no_time():
     paths = [f"src/package{n % 97}/module_{n}/some_file_{n}.py" for n in range(50_000)]
     assert critical_files([*paths, "Makefile"], ["deploy/**"]) == ("Makefile",)
     assert mutable_state_files([*paths, "a.db"]) == ("a.db",)
+
+
+def test_every_extension_that_no_review_can_judge_is_that_of_a_program():
+    paths = [f"bin/tool{extension}" for extension in UNJUDGED]
+    assert {critical_category(path) for path in paths} == {Category.PROGRAM}

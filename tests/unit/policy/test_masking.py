@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.config.keys import DEFAULTS, Logs
+from ringi.kernel.pattern_matcher import spans
 from ringi.models.configured import mask_of
 from ringi.policy.findings import findings
 from ringi.policy.masking import Find, hiding, masked, masks_in, without_secrets
-from ringi.policy.pattern_matcher import spans
 
 pytestmark = pytest.mark.req("PP-17")
 

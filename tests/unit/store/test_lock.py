@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from ringi.errors import Busy, StorageFailed
-from ringi.ledger.lock import FileLock, PassingLock
+from ringi.kernel.lock import FileLock, PassingLock
 from tests.helpers import open_scratch, proposed, python, write
 
 HOLD = """
 import sys
 from pathlib import Path
-from ringi.ledger.lock import FileLock
+from ringi.kernel.lock import FileLock
 with FileLock(Path(sys.argv[1]), 1)("execute"):
     print("held", flush=True)
     sys.stdin.read()

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ringi.errors import NotFound, PathRefused
 from ringi.kernel.fs import OsFileSystem
+from ringi.kernel.places import Places, places_of
 from ringi.project.analysis import _lines, analyse, language_of
-from ringi.tree.places import Places, places_of
 from ringi.tree.tree import Tree
 from tests.helpers import environment_of, make_files, untouched
 

@@ -15,7 +15,7 @@ from ringi.app.api import Workspace, open_workspace
 from ringi.config.load import executable
 from ringi.config.pins import Trust
 from ringi.config.settings import DiagnosticCommand as Command
-from ringi.ledger.lock import FileLock
+from ringi.kernel.lock import FileLock
 from ringi.project.diagnose import Basis, Diagnosed, diagnose
 from ringi.project.diagnostics import LIMITS, Limits
 from ringi.project.state import Diagnostic, Gap, GapCode, Severity

@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from ringi.approvals.document import TypedAnswer
+from ringi.approvals.project_trust import ProjectTrust
 from ringi.config.pins import Part, Trust, TrustState, commands_part
-from ringi.config.trust import ProjectTrust
 from ringi.errors import NoChannel, WrongAnswer
 from ringi.kernel.text import Text
-from ringi.ledger.lock import FileLock
 from tests.helpers import Person, SetClock
 
 
@@ -18,7 +17,7 @@ class Project:
         self.root = tmp_path / "ws"
         self.root.mkdir()
         self.parts: tuple[Part, ...] = (commands_part("logs.mask", ("PIN",)),)
-        self.pins = Trust(self.root, {"HOME": str(tmp_path / "home")}, FileLock)
+        self.pins = Trust(self.root, {"HOME": str(tmp_path / "home")})
 
     def trust(self, person: Person | None = None) -> ProjectTrust:
         return ProjectTrust(self.root, self.pins, lambda: self.parts, person or Person(), SetClock())

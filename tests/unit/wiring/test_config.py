@@ -17,14 +17,12 @@ from hypothesis import strategies as st
 import ringi
 from ringi.config import keys as module
 from ringi.config.file import MAX_FILE_BYTES
-from ringi.config.keys import DEFAULTS, KEYS, SECTIONS, Config
+from ringi.config.keys import DEFAULTS, KEYS, SECTIONS, UNJUDGED, Config
 from ringi.config.load import Loaded, Origin, Source, check_expressions, executable, load
 from ringi.config.pins import Trust
 from ringi.config.rules import Guard, Section
 from ringi.errors import BadConfiguration
-from ringi.ledger.lock import FileLock
-from ringi.policy.files import UNJUDGED
-from ringi.tree.places import project_file, user_file
+from ringi.kernel.places import project_file, user_file
 
 # For every key a value that no guard objects to, and one that differs from it.
 SAMPLES: dict[str, tuple[Any, Any]] = {
@@ -149,7 +147,7 @@ class Place:
 
     def trust(self) -> None:
         parts = executable(self.workspace)
-        Trust(self.workspace, self.environment, FileLock).pin(parts, at="", by="hanako", channel="tty")
+        Trust(self.workspace, self.environment).pin(parts, at="", by="hanako", channel="tty")
 
     def refused(self, **variables: str) -> BadConfiguration:
         with pytest.raises(BadConfiguration) as caught:

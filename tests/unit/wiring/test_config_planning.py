@@ -10,7 +10,7 @@ from ringi.config.load import Loaded, Origin, load
 from ringi.config.settings_from import planning_settings
 from ringi.engine.levels import Level, PlanningSettings, Strategy
 from ringi.errors import BadConfiguration
-from ringi.tree.places import project_file
+from ringi.kernel.places import project_file
 
 CHAPTERS = {
     "9.1": """

@@ -6,9 +6,8 @@ import pytest
 
 from ringi.config.load import executable, load
 from ringi.config.pins import Trust
-from ringi.ledger.lock import FileLock
+from ringi.kernel.places import project_file
 from ringi.models.configured import mask_of
-from ringi.tree.places import project_file
 
 
 @pytest.mark.req("PP-17")
@@ -20,7 +19,7 @@ def test_a_projects_patterns_mask_once_it_is_trusted(tmp_path: Path):
     before = load(root, environment)
     assert "logs.mask is ignored until the project is trusted" in str(before.notes[0])
     assert mask_of(before.config, environment)("PIN 4711") == "PIN 4711"
-    Trust(root, environment, FileLock).pin(executable(root), at="", by="hanako", channel="tty")
+    Trust(root, environment).pin(executable(root), at="", by="hanako", channel="tty")
     after = load(root, environment)
     assert not after.notes
     assert mask_of(after.config, environment)("PIN 4711") == "PIN (masked: a configured secret)"

@@ -12,9 +12,8 @@ from ringi.approvals.accepted_signers import as_list, offered_lists
 from ringi.config.load import executable
 from ringi.config.pins import Trust
 from ringi.errors import InTheWay, StorageFailed
-from ringi.ledger.lock import FileLock
+from ringi.kernel.places import project_file, signers_file
 from ringi.ledger.ports import SignerList
-from ringi.tree.places import project_file, signers_file
 from tests.helpers import NOBODY, in_child, reachable_folder
 
 MINE = b"hanako ssh-ed25519 AAAA\n"
@@ -38,9 +37,7 @@ class Place:
 
     def pin(self) -> None:
         parts = executable(self.root)
-        Trust(self.root, self.environment, FileLock).pin(
-            parts, at="2026-01-02T03:04:05Z", by="hanako", channel="tty"
-        )
+        Trust(self.root, self.environment).pin(parts, at="2026-01-02T03:04:05Z", by="hanako", channel="tty")
 
 
 @pytest.fixture
@@ -128,7 +125,7 @@ def test_the_projects_list_counts_once_it_is_trusted(place: Place):
     assert [found.data for found in place.lists()] == [MINE]
     file.write_bytes(THEIRS)
     assert [found.data for found in place.lists()] == [MINE, THEIRS]
-    Trust(place.root, place.environment, FileLock).revoke(at="2026-01-02T03:04:05Z", by="hanako")
+    Trust(place.root, place.environment).revoke(at="2026-01-02T03:04:05Z", by="hanako")
     assert [found.data for found in place.lists()] == [MINE]
 
 

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ringi.errors import Interrupted
+from ringi.kernel.places import Places, places_of
 from ringi.kernel.process.capture import last
 from ringi.plans.commands import CommandSettings, WorkspaceCommands
 from ringi.plans.document import CheckPhase
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import CopyChecks, CopyRun, Files, ScratchCopies, kept_for, remove_kept
-from ringi.tree.places import Places, places_of
 from tests.helpers import environment_of, make_files
 from tests.unit.workspace.test_copy_checks import sandbox_trouble
 

@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from ringi.errors import CopyFailed, PathRefused, StorageFailed
 from ringi.kernel.fs import OsFileSystem
+from ringi.kernel.places import Places, places_of
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.ancestors import process_start
 from ringi.kernel.process.environment import SYSTEM_PATH
@@ -20,7 +21,6 @@ from ringi.plans.commands import CommandSettings, WorkspaceCommands
 from ringi.plans.document import CheckPhase, CheckResult
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import SCRATCH, CopyChecks, lay_over
-from ringi.tree.places import Places, places_of
 from ringi.tree.tree import Tree
 from tests.helpers import environment_of, fingerprint, make_files, untouched
 
@@ -264,7 +264,7 @@ def child_that(places: Places, command: str) -> subprocess.CompletedProcess[str]
     """A process of its own that checks with the command, in which {pid} is the process's number."""
     program = (
         "import os, sys; from pathlib import Path; from ringi.tree.copy_run import CopyChecks;"
-        "from ringi.tree.places import places_of; from ringi.plans.document import CheckPhase;"
+        "from ringi.kernel.places import places_of; from ringi.plans.document import CheckPhase;"
         "places, command = places_of(Path(sys.argv[1]), os.environ), sys.argv[2].format(pid=os.getpid());"
         "CopyChecks(places, os.environ, 30)([command], {}, CheckPhase.DRY)"
     )

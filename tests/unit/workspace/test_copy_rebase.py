@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ringi.kernel.places import Places, places_of
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_rebase import Followed, followed, rebased
-from ringi.tree.places import Places, places_of
 from tests.helpers import environment_of, make_files
 from tests.unit.workspace.repositories import commit, git
 

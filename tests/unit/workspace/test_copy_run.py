@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from ringi.errors import StorageFailed
+from ringi.kernel.places import Places, places_of
 from ringi.kernel.process.capture import last
 from ringi.plans.commands import Invocation
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import SCRATCH, CopyRun, ScratchCopies, Touched
-from ringi.tree.places import Places, places_of
 from tests.helpers import environment_of
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "OLDPWD": "/elsewhere", "GIT_DIR": "/elsewhere", "OWN": "1"}

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from ringi.config.load import Loaded, Origin, executable, load
 from ringi.config.pins import SIGNERS, Part, Pin, Trust, TrustState, Verdict, commands_part
 from ringi.errors import BadConfiguration, InTheWay
-from ringi.ledger.lock import FileLock
-from ringi.tree.places import project_file, signers_file, trust_file
+from ringi.kernel.places import project_file, signers_file, trust_file
 from tests.helpers import NOBODY, in_child, reachable_folder
 
 CHECKS = "with:\n  checks: [make test]\n"
@@ -38,7 +37,7 @@ class Place:
 
     @property
     def trust(self) -> Trust:
-        return Trust(self.workspace, self.environment, FileLock)
+        return Trust(self.workspace, self.environment)
 
     def look(self) -> Verdict:
         return self.trust.state(executable(self.workspace))
@@ -187,7 +186,7 @@ def test_bytes_that_look_alike_are_not_the_same(place: Place):
 
 @given(st.lists(st.lists(st.text(), max_size=3), min_size=2, max_size=2, unique_by=tuple))
 def test_different_commands_have_different_digests(lists: list[list[str]]):
-    trust = Trust(Path("/nonexistent"), {}, FileLock)
+    trust = Trust(Path("/nonexistent"), {})
     verdicts = [trust.state((commands_part("with.checks", tuple(one)),)) for one in lists]
     assert verdicts[0].digest != verdicts[1].digest
 

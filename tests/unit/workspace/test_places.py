@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.tree.places import state_name
+from ringi.kernel.places import state_name
 
 
 @pytest.mark.parametrize("path", ["/", "/srv/project", "/srv/日本語", os.fsdecode(b"/not/utf-8/\xff")])

@@ -18,11 +18,11 @@ from ringi.errors import (
     UnbornBranch,
     WorkBranchExists,
 )
+from ringi.kernel.places import Places, places_of
 from ringi.ledger.ports import CommitOrder
 from ringi.runs.branch import BranchOf, RunBranch, base_of, dirty_files, require_free
 from ringi.runs.document import StopCode
 from ringi.tree.commits import GitCommits
-from ringi.tree.places import Places, places_of
 from tests.helpers import copied, fingerprint
 from tests.unit.workspace.repositories import git
 
@@ -115,7 +115,7 @@ CHILD = """
 import os, signal, sys
 from pathlib import Path
 from ringi.runs import branch
-from ringi.tree.places import places_of
+from ringi.kernel.places import places_of
 from ringi.runs.branch import BranchOf, RunBranch
 
 left = int(sys.argv[1])

@@ -7,12 +7,12 @@ import click
 
 from ringi.app.setup import project_trust
 from ringi.approvals.document import TypedAnswer
+from ringi.approvals.project_trust import COMMAND
 from ringi.approvals.proof import TYPED_LENGTH
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import ask, require_terminal
 from ringi.cli.commands.signers import accept_shown
 from ringi.config.pins import MASKING, MODEL_ADDRESS, MODELS, NO_COMMANDS, SIGNERS, Part, TrustState, Verdict
-from ringi.config.trust import COMMAND
 from ringi.kernel.text import Text
 
 _ = gettext.gettext
