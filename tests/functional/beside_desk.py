@@ -68,6 +68,6 @@ def rechecked(desk: Desk, plan_id: str, **variables: str) -> list[Any]:
 def run_command(desk: Desk, argv: list[str], **variables: str) -> str:
     """What a command of a plan prints, in the workspace and the sandbox."""
     environment = {**os.environ, **variables}
-    config = load(desk.root, environment).config
+    config = load(desk.root, environment)
     commands = PlanCommands(places_of(desk.root, environment), config, environment)
     return commands.run(argv, "", timeout_sec=60, sandboxed=True).output

@@ -287,13 +287,13 @@ def run_outside(world: World) -> str:
 
 
 def run_command(world: World) -> str:
-    config = load(world.root, world.environment).config
+    config = load(world.root, world.environment)
     commands = PlanCommands(places_of(world.root, world.environment), config, world.environment)
     return commands.run(argv(world, "command"), "", timeout_sec=TIMEOUT_SEC, sandboxed=True).output
 
 
 def run_check(world: World) -> str:
-    config = load(world.root, world.environment).config
+    config = load(world.root, world.environment)
     places = places_of(world.root, world.environment)
     checks = PlanChecks(places, config, world.environment, lambda _: None)
     assert checks.sandboxed()

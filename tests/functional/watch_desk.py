@@ -67,7 +67,7 @@ class WatchDesk(RunDesk):
             return self.watcher(workspace).round(name)
 
     def watcher(self, workspace: Workspace) -> Watcher:
-        timeout = workspace.configuration.config.planning.revision.approval_timeout
+        timeout = workspace.config.planning.revision.approval_timeout
         return watcher(workspace, timeout, self.news.append)
 
     def state(self) -> Path:

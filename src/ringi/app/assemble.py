@@ -19,8 +19,8 @@ from ringi.approvals.configured_permits import permits_of
 from ringi.approvals.person import TerminalPerson
 from ringi.approvals.signers import Configured, Signers
 from ringi.config.keys import Config
-from ringi.config.load import Loaded, load
-from ringi.config.settings_from import for_task, run_settings, settings_of
+from ringi.config.load import load
+from ringi.config.settings_from import run_settings, settings_of
 from ringi.engine.run_plan import RunRole
 from ringi.forges.configured import KnownForges, reviews_of
 from ringi.kernel.fs import OsFileSystem
@@ -73,7 +73,7 @@ class Assembly(NamedTuple):
     """What an open workspace is made of."""
 
     places: Places
-    loaded: Loaded
+    config: Config
     ledger: Ledger
     upkeep: Upkeep
     services: Services
@@ -101,8 +101,8 @@ def assemble(
     at_once: bool = False,
 ) -> Assembly:
     places = places_of(root, environment)
-    loaded = load(places.root, environment)
-    config, clock = loaded.config, clock or SystemClock()
+    config = load(places.root, environment)
+    clock = clock or SystemClock()
     private_folder(places.state)
     lock = places.state / "projection.lock"
     projection = Projection(places.root, lock, config.keep.projections, report_of_run)
@@ -123,15 +123,15 @@ def assemble(
     upkeep = LedgerUpkeep(places.root, ledger, projection, later.flush)
     who = person or TerminalPerson(environment, supervisors)
 
-    def made(loaded: Loaded) -> Assembly:
-        return _assembled(places, loaded, environment, ledger, upkeep, who, clock, ids, on_progress)
+    def made(config: Config) -> Assembly:
+        return _assembled(places, config, environment, ledger, upkeep, who, clock, ids, on_progress)
 
-    return made(loaded)._replace(of_task=cache(lambda task: made(for_task(loaded, task))))
+    return made(config)._replace(of_task=cache(lambda task: made(config.for_task(task))))
 
 
 def _assembled(
     places: Places,
-    loaded: Loaded,
+    config: Config,
     environment: Mapping[str, str],
     ledger: Ledger,
     upkeep: Upkeep,
@@ -140,15 +140,15 @@ def _assembled(
     ids: Callable[[], str],
     on_progress: Progress,
 ) -> Assembly:
-    configured = configured_proof(loaded)
-    caching = Caching(places, loaded.config, environment, ledger, clock)
-    forges = KnownForges(loaded, environment, places.root)
+    configured = configured_proof(config)
+    caching = Caching(places, config, environment, ledger, clock)
+    forges = KnownForges(config, environment, places.root)
     services = _services(
-        places, loaded, configured, environment, ledger, person, clock, ids, on_progress, caching, forges
+        places, config, configured, environment, ledger, person, clock, ids, on_progress, caching, forges
     )
     assembly = Assembly(
         places=places,
-        loaded=loaded,
+        config=config,
         ledger=ledger,
         upkeep=upkeep,
         services=services,
@@ -159,10 +159,10 @@ def _assembled(
             counting=lambda: accepted_lists(ledger, places.root, environment) or (),
         ),
         planning=lambda: _planning(
-            session_services(ledger, services, loaded, places, environment), services, caching
+            session_services(ledger, services, config, places, environment), services, caching
         ),
         extractor=lambda: _extractor(services),
-        roles=lambda commands: _roles(ledger, services, loaded, places, environment, commands, caching),
+        roles=lambda commands: _roles(ledger, services, config, places, environment, commands, caching),
         caching=caching,
         environment=environment,
         forges=forges,
@@ -181,7 +181,7 @@ def report_of_run(run: "Run", plan: "RunPlan | None", facts: "RunFacts") -> str:
 
 def _services(
     places: Places,
-    loaded: Loaded,
+    config: Config,
     configured: Configured,
     environment: Mapping[str, str],
     ledger: Ledger,
@@ -192,7 +192,6 @@ def _services(
     caching: Caching,
     forges: KnownForges,
 ) -> Services:
-    config = loaded.config
     tree = Tree(OsFileSystem(), places.root)
     telemetry = telemetry_of(places.root, config, environment, clock, ledger.workspace_id)
     own = Services(
@@ -212,7 +211,7 @@ def _services(
         mask=lambda text: mask_of(config, environment)(text),  # noqa: PLW0108  # it loads much
         commits=lambda: commits_of(places, environment, on_progress),
         repository=lambda: repository_of(places, places, environment),
-        model=cache(lambda: caching.around(_model(places, loaded, environment, telemetry))),
+        model=cache(lambda: caching.around(_model(places, config, environment, telemetry))),
         model_budget=budget_of(config),
         telemetry=telemetry,
         code=cache(lambda: code_of(places, tree, config, environment)),
@@ -225,14 +224,14 @@ def _services(
     def on_branch(run_id: str) -> Services:
         if not run_id:
             return services
-        return _on_branch(services, places, ledger, loaded, environment, on_progress, run_id)
+        return _on_branch(services, places, ledger, config, environment, on_progress, run_id)
 
     services = own._replace(on_branch=on_branch)
     return services
 
 
 def _on_branch(
-    own: Services, places: Places, ledger: Ledger, loaded: Loaded, environment: Mapping[str, str],
+    own: Services, places: Places, ledger: Ledger, config: Config, environment: Mapping[str, str],
     on_progress: Progress, run_id: str,
 ) -> Services:  # fmt: skip
     """As the workspace's, but with the files and the commits of the run's branch."""
@@ -240,7 +239,7 @@ def _on_branch(
     from ringi.runs.branch_damage import mend_branch
 
     branch = RunBranch(places, BranchOf.run(ledger.run(run_id)))
-    there, config = branch.places, loaded.config
+    there = branch.places
     tree = Tree(OsFileSystem(), there.root)
 
     def mend(*, quick: bool = False) -> None:
@@ -264,7 +263,7 @@ def _on_branch(
         snapshot_id=lambda: snapshots(there).take().id,
         snapshots=lambda: snapshots(there),
         commands=PlanCommands(there, config, environment),
-        check=BranchChecks(places, there, loaded, environment, on_progress, timeout_sec),
+        check=BranchChecks(places, there, config, environment, on_progress, timeout_sec),
         analyse=lambda path: _analyse(there, tree, path, config),
         commits=lambda: commits_of(there, environment, on_progress),
         repository=lambda: repository_of(there, places, environment),
@@ -285,7 +284,7 @@ def _planning(given: "SessionServices", services: Services, caching: Caching) ->
 def session_services(
     ledger: SessionStore,
     services: Services,
-    loaded: Loaded,
+    config: Config,
     places: Places,
     environment: Mapping[str, str],
 ) -> "SessionServices":
@@ -299,8 +298,6 @@ def session_services(
     from ringi.sessions.services import SessionServices
     from ringi.tree.copy_layout import branch_of
 
-    config = loaded.config
-
     def working_on(session_id: str) -> AbstractContextManager[None]:
         return PassingLock(places.state / f"{session_id}.lock", config.lock.wait_sec)("planning")
 
@@ -308,7 +305,7 @@ def session_services(
         store=ledger,
         clock=services.clock,
         ids=services.ids,
-        model=services.model or (lambda: _model(places, loaded, environment, services.telemetry)),
+        model=services.model or (lambda: _model(places, config, environment, services.telemetry)),
         budget=budget_of(config),
         person=services.person,
         signatures=services.signatures,
@@ -324,31 +321,31 @@ def session_services(
         base_branch=lambda: branch_of(places.root) or MAIN_BRANCH,
         requests=lambda: request_files(places.root),
         permits=services.permits,
-        within=session_within(run_settings(loaded)),
-        priced=session_priced(run_settings(loaded)),
+        within=session_within(run_settings(config)),
+        priced=session_priced(run_settings(config)),
         test_timeout_sec=config.checks.timeout_sec,
         reviews=services.reviews,
     )
 
 
 def _model(
-    places: Places, loaded: Loaded, environment: Mapping[str, str], telemetry: Telemetry
+    places: Places, config: Config, environment: Mapping[str, str], telemetry: Telemetry
 ) -> LanguageModel:
-    config, here = loaded.config, Path.cwd()
-    return choose(config.model, config, environment, here, lambda: _reader(places, loaded), telemetry.spans)
+    here = Path.cwd()
+    return choose(config.model, config, environment, here, lambda: _reader(places, config), telemetry.spans)
 
 
-def _reader(places: Places, loaded: Loaded, copy: "WorkCopy | None" = None) -> "ProjectReader":
+def _reader(places: Places, config: Config, copy: "WorkCopy | None" = None) -> "ProjectReader":
     from ringi.models.project_reader import CopyReader, Project
 
-    withheld = bool(loaded.config.context.never_send)
-    return CopyReader(Project(places, settings_of(loaded)), withheld=withheld, copy=copy)
+    withheld = bool(config.context.never_send)
+    return CopyReader(Project(places, settings_of(config)), withheld=withheld, copy=copy)
 
 
 def _roles(
     ledger: Ledger,
     services: Services,
-    loaded: Loaded,
+    config: Config,
     places: Places,
     environment: Mapping[str, str],
     commands: Mapping[RunRole, str] | None,
@@ -359,11 +356,11 @@ def _roles(
     from ringi.runs.configured_process import process_parts
     from ringi.runs.roles import ConfiguredRoles, RoleServices
 
-    config, project = loaded.config, Project(places, settings_of(loaded))
+    project = Project(places, settings_of(config))
 
     def model(name: str, task: "Task | None") -> LanguageModel:
         copy, spans = task.copy if task else None, services.telemetry.spans
-        reader = partial(_reader, places, loaded, copy)
+        reader = partial(_reader, places, config, copy)
         return caching.around(choose(name, config, environment, Path.cwd(), reader, spans), task)
 
     return ConfiguredRoles(
@@ -376,7 +373,7 @@ def _roles(
             budget=budget_of(config),
             mask=mask_of(config, environment, keep_lines=True),
             written=lambda prompt, kind: written(turns(prompt, compact_schema(kind))),
-            process=process_parts(ledger, services, loaded, project, environment),
+            process=process_parts(ledger, services, config, project, environment),
         ),
         commands,
     )

@@ -16,13 +16,13 @@ def doctor_of(root: Path, environment: Mapping[str, str]) -> Doctor:
     places = places_of(root, environment)
 
     def configuration() -> Configuration:
-        loaded = load(root, environment)
-        untrusted = loaded.trust is not None and not loaded.trust.trusted
-        lacks = tracing_lacks(loaded.config, environment)
-        return Configuration(len(loaded.files), loaded.notes, untrusted, lacks)
+        config = load(root, environment)
+        untrusted = config.trust is not None and not config.trust.trusted
+        lacks = tracing_lacks(config, environment)
+        return Configuration(len(config.files), config.notes, untrusted, lacks)
 
     def servers() -> tuple[ServerState, ...]:
-        config = load(root, environment).config
+        config = load(root, environment)
         if not config.mcp_servers:
             return ()
         with server_tools(config, environment, places.root) as tools:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from ringi.app.assemble import Assembly, Progress, assemble
 from ringi.app.context import OpenWorkspace, adopt_proof, recover_if_needed
-from ringi.config.load import Loaded
+from ringi.config.keys import Config
 from ringi.config.settings_from import settings_of
 from ringi.kernel.places import find_root, places_of
 from ringi.kernel.system import process_environment
@@ -33,7 +33,7 @@ class Workspace(OpenWorkspace):
             assembly.upkeep,
             assembly.places,
             assembly.environment,
-            settings_of(assembly.loaded),
+            settings_of(assembly.config),
             assembly.ledger,
             assembly.signers,
             assembly.planning,
@@ -56,7 +56,7 @@ class Workspace(OpenWorkspace):
 
     def _for_task(self, task: str) -> OpenWorkspace:
         found = self._assembly.of_task(task) if task else self._assembly
-        return self if found.loaded is self._assembly.loaded else Workspace(found)
+        return self if found.config is self._assembly.config else Workspace(found)
 
     def close(self) -> None:
         try:
@@ -102,7 +102,7 @@ class Workspace(OpenWorkspace):
         """
         from ringi.forges.configured_watch import watcher, watching_lock  # noqa: PLC0415  # as above
 
-        timeout = self.configuration.config.planning.revision.approval_timeout
+        timeout = self.config.planning.revision.approval_timeout
         with watching_lock(self.places.state):
             return watcher(self, timeout, on_news).round(name)
 
@@ -114,8 +114,8 @@ class Workspace(OpenWorkspace):
         return measure(ledger, self.settings, self.places.root, self.clock.now(), mask, since)
 
     @property
-    def configuration(self) -> Loaded:
-        return self._assembly.loaded
+    def config(self) -> Config:
+        return self._assembly.config
 
 
 def publishing_of(assembly: Assembly) -> "RunPublishing":

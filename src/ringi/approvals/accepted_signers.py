@@ -10,7 +10,8 @@ from ringi.approvals.signers import Configured, accepted
 from ringi.approvals.signers_document import RequiredProof, SignerFile
 from ringi.approvals.signing import SshSignatures
 from ringi.config.file import guarded, project_bytes
-from ringi.config.load import Loaded, Origin, executable
+from ringi.config.keys import Config, Origin
+from ringi.config.load import executable
 from ringi.config.pins import SIGNERS, Trust
 from ringi.errors import BadConfiguration, InTheWay
 from ringi.kernel import codec
@@ -37,9 +38,9 @@ def signatures_of(
     )
 
 
-def configured_proof(loaded: Loaded) -> Configured:
-    proof = RequiredProof(loaded.config.approval.proof)
-    return Configured(proof, lasting=loaded.sources["approval.proof"].origin in _LASTING)
+def configured_proof(config: Config) -> Configured:
+    proof = RequiredProof(config.approval.proof)
+    return Configured(proof, lasting=config.source("approval.proof").origin in _LASTING)
 
 
 def as_list(file: SignerFile, root: Path) -> SignerList:

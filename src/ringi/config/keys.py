@@ -1,11 +1,15 @@
-"""Every key of the configuration: its type, its default, and what a project's file may do with it."""
+"""The configuration: every key with its type, its default, and what a project's file may do with it."""
 
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from operator import attrgetter
-from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
 
 import msgspec
+from msgspec.structs import replace
 
+from ringi.config.pins import Verdict
 from ringi.config.rules import (
     ADDRESS,
     CENTURY_DAYS,
@@ -35,7 +39,9 @@ from ringi.config.rules import (
     Section,
     Value,
 )
-from ringi.kernel.text import lazy_pattern
+from ringi.kernel.text import Text, lazy_pattern
+
+T = TypeVar("T", bound=msgspec.Struct)
 
 UNJUDGED: Final = (
     ".exe", ".dll", ".so", ".dylib", ".pyc", ".class", ".jar", ".whl", ".node", ".wasm",
@@ -387,8 +393,27 @@ class Tracing(Section, frozen=True):
     )
 
 
-# The one table of keys, with type, default and guard; `KEYS` is derived from it.
+class Origin(StrEnum):
+    DEFAULT = "default"
+    USER = "user"
+    PROJECT = "project"
+    ENVIRONMENT = "environment"
+    IGNORED = "project (not trusted, ignored)"
+
+
+class Source(NamedTuple):
+    """Where a value comes from."""
+
+    origin: Origin
+    where: str = ""
+    """File and line, or the variable."""
+    added: str = ""
+    """File and line of the project's part of a list that also has other parts."""
+
+
 class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
+    """The one table of keys, with type, default and guard; `KEYS` is derived from it."""
+
     language: Annotated[Literal["auto", "en", "ja"], Rule()] = "auto"
     model: Annotated[str, Rule(Guard.TRUSTED, form=MODEL)] = "playbook"
     """The language model; the playbook needs none."""
@@ -420,7 +445,39 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     mcp_environment: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=SERVER_VARIABLES, pairs=":")] = ()
     """Variables that a server gets in addition to the usual harmless ones."""
 
+    # The rest are no keys: they say where the values come from.
+    sources: Mapping[str, Source] = {}
+    """By the name of the key."""
+    notes: tuple[Text, ...] = ()
+    files: tuple[Path, ...] = ()
+    trust: Verdict | None = None
+    """The verdict on the project's commands; None if its file names none."""
+    by_task: Mapping[str, tuple[Value, Source]] = {}
+    """By the whole name: planning.task_specific.github_issue.max_subtasks."""
 
+    def source(self, name: str) -> Source:
+        return self.sources.get(name, _DEFAULT)
+
+    def is_set(self, name: str) -> bool:
+        """Whether somebody set it, even to its default."""
+        return self.source(name).origin is not Origin.DEFAULT
+
+    def is_untrusted(self, name: str) -> bool:
+        """Whether the project's file sets it in vain, because nobody has trusted it."""
+        return self.source(name).origin is Origin.IGNORED
+
+    def for_task(self, task: str) -> Self:
+        """As if what is set for a kind of task, one of TASKS, were set for all of them."""
+        begin = f"{TASK_SPECIFIC}.{task}."
+        own = [(key_of(name), *found) for name, found in self.by_task.items() if name.startswith(begin)]
+        if not own:
+            return self
+        values = {key.path: value for key, value, _ in own}
+        sources = {key.name: source for key, _, source in own}
+        return replace(build(self, values), sources={**self.sources, **sources})
+
+
+_DEFAULT: Final = Source(Origin.DEFAULT)
 DEFAULTS: Final = Config()
 
 
@@ -446,10 +503,20 @@ def _keys(struct: msgspec.Struct, name: str = "", path: tuple[str, ...] = ()) ->
         default = getattr(struct, attribute)
         if isinstance(default, Section):
             yield from _keys(default, f"{name}{written}.", (*path, attribute))
-        else:
-            annotation: Any = type(struct).__annotations__[attribute]
+            continue
+        annotation: Any = type(struct).__annotations__[attribute]
+        if rule := getattr(annotation, "__metadata__", ()):
             choices = get_args(annotation.__origin__) if isinstance(default, str) else ()
-            yield Key(name + written, (*path, attribute), default, annotation.__metadata__[0], choices)
+            yield Key(name + written, (*path, attribute), default, rule[0], choices)
+
+
+def build(struct: T, values: Mapping[tuple[str, ...], Value], path: tuple[str, ...] = ()) -> T:
+    """The struct with these values, by their paths and however deep."""
+    fields: dict[str, Any] = {}
+    for name in struct.__struct_fields__:
+        now, here = getattr(struct, name), (*path, name)
+        fields[name] = build(now, values, here) if isinstance(now, Section) else values.get(here, now)
+    return type(struct)(**fields)
 
 
 KEYS: Final[Mapping[str, Key]] = {key.name: key for key in _keys(DEFAULTS)}

@@ -7,12 +7,11 @@ import contextlib
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn, TypeVar
+from typing import Final, NoReturn
 
-import msgspec
+from msgspec.structs import replace
 
 from ringi.config.file import (
     MAX_SHOWN,
@@ -37,57 +36,20 @@ from ringi.config.keys import (
     VARIABLES,
     Config,
     Key,
-    Planning,
+    Origin,
+    Source,
+    build,
     key_of,
 )
 from ringi.config.pins import NO_COMMANDS, SIGNERS, Part, Trust, TrustState, Verdict, commands_part
-from ringi.config.rules import EXPRESSION, PLACE, Form, Guard, Section, Value
+from ringi.config.rules import EXPRESSION, PLACE, Form, Guard, Value
 from ringi.errors import BadConfiguration
 from ringi.kernel import codec
 from ringi.kernel.places import project_file, signers_file, user_file
 from ringi.kernel.text import Text
 
-T = TypeVar("T", bound=msgspec.Struct)
 
-
-class Origin(StrEnum):
-    DEFAULT = "default"
-    USER = "user"
-    PROJECT = "project"
-    ENVIRONMENT = "environment"
-    IGNORED = "project (not trusted, ignored)"
-
-
-class Source(NamedTuple):
-    origin: Origin
-    where: str = ""
-    """File and line, or the variable."""
-    added: str = ""
-    """File and line of the project's part of a list that also has other parts."""
-
-
-class Loaded(NamedTuple):
-    config: Config
-    sources: Mapping[str, Source]
-    notes: tuple[Text, ...]
-    files: tuple[Path, ...]
-    trust: Verdict | None = None
-    """The verdict on the project's commands; None if its file names none."""
-    by_task: Mapping[str, tuple[Value, Source]] = {}
-    """By the whole name: planning.task_specific.github_issue.max_subtasks."""
-
-    def planning_of(self, task: str) -> Planning:
-        """For a kind of task, one of TASKS."""
-        values = {
-            key.path[1:]: key.of(self.config) for name, key in KEYS.items() if name.startswith("planning.")
-        }
-        for name, (value, _) in self.by_task.items():
-            if name.startswith(f"{TASK_SPECIFIC}.{task}."):
-                values[key_of(name).path[1:]] = value
-        return _built(self.config.planning, values)
-
-
-def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
+def load(workspace: Path | None, environment: Mapping[str, str]) -> Config:
     notes: list[Text] = []
     files: list[Path] = []
     user: dict[str, Node] = {}
@@ -113,19 +75,15 @@ def load(workspace: Path | None, environment: Mapping[str, str]) -> Loaded:
     for name, key in KEYS.items():
         nodes = user.get(name), project.get(name), variables.get(name)
         values[key.path], sources[name] = _settle(key, *nodes, trust, notes)
-    config = _built(DEFAULTS, values)
-    by_task = dict(_by_task(config, sources, user, project))
-    return Loaded(config, sources, tuple(notes), tuple(files), trust, by_task)
-
-
-def _built(struct: T, values: Mapping[tuple[str, ...], Value], path: tuple[str, ...] = ()) -> T:
-    """The struct with these values, however deep."""
-    fields: dict[str, Any] = {}
-    for name in struct.__struct_fields__:
-        default = getattr(struct, name)
-        here = (*path, name)
-        fields[name] = _built(default, values, here) if isinstance(default, Section) else values[here]
-    return type(struct)(**fields)
+    config = build(DEFAULTS, values)
+    return replace(
+        config,
+        sources=sources,
+        notes=tuple(notes),
+        files=tuple(files),
+        trust=trust,
+        by_task=dict(_by_task(config, sources, user, project)),
+    )
 
 
 def _by_task(

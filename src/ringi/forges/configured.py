@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from ringi.config.load import Loaded, Origin
+from ringi.config.keys import Config, Origin
 from ringi.config.settings import ForgeSettings
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
 from ringi.forges.document import Account, ForgeKind, Item, ItemKind, Project
@@ -71,8 +71,8 @@ def forge_settings(told: Forge) -> ForgeSettings:
 class KnownForges:
     """See `ringi.forges.port.Forges`."""
 
-    def __init__(self, loaded: Loaded, environment: Mapping[str, str], root: Path) -> None:
-        self._loaded = loaded
+    def __init__(self, config: Config, environment: Mapping[str, str], root: Path) -> None:
+        self._config = config
         self._environment = environment
         self._root = root
         self._file = str(user_file(environment) or "config.yaml")
@@ -83,7 +83,7 @@ class KnownForges:
         from ringi.tree.remotes import Remotes
 
         remotes = Remotes(self._root, self._environment)
-        name = remote or self._loaded.config.forge.remote or remotes.usual()
+        name = remote or self._config.forge.remote or remotes.usual()
         address = remotes.address(name) if name else ""
         if not address:
             raise _no_remote(name, remotes.names(), self._file)
@@ -141,7 +141,7 @@ class KnownForges:
         raise NoForge(why=Text("{host} is not known as one", host=host), todo=todo)
 
     def _all(self) -> Iterator[tuple[str, ForgeKind | None]]:
-        told = self._loaded.config.forge
+        told = self._config.forge
         if told.base_url:
             yield told.base_url, ForgeKind(told.kind) if told.kind != "auto" else None
         for kind, variable in _SERVERS.items():
@@ -214,7 +214,7 @@ class KnownForges:
         return self._environment.get("GITHUB_API_URL", "").rstrip("/")
 
     def certificates(self) -> str:
-        told = self._loaded.config.forge.ca
+        told = self._config.forge.ca
         return self._environment.get("HOME", "~") + told[1:] if told.startswith("~/") else told
 
     def _token(self, project: Project) -> tuple[str, bool]:
@@ -235,8 +235,8 @@ class KnownForges:
 
     def variables(self, project: Project) -> Iterator[tuple[str, bool]]:
         """Tokens of the environment, as far as they are for this forge."""
-        own = self._loaded.sources["forge.base_url"].origin in {Origin.USER, Origin.ENVIRONMENT}
-        named = [self._loaded.config.forge.base_url] if own else []
+        own = self._config.source("forge.base_url").origin in {Origin.USER, Origin.ENVIRONMENT}
+        named = [self._config.forge.base_url] if own else []
         job = self._environment.get(_SERVERS[project.kind], "")
         places = {origin(address) for address in (*named, job, _PUBLIC[project.kind]) if address}
         for name in _TOKENS[project.kind] if origin(project.base_url) in places else ():

@@ -144,7 +144,7 @@ class PlanServer:
         answer, how = await self._workers.reading.call(
             lambda workspace: (
                 workspace.plan.answer(made.plan_id),
-                workspace.configuration.config.notify.how,
+                workspace.config.notify.how,
             )
         )
         self._person.told(answer)
@@ -176,9 +176,7 @@ class PlanServer:
         """Notifies the person that a summary waits."""
         view = now.view
         if isinstance(view.pending, ApprovalPending) and self._is_news(view.session_id, 0):
-            how = await self._workers.reading.call(
-                lambda workspace: workspace.configuration.config.notify.how
-            )
+            how = await self._workers.reading.call(lambda workspace: workspace.config.notify.how)
             self._around.asked(how, short(view.session_id), title_of(view.instruction))
 
     def _hidden(self) -> Iterable[str]:

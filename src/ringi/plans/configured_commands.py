@@ -8,7 +8,6 @@ from ringi.config.keys import Config
 from ringi.kernel.places import Places, own_folders
 
 if TYPE_CHECKING:
-    from ringi.config.load import Loaded
     from ringi.ledger.ports import Ran
     from ringi.plans.commands import WorkspaceCommands
     from ringi.plans.document import CheckPhase, CheckResult
@@ -80,14 +79,14 @@ class BranchChecks:
         self,
         places: Places,
         branch: Places,
-        loaded: "Loaded",
+        config: Config,
         environment: Mapping[str, str],
         on_progress: "Progress",
         timeout_sec: Callable[[], float],
     ) -> None:
         self._places = places
         self._branch = branch
-        self._loaded = loaded
+        self._config = config
         self._environment = environment
         self._on_progress = on_progress
         self._timeout_sec = timeout_sec
@@ -105,9 +104,9 @@ class BranchChecks:
         from ringi.models.project_reader import Project  # noqa: PLC0415  # see the top
         from ringi.runs.step_checks import StepChecks  # noqa: PLC0415  # see the top
 
-        for_real = PlanChecks(self._branch, self._loaded.config, self._environment, self._on_progress)
+        for_real = PlanChecks(self._branch, self._config, self._environment, self._on_progress)
         return StepChecks(
-            Project(self._places, settings_of(self._loaded)),
+            Project(self._places, settings_of(self._config)),
             self._branch.root,
             self._environment,
             self._timeout_sec(),

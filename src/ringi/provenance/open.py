@@ -61,10 +61,10 @@ def _witness(folder: Path, environment: Mapping[str, str]) -> "tuple[ForgeWitnes
     from ringi.forges.witness import ForgeWitness  # noqa: PLC0415  # most never ask a forge
 
     root = next((one for one in (folder, *folder.parents) if (one / ".agent").is_dir()), None)
-    loaded = load(root, environment)
-    if loaded.config.forge.reviews != "on":
+    config = load(root, environment)
+    if config.forge.reviews != "on":
         raise ReviewRefused(why=Text("reviews on a forge do not count here"))
-    forges = KnownForges(loaded, environment, folder)
+    forges = KnownForges(config, environment, folder)
     project = forges.here().project
     return ForgeWitness(project, forges.host), f"{project.base_url}/{project.path}"
 

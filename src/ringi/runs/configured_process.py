@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from ringi.agents.state import Surrounding
 from ringi.app.ledger import Ledger
-from ringi.config.load import Loaded, Origin
+from ringi.config.keys import Config
 from ringi.models.configured import mask_of
 from ringi.plans.outside_call import PlannedCalls
 from ringi.plans.services import Services
@@ -26,23 +26,22 @@ from ringi.tree.copy import WorkCopy
 def process_parts(
     ledger: Ledger,
     services: Services,
-    loaded: Loaded,
+    config: Config,
     workspace: Surrounding,
     environment: Mapping[str, str],
 ) -> ProcessParts:
-    config = loaded.config
     mask = mask_of(config, environment, keep_lines=True)
 
     @contextmanager
     def tools(copy: WorkCopy, log: Callable[[bytes], None]) -> Iterator[ToolBox]:
-        with _servers(loaded, environment, copy) as servers:
+        with _servers(config, environment, copy) as servers:
             yield tool_box(workspace, copy, environment, mask, servers, log)
 
     return ProcessParts(
         store=ledger,
         clock=services.clock,
         ids=services.ids,
-        settings=process_settings(loaded),
+        settings=process_settings(config),
         planning=workspace.settings.planning,
         tools=tools,
         outside=lambda run_id, who, language: PlannedCalls(services, run_id, who, language),
@@ -51,19 +50,19 @@ def process_parts(
 
 
 @contextmanager
-def _servers(loaded: Loaded, environment: Mapping[str, str], copy: WorkCopy) -> Iterator[Sequence[Tools]]:
+def _servers(config: Config, environment: Mapping[str, str], copy: WorkCopy) -> Iterator[Sequence[Tools]]:
     """None is started before somebody asks what it offers; they see the copy."""
-    if not loaded.config.mcp_servers:
+    if not config.mcp_servers:
         yield ()
         return
-    with server_tools(loaded.config, environment, copy.tree) as tools:
+    with server_tools(config, environment, copy.tree) as tools:
         yield (tools,)
 
 
-def process_settings(loaded: Loaded) -> ProcessSettings:
-    planning = loaded.config.planning
+def process_settings(config: Config) -> ProcessSettings:
+    planning = config.planning
     reflection, revision, execution = planning.reflection, planning.revision, planning.execution
-    unset = loaded.sources["planning.reflection.trigger_interval"].origin is Origin.DEFAULT
+    unset = not config.is_set("planning.reflection.trigger_interval")
     return ProcessSettings(
         reflection=ReflectionSettings(
             enabled=reflection.enabled,

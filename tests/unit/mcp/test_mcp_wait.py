@@ -176,7 +176,7 @@ def test_settings_and_a_ledger_that_changed_count_from_the_next_call_on(repo: Pa
 
     async def main() -> None:
         async def critical() -> tuple[str, ...]:
-            return await worker.call(lambda workspace: workspace.configuration.config.risk.critical)
+            return await worker.call(lambda workspace: workspace.config.risk.critical)
 
         async def opened() -> int:
             return await worker.call(id)

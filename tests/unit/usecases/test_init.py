@@ -23,7 +23,7 @@ def test_the_configuration_it_writes_is_valid_also_uncommented(tmp_path: Path):
     path = tmp_path / ".agent" / "config.yaml"
     lines = [line.removeprefix("# ") for line in path.read_text().splitlines() if line.startswith("# ")]
     path.write_text("\n".join(lines[3:]) + "\n")
-    assert load(tmp_path, {"HOME": str(tmp_path)}).config.risk.critical == ("deploy/**",)
+    assert load(tmp_path, {"HOME": str(tmp_path)}).risk.critical == ("deploy/**",)
 
 
 @pytest.mark.parametrize("name", [".agent", ".agent/config.yaml", ".agent/.gitignore"])

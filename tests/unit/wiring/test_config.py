@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 import ringi
 from ringi.config import keys as module
 from ringi.config.file import MAX_FILE_BYTES
-from ringi.config.keys import DEFAULTS, KEYS, SECTIONS, UNJUDGED, Config
-from ringi.config.load import Loaded, Origin, Source, check_expressions, executable, load
+from ringi.config.keys import DEFAULTS, KEYS, SECTIONS, UNJUDGED, Config, Origin, Source
+from ringi.config.load import check_expressions, executable, load
 from ringi.config.pins import Trust
 from ringi.config.rules import Guard, Section
 from ringi.errors import BadConfiguration
 from ringi.kernel.places import project_file, user_file
+from tests.fakes.config import values_of
 
 # For every key a value that no guard objects to, and one that differs from it.
 SAMPLES: dict[str, tuple[Any, Any]] = {
@@ -142,7 +143,7 @@ class Place:
         self.user.parent.mkdir(parents=True)
         self.environment = {"HOME": str(root / "home")}
 
-    def load(self, **variables: str) -> Loaded:
+    def load(self, **variables: str) -> Config:
         return load(self.workspace, self.environment | variables)
 
     def trust(self) -> None:
@@ -194,6 +195,9 @@ def frozen(value: Any) -> Any:
 
 # The table
 
+NO_KEYS = {"sources", "notes", "files", "trust", "by_task"}
+"""Where the values come from, rather than values."""
+
 
 def test_the_table_has_every_field_of_the_configuration_and_no_other():
     def fields(struct: msgspec.Struct) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -202,7 +206,7 @@ def test_the_table_has_every_field_of_the_configuration_and_no_other():
             if isinstance(default, Section):
                 for name, path in fields(default):
                     yield f"{field.encode_name}.{name}", (field.name, *path)
-            else:
+            elif struct is not DEFAULTS or field.name not in NO_KEYS:
                 yield field.encode_name, (field.name,)
 
     assert {(key.name, key.path) for key in KEYS.values()} == set(fields(DEFAULTS))
@@ -229,8 +233,8 @@ def test_the_defaults_are_the_promised_ones():
     """Those of the planning process are in the tests of its chapters."""
     found = msgspec.json.decode(msgspec.json.encode(Config()))
     found["planning"] = {"skip_after_sec": found["planning"]["skip_after_sec"]}
-    measured = ("metrics", "performance_metrics", "resource_metrics", "quality_metrics", "tracing")
-    assert {name: value for name, value in found.items() if name not in measured} == {
+    measured = {"metrics", "performance_metrics", "resource_metrics", "quality_metrics", "tracing"}
+    assert {name: value for name, value in found.items() if name not in measured | NO_KEYS} == {
         "language": "auto",
         "model": "playbook",
         "approval": {"expires_sec": 86400, "together": "none", "proof": "any"},
@@ -362,10 +366,10 @@ def test_what_guards_is_named():
 
 
 def test_nothing_set_gives_the_defaults(place: Place):
-    loaded = place.load()
-    assert loaded == Loaded(DEFAULTS, dict.fromkeys(KEYS, Source(Origin.DEFAULT)), (), ())
-    assert load(None, {}) == loaded
-    assert load(place.root / "nowhere", {}) == loaded
+    config = place.load()
+    assert config == Config(sources=dict.fromkeys(KEYS, Source(Origin.DEFAULT)))
+    assert load(None, {}) == config
+    assert load(place.root / "nowhere", {}) == config
 
 
 @pytest.mark.usefixtures("loader")
@@ -375,9 +379,9 @@ def test_nothing_set_gives_the_defaults(place: Place):
 def test_an_empty_file_sets_nothing(place: Place, content: str):
     place.user.write_text(content)
     place.project.write_text(content)
-    loaded = place.load()
-    assert loaded.config == DEFAULTS
-    assert loaded.files == (place.user, place.project)
+    config = place.load()
+    assert values_of(config) == values_of(DEFAULTS)
+    assert config.files == (place.user, place.project)
 
 
 @pytest.mark.usefixtures("loader")
@@ -385,10 +389,10 @@ def test_an_empty_file_sets_nothing(place: Place, content: str):
 def test_every_key_can_be_set_in_the_users_file(place: Place, name: str):
     value = SAMPLES[name][0]
     place.user.write_text("# first line\n" + written({name: value}))
-    loaded = place.load()
-    assert KEYS[name].of(loaded.config) == frozen(value)
-    assert loaded.sources[name] == Source(Origin.USER, f"{place.user}:{name.count('.') + 2}")
-    others = {key for key, source in loaded.sources.items() if source.origin is not Origin.DEFAULT}
+    config = place.load()
+    assert KEYS[name].of(config) == frozen(value)
+    assert config.sources[name] == Source(Origin.USER, f"{place.user}:{name.count('.') + 2}")
+    others = {key for key, source in config.sources.items() if source.origin is not Origin.DEFAULT}
     assert others == {name}
 
 
@@ -396,23 +400,23 @@ def test_every_key_can_be_set_in_the_users_file(place: Place, name: str):
 def test_every_key_but_commands_can_be_set_in_the_projects_file(place: Place, name: str):
     value = SAMPLES[name][0]
     place.project.write_text(written({name: value}))
-    loaded = place.load()
+    config = place.load()
     wanted = frozen(value)
     if KEYS[name].rule.guard.adds:
         wanted = tuple(dict.fromkeys((*KEYS[name].default, *wanted)))
-    assert KEYS[name].of(loaded.config) == wanted
-    assert loaded.sources[name] == Source(Origin.PROJECT, f"{place.project}:{name.count('.') + 1}")
-    assert not loaded.notes
+    assert KEYS[name].of(config) == wanted
+    assert config.sources[name] == Source(Origin.PROJECT, f"{place.project}:{name.count('.') + 1}")
+    assert not config.notes
 
 
 @pytest.mark.parametrize("name", KEYS)
 def test_every_key_can_be_set_by_its_variable(place: Place, name: str):
     value = SAMPLES[name][0]
     variable = "RINGI_" + name.upper().replace(".", "_")
-    loaded = place.load(**{variable: in_variable(value)})
-    assert KEYS[name].of(loaded.config) == frozen(value)
-    assert loaded.sources[name] == Source(Origin.ENVIRONMENT, variable)
-    assert not loaded.notes
+    config = place.load(**{variable: in_variable(value)})
+    assert KEYS[name].of(config) == frozen(value)
+    assert config.sources[name] == Source(Origin.ENVIRONMENT, variable)
+    assert not config.notes
 
 
 @pytest.mark.parametrize(
@@ -422,10 +426,10 @@ def test_the_project_comes_after_the_user_and_the_environment_last(place: Place,
     first, second = SAMPLES[name]
     place.user.write_text(written({name: first}))
     place.project.write_text(written({name: second}))
-    assert KEYS[name].of(place.load().config) == frozen(second)
-    loaded = place.load(**{KEYS[name].variable: in_variable(first)})
-    assert KEYS[name].of(loaded.config) == frozen(first)
-    assert loaded.sources[name].origin is Origin.ENVIRONMENT
+    assert KEYS[name].of(place.load()) == frozen(second)
+    config = place.load(**{KEYS[name].variable: in_variable(first)})
+    assert KEYS[name].of(config) == frozen(first)
+    assert config.sources[name].origin is Origin.ENVIRONMENT
 
 
 def test_where_the_users_file_is():
@@ -442,16 +446,16 @@ def test_where_the_users_file_is():
 
 def test_a_named_file_that_is_missing_is_noted(place: Place):
     missing = place.root / "missing.yaml"
-    loaded = place.load(RINGI_CONFIG=str(missing))
-    assert loaded.config == DEFAULTS
-    assert [str(note) for note in loaded.notes] == [f"RINGI_CONFIG names {missing}, which is not there"]
+    config = place.load(RINGI_CONFIG=str(missing))
+    assert values_of(config) == values_of(DEFAULTS)
+    assert [str(note) for note in config.notes] == [f"RINGI_CONFIG names {missing}, which is not there"]
 
 
 def test_the_real_environment_is_not_read(place: Place, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RINGI_LANGUAGE", "ja")
     monkeypatch.setenv("HOME", str(place.root / "home"))
     place.user.write_text("language: en\n")
-    assert load(None, {}).config == DEFAULTS
+    assert values_of(load(None, {})) == values_of(DEFAULTS)
 
 
 def test_without_files_neither_yaml_nor_difflib_is_loaded():
@@ -501,13 +505,13 @@ def test_loosening_names_the_key_both_values_and_the_file(place: Place, name: st
     # Not even when the environment would settle it: the file is wrong in itself.
     assert place.refused(**{key.variable: str(key.default)}).details["where"] == f"{place.project}:{line}"
     place.project.write_text(written({name: key.default}))
-    assert key.of(place.load().config) == key.default
+    assert key.of(place.load()) == key.default
 
 
 def test_the_user_may_loosen_and_the_project_is_held_to_that(place: Place):
     place.user.write_text("approval: {expires_sec: 200000}\n")
     place.project.write_text("approval: {expires_sec: 100000}\n")
-    assert place.load().config.approval.expires_sec == 100000
+    assert place.load().approval.expires_sec == 100000
     place.user.write_text("approval: {expires_sec: 50}\n")
     assert "100000 is looser than 50" in str(place.refused())
 
@@ -516,35 +520,35 @@ def test_what_the_project_forbids_is_added_to_the_rest(place: Place):
     place.user.write_text("limits: {forbidden_extensions: [EXE, .dll]}\n")
     place.project.write_text("limits:\n  forbidden_extensions: [.Exe, so]\n")
     name = "limits.forbidden_extensions"
-    loaded = place.load()
-    assert loaded.config.limits.forbidden_extensions == (".exe", ".dll", ".so")
-    assert loaded.sources[name] == Source(Origin.USER, f"{place.user}:1", f"{place.project}:2")
-    loaded = place.load(RINGI_LIMITS_FORBIDDEN_EXTENSIONS="bin")
-    assert loaded.config.limits.forbidden_extensions == (".bin", ".exe", ".so")
-    assert loaded.sources[name] == Source(
+    config = place.load()
+    assert config.limits.forbidden_extensions == (".exe", ".dll", ".so")
+    assert config.sources[name] == Source(Origin.USER, f"{place.user}:1", f"{place.project}:2")
+    config = place.load(RINGI_LIMITS_FORBIDDEN_EXTENSIONS="bin")
+    assert config.limits.forbidden_extensions == (".bin", ".exe", ".so")
+    assert config.sources[name] == Source(
         Origin.ENVIRONMENT, "RINGI_LIMITS_FORBIDDEN_EXTENSIONS", f"{place.project}:2"
     )
     place.project.write_text("limits: {forbidden_extensions: []}\n")
-    assert place.load().config.limits.forbidden_extensions == (".exe", ".dll")
+    assert place.load().limits.forbidden_extensions == (".exe", ".dll")
 
 
 def test_commands_of_the_project_are_ignored_and_named(place: Place):
     place.project.write_text("with:\n  carry: [node_modules/]\n  checks: [make test]\n")
-    loaded = place.load()
-    assert loaded.config.beside == module.Beside(carry=("node_modules",))
-    assert loaded.sources["with.checks"] == Source(Origin.IGNORED, f"{place.project}:3")
-    assert str(loaded.sources["with.checks"].origin) == "project (not trusted, ignored)"
-    assert [str(note) for note in loaded.notes] == [
+    config = place.load()
+    assert config.beside == module.Beside(carry=("node_modules",))
+    assert config.sources["with.checks"] == Source(Origin.IGNORED, f"{place.project}:3")
+    assert str(config.sources["with.checks"].origin) == "project (not trusted, ignored)"
+    assert [str(note) for note in config.notes] == [
         f"{place.project}:3: with.checks is ignored; commands from a project count once it is trusted"
     ]
     place.user.write_text("with: {checks: [pytest -q]}\n")
-    loaded = place.load()
-    assert loaded.config.beside.checks == ("pytest -q",)
-    assert loaded.sources["with.checks"].origin is Origin.USER
-    assert len(loaded.notes) == 1
-    loaded = place.load(RINGI_WITH_CHECKS="tox, ruff check")
-    assert loaded.config.beside.checks == ("tox", "ruff check")
-    assert loaded.sources["with.checks"].origin is Origin.ENVIRONMENT
+    config = place.load()
+    assert config.beside.checks == ("pytest -q",)
+    assert config.sources["with.checks"].origin is Origin.USER
+    assert len(config.notes) == 1
+    config = place.load(RINGI_WITH_CHECKS="tox, ruff check")
+    assert config.beside.checks == ("tox", "ruff check")
+    assert config.sources["with.checks"].origin is Origin.ENVIRONMENT
 
 
 def some_values(name: str) -> st.SearchStrategy[Any]:
@@ -589,7 +593,7 @@ def test_a_project_never_loosens_what_guards(
     with a_place() as place:
         place.user.write_text(written(user))
         environment = {KEYS[name].variable: in_variable(value) for name, value in variables.items()}
-        alone, unset = place.load(**environment).config, place.load().config
+        alone, unset = place.load(**environment), place.load()
         place.project.write_text(written(project))
         wanted_looser = {
             name
@@ -601,7 +605,7 @@ def test_a_project_never_loosens_what_guards(
             refusal = str(place.refused(**environment))
             assert any(name in refusal for name in wanted_looser)
             return
-        together = place.load(**environment).config
+        together = place.load(**environment)
         for key in KEYS.values():
             assert not looser(key, key.of(together), key.of(alone)), key.name
 
@@ -643,9 +647,9 @@ def test_a_dotted_key_is_explained(place: Place):
 
 
 def test_an_unknown_variable_is_noted_with_the_nearest(place: Place):
-    loaded = place.load(RINGI_LOCK_WAITSEC="3", RINGI_STATE_DIRECTORY="/x", RINGIER="no")
-    assert loaded.config == DEFAULTS
-    assert [str(note) for note in loaded.notes] == [
+    config = place.load(RINGI_LOCK_WAITSEC="3", RINGI_STATE_DIRECTORY="/x", RINGIER="no")
+    assert values_of(config) == values_of(DEFAULTS)
+    assert [str(note) for note in config.notes] == [
         "RINGI_LOCK_WAITSEC means nothing here; the nearest known one is RINGI_LOCK_WAIT_SEC",
         "RINGI_STATE_DIRECTORY means nothing here; the nearest known one is RINGI_STATE_DIR",
     ]
@@ -776,11 +780,11 @@ def test_a_text_that_would_mean_nothing_is_refused(place: Place, name: str, text
 )
 def test_a_model_is_named_as_people_write_it(place: Place, written_so: str, model: str):
     place.user.write_text(f"model: {written_so}\n")
-    assert place.load().config.model == model
-    assert place.load(RINGI_MODEL="playbook").config.model == "playbook"
-    assert place.load(RINGI_MODEL="").config.model == model
+    assert place.load().model == model
+    assert place.load(RINGI_MODEL="playbook").model == "playbook"
+    assert place.load(RINGI_MODEL="").model == model
     # A comma is no list here.
-    assert place.load(RINGI_MODEL="record:x,ollama:y").config.model == "record:x,ollama:y"
+    assert place.load(RINGI_MODEL="record:x,ollama:y").model == "record:x,ollama:y"
 
 
 def test_an_address_is_taken_with_and_without_its_last_slash(place: Place):
@@ -791,31 +795,31 @@ def test_an_address_is_taken_with_and_without_its_last_slash(place: Place):
         ("''", ""),
     ):
         place.user.write_text(f"llm:\n  base_url: {text}\n")
-        assert place.load().config.llm.base_url == wanted
+        assert place.load().llm.base_url == wanted
 
 
 @pytest.mark.req("PP-17")
 def test_a_project_masks_more_and_never_less(place: Place):
     place.user.write_text("logs: {mask: ['EMP-[0-9]+']}\n")
     place.project.write_text("logs: {mask: [PIN], detail: off}\n")
-    loaded = place.load()
-    assert loaded.config.logs == module.Logs(detail="off", mask=("EMP-[0-9]+",))
-    assert [str(note) for note in loaded.notes] == [
+    config = place.load()
+    assert config.logs == module.Logs(detail="off", mask=("EMP-[0-9]+",))
+    assert [str(note) for note in config.notes] == [
         f"{place.project}:1: logs.mask is ignored until the project is trusted"
     ]
     place.trust()
-    loaded = place.load()
-    assert loaded.config.logs == module.Logs(detail="off", mask=("EMP-[0-9]+", "PIN"))
-    assert loaded.sources["logs.mask"] == Source(Origin.USER, f"{place.user}:1", f"{place.project}:1")
-    assert not loaded.notes
+    config = place.load()
+    assert config.logs == module.Logs(detail="off", mask=("EMP-[0-9]+", "PIN"))
+    assert config.sources["logs.mask"] == Source(Origin.USER, f"{place.user}:1", f"{place.project}:1")
+    assert not config.notes
 
 
 @pytest.mark.req("PP-17")
 def test_what_a_project_masks_is_compiled_only_in_a_child_before_it_is_trusted(place: Place):
     place.project.write_text("logs:\n  mask:\n    - '(a+)+$'\n    - x\n    - '('\n    - '['\n")
-    loaded = place.load()
-    assert loaded.config.logs.mask == ()
-    assert loaded.sources["logs.mask"].origin is Origin.IGNORED
+    config = place.load()
+    assert config.logs.mask == ()
+    assert config.sources["logs.mask"].origin is Origin.IGNORED
     with pytest.raises(BadConfiguration, match=r"config\.yaml:5: logs\.mask cannot hold \"\(\""):
         check_expressions(place.workspace)
     place.trust()
@@ -824,14 +828,14 @@ def test_what_a_project_masks_is_compiled_only_in_a_child_before_it_is_trusted(p
 
 def test_a_projects_model_and_address_are_ignored_until_it_is_trusted(place: Place):
     place.project.write_text("model: command:evil\nllm:\n  base_url: http://evil.invalid\n  timeout_sec: 5\n")
-    loaded = place.load()
-    assert (loaded.config.model, loaded.config.llm) == ("playbook", module.Llm(timeout_sec=5.0))
-    assert [str(note) for note in loaded.notes] == [
+    config = place.load()
+    assert (config.model, config.llm) == ("playbook", module.Llm(timeout_sec=5.0))
+    assert [str(note) for note in config.notes] == [
         f"{place.project}:1: model is ignored until the project is trusted",
         f"{place.project}:3: llm.base_url is ignored until the project is trusted",
     ]
     place.user.write_text("model: ollama:x\n")
-    assert place.load().config.model == "ollama:x"
+    assert place.load().model == "ollama:x"
 
 
 @pytest.mark.parametrize(
@@ -864,7 +868,7 @@ def test_plain_spellings_people_use_are_taken(place: Place):
         'language: "ja"\n'
         "with: {checks: ['  make test\n  '], carry: [日本/語/, .venv]}\n"
     )
-    config = place.load().config
+    config = place.load()
     assert config.limits.max_file_bytes == 1_000_000
     assert config.limits.forbidden_extensions == (".exe", ".tar.gz", ".7z")
     assert (config.lock.wait_sec, config.checks.timeout_sec) == (3.0, 100.0)
@@ -875,7 +879,7 @@ def test_plain_spellings_people_use_are_taken(place: Place):
 
 def test_a_glob_that_ends_in_a_slash_means_what_is_below(place: Place):
     place.project.write_text("risk: {critical: [deploy/, 'a/*', b]}\n")
-    assert place.load().config.risk.critical == ("deploy/**", "a/*", "b")
+    assert place.load().risk.critical == ("deploy/**", "a/*", "b")
 
 
 def test_a_long_value_is_cut_where_it_is_shown(place: Place):
@@ -939,7 +943,7 @@ def test_a_file_that_is_no_configuration_is_refused_with_its_line(
 def test_a_file_too_large_is_not_even_read(place: Place):
     for path in (place.user, place.project):
         path.write_bytes(b"#" * MAX_FILE_BYTES)
-        assert place.load().config == DEFAULTS
+        assert values_of(place.load()) == values_of(DEFAULTS)
         with path.open("r+b") as file:
             file.truncate(100 * 1024 * 1024)
         problem = f"it has {100 * 1024 * 1024} bytes, {MAX_FILE_BYTES} are allowed"
@@ -962,9 +966,9 @@ def test_the_users_file_may_be_a_link(place: Place):
     place.user.symlink_to(target)
     assert "it cannot be read" in str(place.refused())  # a dangling link is a mistake, not an absence
     target.write_text("language: ja\n")
-    loaded = place.load()
-    assert loaded.config.language == "ja"
-    assert loaded.sources["language"].where == f"{place.user}:1"
+    config = place.load()
+    assert config.language == "ja"
+    assert config.sources["language"].where == f"{place.user}:1"
     target.unlink()
     os.mkfifo(target)
     assert str(place.refused()) == f"{place.user}: it is not a regular file"
@@ -989,13 +993,13 @@ def test_a_workspace_reached_through_a_link_is_fine(place: Place):
     link = place.root / "link"
     link.symlink_to(place.workspace)
     place.project.write_text("language: ja\n")
-    assert load(link, {}).config.language == "ja"
+    assert load(link, {}).language == "ja"
 
 
 def test_a_file_in_the_folders_place_is_an_absence_for_the_user_only(place: Place):
     shutil.rmtree(place.user.parent)
     place.user.parent.write_text("")
-    assert place.load().config == DEFAULTS
+    assert values_of(place.load()) == values_of(DEFAULTS)
     place.project.parent.rmdir()
     place.project.parent.write_text("")
     assert str(place.refused()) == f"{place.project.parent}: it is not a folder"
@@ -1038,13 +1042,13 @@ def test_any_bytes_are_read_or_refused(content: bytes):
     with a_place() as place:
         place.project.write_bytes(content)
         with contextlib.suppress(BadConfiguration):
-            assert isinstance(place.load().config, Config)
+            assert isinstance(place.load(), Config)
 
 
 @given(st.dictionaries(st.sampled_from([key.variable for key in KEYS.values()]), st.text(max_size=20)))
 def test_any_variables_are_read_or_refused(variables: dict[str, str]):
     with contextlib.suppress(BadConfiguration):
-        config = load(None, variables).config
+        config = msgspec.structs.replace(load(None, variables), sources={}, notes=())
         assert msgspec.json.decode(msgspec.json.encode(config), type=Config) == config
 
 
@@ -1054,7 +1058,7 @@ def test_a_list_has_an_end(place: Place, name: str):
     place.user.write_text(f"{section}:\n  {key}: [" + ", ".join(f"a{n}" for n in range(501)) + "]\n")
     assert "has 501 items, 500 are allowed" in str(place.refused())
     place.user.write_text(f"{section}:\n  {key}: [" + ", ".join(f"a{n}" for n in range(500)) + "]\n")
-    assert len(KEYS[name].of(place.load().config)) == 500
+    assert len(KEYS[name].of(place.load())) == 500
 
 
 # Servers by their names
@@ -1069,7 +1073,7 @@ def test_servers_are_a_section_of_names(place: Place):
         "mcp_environment:\n"
         "  files: A_TOKEN B\n"
     )
-    config = place.load().config
+    config = place.load()
     assert config.mcp_servers == ('files: npx -y "a server" .', "web: http://127.0.0.1:8000/mcp")
     assert config.mcp_environment == ("files: A_TOKEN B",)
 
@@ -1101,10 +1105,10 @@ def test_a_server_that_cannot_be_one_is_refused(place: Place, line: str):
 @pytest.mark.req("PP-15")
 def test_a_projects_servers_count_once_it_is_trusted(place: Place):
     place.project.write_text("mcp_servers:\n  files: npx server\nmcp_environment:\n  files: SECRET\n")
-    loaded = place.load()
-    assert (loaded.config.mcp_servers, loaded.config.mcp_environment) == ((), ())
-    assert loaded.trust is not None
-    assert loaded.trust.lines("mcp_servers") == ("files: npx server",)
+    config = place.load()
+    assert (config.mcp_servers, config.mcp_environment) == ((), ())
+    assert config.trust is not None
+    assert config.trust.lines("mcp_servers") == ("files: npx server",)
 
 
 @pytest.mark.req("PP-15")

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from ringi.config.keys import KEYS
-from ringi.config.load import Loaded, Origin, load
+from ringi.config.keys import KEYS, Config, Origin
+from ringi.config.load import load
 from ringi.config.settings_from import planning_settings
 from ringi.engine.levels import Level, PlanningSettings, Strategy
 from ringi.errors import BadConfiguration
 from ringi.kernel.places import project_file
+from tests.fakes.config import values_of
 
 CHAPTERS = {
     "9.1": """
@@ -199,7 +200,7 @@ class Place:
         self.user = root / "config.yaml"
         project_file(self.root).parent.mkdir(parents=True)
 
-    def load(self, *, user: str = "", project: str = "", **variables: str) -> Loaded:
+    def load(self, *, user: str = "", project: str = "", **variables: str) -> Config:
         self.user.write_text(user)
         project_file(self.root).write_text(project)
         home = str(self.root.parent)
@@ -228,13 +229,13 @@ def test_the_chapters_are_taken_as_they_are_written(place: Place, chapter: str):
 @pytest.mark.req("PP-11")
 def test_the_chapters_say_the_defaults(place: Place):
     """As far as they are no examples: lists of tools and users, a switch that sends data, words of people."""
-    untouched = place.load().config
+    untouched = values_of(place.load())
     for chapter in ("9.1", "11.1", "11.2", "11.3", "16.1"):
-        assert place.load(user=CHAPTERS[chapter]).config == untouched, chapter
-    resources = place.load(user=CHAPTERS["16.2.2"]).config.resource_metrics
-    assert resources.llm_calls.breakdown == untouched.resource_metrics.llm_calls.breakdown
-    tracing = place.load(user=CHAPTERS["16.4"]).config.tracing
-    assert (tracing.enabled, tracing.spans) == (True, untouched.tracing.spans)
+        assert values_of(place.load(user=CHAPTERS[chapter])) == untouched, chapter
+    resources = place.load(user=CHAPTERS["16.2.2"]).resource_metrics
+    assert resources.llm_calls.breakdown == untouched["resource_metrics.llm_calls.breakdown"]
+    tracing = place.load(user=CHAPTERS["16.4"]).tracing
+    assert (tracing.enabled, tracing.spans) == (True, untouched["tracing.spans"])
 
 
 @pytest.mark.req("PP-11")
@@ -250,21 +251,21 @@ def test_the_chapters_say_the_defaults(place: Place):
     ],
 )
 def test_the_six_variables_come_last(place: Place, variable: str, text: str, name: str, value: Any):
-    loaded = place.load(user=CHAPTERS["9.1"], project=CHAPTERS["9.1"], **{variable: text})
-    assert KEYS[name].of(loaded.config) == value
-    assert loaded.sources[name] == (Origin.ENVIRONMENT, variable, "")
+    config = place.load(user=CHAPTERS["9.1"], project=CHAPTERS["9.1"], **{variable: text})
+    assert KEYS[name].of(config) == value
+    assert config.sources[name] == (Origin.ENVIRONMENT, variable, "")
     refusal = place.refused(**{variable: "perhaps so"})
     assert refusal.startswith(f"{variable}: {name} ")
 
 
 def test_ours_counts_before_the_short_name(place: Place):
-    loaded = place.load(PLANNING_MAX_SUBTASKS="4", RINGI_PLANNING_MAX_SUBTASKS="5")
-    assert loaded.config.planning.max_subtasks == 5
+    config = place.load(PLANNING_MAX_SUBTASKS="4", RINGI_PLANNING_MAX_SUBTASKS="5")
+    assert config.planning.max_subtasks == 5
 
 
 @pytest.mark.parametrize("word", ["true", "True", "yes", "on", "false", "no", "OFF"])
 def test_true_and_false_in_the_words_people_use(place: Place, word: str):
-    found = place.load(user=f"planning: {{enabled: {word}}}").config.planning.enabled
+    found = place.load(user=f"planning: {{enabled: {word}}}").planning.enabled
     assert found == (word.lower() in {"true", "yes", "on"})
 
 
@@ -275,17 +276,17 @@ def test_what_is_no_truth_is_refused(place: Place, word: str):
 
 @pytest.mark.req("PP-11")
 def test_settings_for_a_kind_of_task(place: Place):
-    loaded = place.load(user=CHAPTERS["9.3"])
-    assert loaded.config.planning.max_subtasks == 10
-    issue = loaded.planning_of("github_issue")
+    config = place.load(user=CHAPTERS["9.3"])
+    assert config.planning.max_subtasks == 10
+    issue = config.for_task("github_issue").planning
     assert (issue.max_subtasks, issue.reflection.trigger_interval) == (15, 5)
     assert (issue.strategy, issue.reflection.depth) == ("chain_of_thought", "moderate")
-    request = loaded.planning_of("github_pr")
+    request = config.for_task("github_pr").planning
     assert (request.strategy, request.reflection.depth) == ("hierarchical", "deep")
-    assert loaded.planning_of("gitlab").decomposition_level == "detailed"
-    assert loaded.by_task[f"{TASK}.github_issue.max_subtasks"][1].where.endswith(":8")
+    assert config.for_task("gitlab").planning.decomposition_level == "detailed"
+    assert config.by_task[f"{TASK}.github_issue.max_subtasks"][1].where.endswith(":8")
     variable = place.load(user=CHAPTERS["9.3"], PLANNING_MAX_SUBTASKS="3")
-    assert variable.planning_of("github_issue").max_subtasks == 3
+    assert variable.for_task("github_issue").planning.max_subtasks == 3
 
 
 @pytest.mark.req("PP-11")
@@ -294,13 +295,13 @@ def test_a_project_only_tightens_for_a_task_too(place: Place):
         return f"planning: {{task_specific: {{gitlab: {text}}}}}"
 
     tools = "{security: {forbidden_tools: [b]}}"
-    loaded = place.load(user="planning: {security: {forbidden_tools: [a]}}", project=of_task(tools))
-    assert loaded.planning_of("gitlab").security.forbidden_tools == ("a", "b")
-    assert loaded.planning_of("github_pr").security.forbidden_tools == ("a",)
+    config = place.load(user="planning: {security: {forbidden_tools: [a]}}", project=of_task(tools))
+    assert config.for_task("gitlab").planning.security.forbidden_tools == ("a", "b")
+    assert config.for_task("github_pr").planning.security.forbidden_tools == ("a",)
     looser = of_task("{revision: {require_human_approval: false}}")
     asked = "planning: {revision: {require_human_approval: true}}"
     assert "a project may only tighten it" in place.refused(user=asked, project=looser)
-    assert place.load(user=looser, project=asked).planning_of("gitlab").revision.require_human_approval
+    assert place.load(user=looser, project=asked).for_task("gitlab").planning.revision.require_human_approval
     trusted = of_task("{permissions: {auto_execution_allowed: [me]}}")
     assert "for all tasks, not for one kind" in place.refused(project=trusted)
 
@@ -338,10 +339,10 @@ def test_a_list_that_allows_can_only_become_shorter(place: Place):
     def allowing(*tools: str) -> str:
         return f"planning: {{security: {{allowed_tools: [{', '.join(tools)}]}}}}"
 
-    assert place.load(project=allowing("a")).config.planning.security.allowed_tools == ("a",)
-    assert place.load(
-        user=allowing("a", "b"), project=allowing("b")
-    ).config.planning.security.allowed_tools == ("b",)
+    assert place.load(project=allowing("a")).planning.security.allowed_tools == ("a",)
+    assert place.load(user=allowing("a", "b"), project=allowing("b")).planning.security.allowed_tools == (
+        "b",
+    )
     for wider in (allowing("a", "c"), allowing()):
         assert "a project may only tighten it" in place.refused(user=allowing("a", "b"), project=wider)
 
@@ -384,11 +385,11 @@ repositories:
     planning: {max_subtasks: 1}
   /nowhere/*: {}
 """
-    loaded = place.load(user=text)
-    assert (loaded.config.planning.strategy, loaded.config.planning.max_subtasks) == ("hierarchical", 5)
-    assert loaded.config.logs.detail == "off"
-    assert loaded.sources["planning.strategy"].where.endswith(":5")
-    assert place.load(user=text.replace("~/shop", "~/s*")).config.logs.detail == "off"
+    config = place.load(user=text)
+    assert (config.planning.strategy, config.planning.max_subtasks) == ("hierarchical", 5)
+    assert config.logs.detail == "off"
+    assert config.sources["planning.strategy"].where.endswith(":5")
+    assert place.load(user=text.replace("~/shop", "~/s*")).logs.detail == "off"
     assert "repositories belongs in your own file" in place.refused(project=text)
     for wrong in ("repositories: [a]", "repositories: {relative: {}}", "repositories: {~/x: {nonsense: 1}}"):
         assert place.refused(user=wrong)

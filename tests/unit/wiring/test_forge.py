@@ -6,14 +6,17 @@ import sys
 import textwrap
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ringi.approvals.configured_permits import permits_of
-from ringi.config.load import Origin, Source, load
+from ringi.config.keys import Origin, Source
+from ringi.config.load import load
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken, NotPermitted
 from ringi.forges.configured import KnownForges
 from ringi.forges.document import ForgeKind, Item, ItemKind, Project
 from ringi.kernel.text import Text
+from tests.fakes.config import config_with
 from tests.helpers import environment_of
 from tests.support.forge_server import ForgeServer
 
@@ -180,12 +183,9 @@ def test_project_cannot_name_where_the_token_goes(clone: Path):
     found = forges(clone, **TOKENS)
     with pytest.raises(NoForge):  # nobody trusted the project
         found.at("https://evil.example/acme/app")
-    loaded = load(clone, {})
-    trusted = loaded._replace(
-        config=load(
-            None, {"RINGI_FORGE_BASE_URL": "https://evil.example", "RINGI_FORGE_KIND": "github"}
-        ).config,
-        sources={**loaded.sources, "forge.base_url": Source(Origin.PROJECT, "config.yaml:2")},
+    trusted = msgspec.structs.replace(
+        config_with(**{"forge.base_url": "https://evil.example", "forge.kind": "github"}),
+        sources={"forge.base_url": Source(Origin.PROJECT, "config.yaml:2")},
     )
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(clone.parent / "home"), **TOKENS}
     there = KnownForges(trusted, environment, clone)
@@ -290,7 +290,7 @@ def test_accounts_teams_and_groups_of_a_forge_in_permissions(clone: Path, tmp_pa
         def permits(names: str, key: str = "allowed_users"):
             settings.write_text(f"planning:\n  permissions:\n    {key}: [{names}]\n")
             found = forges(clone, **server.environment("ringi"))
-            return permits_of(found._loaded.config, found)
+            return permits_of(found._config, found)
 
         team = permits(f"'group:acme/core@{host}', root")
         team.require_allowed(f"alice@{host}", f"Alice@{host}", "root")

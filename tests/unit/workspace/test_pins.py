@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.config.load import Loaded, Origin, executable, load
+from ringi.config.keys import Config, Origin
+from ringi.config.load import executable, load
 from ringi.config.pins import SIGNERS, Part, Pin, Trust, TrustState, Verdict, commands_part
 from ringi.errors import BadConfiguration, InTheWay
 from ringi.kernel.places import project_file, signers_file, trust_file
@@ -46,7 +47,7 @@ class Place:
         parts = executable(self.workspace)
         return self.trust.pin(parts, at="2026-01-02T03:04:05Z", by="hanako", channel="/dev/pts/7")
 
-    def load(self, **variables: str) -> Loaded:
+    def load(self, **variables: str) -> Config:
         return load(self.workspace, self.environment | variables)
 
     def pins(self) -> Any:
@@ -82,22 +83,22 @@ def test_every_executable_part_is_named_with_its_lines(place: Place):
 
 def test_commands_count_once_they_are_pinned_and_not_after_a_change(place: Place):
     place.configure(BOTH)
-    loaded = place.load()
-    assert (loaded.config.beside.checks, loaded.config.diagnostics.commands) == ((), ())
-    assert loaded.sources["with.checks"].origin is Origin.IGNORED
-    assert len(loaded.notes) == 2
+    config = place.load()
+    assert (config.beside.checks, config.diagnostics.commands) == ((), ())
+    assert config.sources["with.checks"].origin is Origin.IGNORED
+    assert len(config.notes) == 2
     place.pin()
-    loaded = place.load()
-    assert loaded.config.beside.checks == ("make test",)
-    assert loaded.config.diagnostics.commands == ("ruff check", "mypy")
-    assert loaded.sources["with.checks"].origin is Origin.PROJECT
-    assert not loaded.notes
+    config = place.load()
+    assert config.beside.checks == ("make test",)
+    assert config.diagnostics.commands == ("ruff check", "mypy")
+    assert config.sources["with.checks"].origin is Origin.PROJECT
+    assert not config.notes
     place.configure(BOTH.replace("mypy", "mypy; curl evil"))
-    loaded = place.load()
-    assert (loaded.config.beside.checks, loaded.config.diagnostics.commands) == ((), ())
-    assert "what was trusted here changed since" in str(loaded.notes[0])
+    config = place.load()
+    assert (config.beside.checks, config.diagnostics.commands) == ((), ())
+    assert "what was trusted here changed since" in str(config.notes[0])
     place.configure(BOTH)
-    assert place.load().config.beside.checks == ("make test",)
+    assert place.load().beside.checks == ("make test",)
 
 
 def test_a_model_and_its_address_count_once_they_are_pinned(place: Place):
@@ -106,16 +107,16 @@ def test_a_model_and_its_address_count_once_they_are_pinned(place: Place):
         ("model", ("openai:gpt-5",)),
         ("llm.base_url", ("http://models.internal/v1",)),
     ]
-    assert place.load().config.model == "playbook"
+    assert place.load().model == "playbook"
     place.pin()
-    loaded = place.load()
-    assert (loaded.config.model, loaded.config.llm.base_url) == ("openai:gpt-5", "http://models.internal/v1")
-    assert loaded.sources["model"].origin is Origin.PROJECT
-    assert place.load(RINGI_MODEL="playbook").config.model == "playbook"
+    config = place.load()
+    assert (config.model, config.llm.base_url) == ("openai:gpt-5", "http://models.internal/v1")
+    assert config.sources["model"].origin is Origin.PROJECT
+    assert place.load(RINGI_MODEL="playbook").model == "playbook"
     place.configure("model: openai:gpt-5\nllm: {base_url: 'http://evil.invalid/v1'}\n")
-    loaded = place.load()
-    assert (loaded.config.model, loaded.config.llm.base_url) == ("playbook", "")
-    assert "what was trusted here changed since" in str(loaded.notes[0])
+    config = place.load()
+    assert (config.model, config.llm.base_url) == ("playbook", "")
+    assert "what was trusted here changed since" in str(config.notes[0])
     # A model alone is not what was pinned either.
     place.configure("model: openai:gpt-5\n")
     assert place.look().state is TrustState.CHANGED
@@ -126,12 +127,12 @@ def test_the_users_own_commands_need_no_trust(place: Place):
     user = place.file.with_name("config.yaml")
     user.parent.mkdir(parents=True)
     user.write_text("with: {checks: [pytest]}\ndiagnostics: {commands: [ruff check]}\n")
-    loaded = place.load()
-    assert loaded.config.beside.checks == ("pytest",)
-    assert loaded.config.diagnostics.commands == ("ruff check",)
+    config = place.load()
+    assert config.beside.checks == ("pytest",)
+    assert config.diagnostics.commands == ("ruff check",)
     place.pin()
-    assert place.load().config.beside.checks == ("make test",)
-    assert place.load(RINGI_WITH_CHECKS="tox").config.beside.checks == ("tox",)
+    assert place.load().beside.checks == ("make test",)
+    assert place.load(RINGI_WITH_CHECKS="tox").beside.checks == ("tox",)
 
 
 def test_an_empty_list_needs_trust_too(place: Place):
@@ -141,7 +142,7 @@ def test_an_empty_list_needs_trust_too(place: Place):
     user.write_text("with: {checks: [pytest]}\n")
     place.configure("with: {checks: []}\n")
     assert place.look().state is TrustState.UNTRUSTED
-    assert place.load().config.beside.checks == ("pytest",)
+    assert place.load().beside.checks == ("pytest",)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +211,7 @@ def test_a_link_to_the_workspace_is_the_same_workspace(place: Place):
     place.pin()
     link = place.root / "link"
     link.symlink_to(place.workspace)
-    assert load(link, place.environment).config.beside.checks == ("make test",)
+    assert load(link, place.environment).beside.checks == ("make test",)
 
 
 def test_a_pin_under_the_same_hash_for_another_path_does_not_count(place: Place):
@@ -302,9 +303,9 @@ def test_a_damaged_file_trusts_nothing_and_is_not_overwritten(place: Place, data
     place.configure(CHECKS)
     place.pin()
     place.file.write_bytes(data)
-    loaded = place.load()
-    assert loaded.config.beside.checks == ()
-    assert f"{place.file} cannot be used, so nothing is trusted" in str(loaded.notes[0])
+    config = place.load()
+    assert config.beside.checks == ()
+    assert f"{place.file} cannot be used, so nothing is trusted" in str(config.notes[0])
     for attempt in (place.pin, lambda: place.trust.revoke(at="", by="")):
         with pytest.raises(InTheWay):
             attempt()

@@ -174,7 +174,7 @@ def approve_command(names: Sequence[str], selection: SpecSelection) -> str:
 
 
 def _require_together(app: App, documents: Sequence[PlanDocument]) -> None:
-    allowed = _TOGETHER[app.workspace.configuration.config.approval.together]
+    allowed = _TOGETHER[app.workspace.config.approval.together]
     if not allowed:
         raise NotTogether(why=Text("the configuration does not allow it"))
     for document in documents:

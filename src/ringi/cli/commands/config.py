@@ -3,8 +3,8 @@
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.config.keys import KEYS
-from ringi.config.load import Loaded, Origin, check_expressions, in_words, load
+from ringi.config.keys import KEYS, Config, Origin
+from ringi.config.load import check_expressions, in_words, load
 from ringi.kernel.text import Text, shown, translated
 
 _LONGEST = 60
@@ -22,7 +22,7 @@ def config() -> None:
     """Show or check the configuration."""
 
 
-def _load(app: App) -> Loaded:
+def _load(app: App) -> Config:
     return load(app.root, app.environment)
 
 
@@ -30,9 +30,9 @@ def _load(app: App) -> Loaded:
 @pass_app
 def show(app: App) -> None:
     """Every key, its value, and where the value comes from."""
-    loaded = _load(app)
-    values = {name: (key.of(loaded.config), loaded.sources[name]) for name, key in KEYS.items()}
-    values |= loaded.by_task
+    config = _load(app)
+    values = {name: (key.of(config), config.source(name)) for name, key in KEYS.items()}
+    values |= config.by_task
     if app.ui.as_json:
         app.ui.document(
             {
@@ -65,20 +65,20 @@ def _short(words: str) -> str:
 @pass_app
 def check(app: App) -> None:
     """Read the configuration and say what is wrong with it."""
-    loaded = _load(app)
-    if loaded.trust is not None and not loaded.trust.trusted:
+    config = _load(app)
+    if config.trust is not None and not config.trust.trusted:
         check_expressions(app.root)
     if app.ui.as_json:
         app.ui.document(
             {
                 "ok": True,
-                "files": [str(path) for path in loaded.files],
-                "notes": [str(n) for n in loaded.notes],
+                "files": [str(path) for path in config.files],
+                "notes": [str(n) for n in config.notes],
             }
         )
         return
-    for note in loaded.notes:
+    for note in config.notes:
         app.ui.line(f"! {shown(note)}", style="yellow")
-    for path in loaded.files:
+    for path in config.files:
         app.ui.line(Text("✓ {path}", path=str(path)), style="green")
-    app.ui.line(Text("✓ the configuration is valid ({count} read)", count=len(loaded.files)), style="green")
+    app.ui.line(Text("✓ the configuration is valid ({count} read)", count=len(config.files)), style="green")

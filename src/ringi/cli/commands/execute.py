@@ -53,7 +53,7 @@ def execute(app: App, plan: str | None, dry_run: bool) -> None:
     """
     plan_id = app.find_plan(plan) if plan is not None else _current(app)
     name = app.workspace.plan_name(plan_id)
-    for note in app.workspace.configuration.notes:
+    for note in app.workspace.config.notes:
         app.ui.line(Text("! {note}", note=note), style="yellow")
     if dry_run:
         _dry_run(app, plan_id, name)

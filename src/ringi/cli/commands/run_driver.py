@@ -137,7 +137,7 @@ class RunDriver:
 
     def _carried_on(self) -> Run:
         app = self._app
-        wait = app.workspace.configuration.config.lock.wait_sec
+        wait = app.workspace.config.lock.wait_sec
         lock = lock_of(app.places.state, self._run_id, wait)
         with lock("run"), ending_alike(), watched(None), Watching(app) as watching:
             hear = telling_work(app.workspace, watching.hear)

@@ -25,7 +25,7 @@ class Revisions:
         self._signed = waiting.digest if waiting else ""
 
     def _waiting(self) -> ReviewedRevision | None:
-        timeout = self._app.workspace.configuration.config.planning.revision.approval_timeout
+        timeout = self._app.workspace.config.planning.revision.approval_timeout
         try:
             return ReviewedRevision(self._app.workspace, self._run_id, timeout)
         except NotFound:

@@ -63,9 +63,9 @@ def signers(app: App, accept: bool, proof: str | None, sign: Path | None) -> Non
 
 def _refuse_configured(app: App) -> None:
     """The ledger would follow the configuration again."""
-    loaded = app.workspace.configuration
-    if loaded.config.approval.proof == RequiredProof.SIGNED.value:
-        where = loaded.sources["approval.proof"].where
+    config = app.workspace.config
+    if config.approval.proof == RequiredProof.SIGNED.value:
+        where = config.source("approval.proof").where
         raise BadConfiguration(where=where, problem=Text("approval.proof is signed; change it there first"))
 
 

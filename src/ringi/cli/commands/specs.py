@@ -79,7 +79,7 @@ def tell_added(app: App, found: Extraction) -> None:
     if found.from_model:
         line = Text("The model added specs: {count}. Look at them closely.", count=len(found.from_model))
         app.ui.line(line, style="yellow")
-    elif app.workspace.configuration.config.model == DEFAULTS.model:
+    elif app.workspace.config.model == DEFAULTS.model:
         app.ui.line(Text("No model is configured, so nothing was added."), style="yellow")
         app.ui.line(Text("Set model in your configuration, or once with RINGI_MODEL=command:claude"))
     elif found.specs and not found.unplaced:

@@ -52,7 +52,7 @@ class _Command:
 
     def go(self, *, once: bool) -> int:
         app = self._app
-        timeout = app.workspace.configuration.config.planning.revision.approval_timeout
+        timeout = app.workspace.config.planning.revision.approval_timeout
         made = watcher(app.workspace, timeout, self._tell, self._hear)
         poll = app.workspace.settings.forge.poll_sec
         try:

@@ -235,7 +235,7 @@ class _Session:
             ui.document(document_of(taken, exit_code=ended.exit_code))
         tell_taken(ui, copy, taken)
         if taken.plan is not None and taken.new and taken.plan.status is not PlanStatus.APPROVED:
-            how = app.workspace.configuration.config.notify.how
+            how = app.workspace.config.notify.how
             words = Text("{plan} waits for you: {title}", plan=taken.plan.name, title=taken.plan.title)
             output = ui.out.fileno() if os.isatty(ui.out.fileno()) else None
             notify(how, words, environment=app.environment, output=output)

@@ -152,7 +152,7 @@ class Dialogue:
     def _agents_turn(self, view: SessionView) -> Step:
         """It is told by its next look at the session; the person may go on without it."""
         self.ui.show(pending_lines(self.tool.get(self.id), view.pending))
-        model = self.driver.app.workspace.configuration.config.model
+        model = self.driver.app.workspace.config.model
         if not agrees(self.lines, Text("Go on with {model} instead of the agent? [y/n]", model=model)):
             return self.leave()
         return self.driver.replace_agent()

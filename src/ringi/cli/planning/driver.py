@@ -81,7 +81,7 @@ class Driver(OpenSession):
         except Interrupted:
             raise
         except RingiError as error:
-            model = self.app.workspace.configuration.config.model
+            model = self.app.workspace.config.model
             why = Text(error.message, **error.details)
             words = Text("{why} Going on with {model}.", why=why, model=model)
             self.ui.prose(words, Style.WARNING, mark="! ")

@@ -172,7 +172,7 @@ def _told(driver: Driver, code: int) -> int:
 def _tell_budget(app: App, *, by_model: bool) -> None:
     """Before anything is spent."""
     workspace = app.workspace
-    model = workspace.configuration.config.model
+    model = workspace.config.model
     found = forecast_planning(workspace.settings.runs, model, by_model=by_model)
     if found is not None:
         app.ui.show([forecast_line(found)])
@@ -210,7 +210,7 @@ def _saved(driver: Driver, act: Callable[[], int]) -> int:
 def _talk(
     driver: Driver, view: SessionView, then: Then, *, at_once: bool = False, key: Path | None = None
 ) -> int:
-    skip_after = driver.app.workspace.configuration.config.planning.skip_after_sec
+    skip_after = driver.app.workspace.config.planning.skip_after_sec
     dialogue = Dialogue(driver, TypedLines(driver.ui), skip_after, at_once=at_once, key=key)
     code = dialogue.run(view)
     if not dialogue.run_id:

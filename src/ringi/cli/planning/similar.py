@@ -35,7 +35,7 @@ def offered(
     app: App, words: str, *, seated: bool, forge: ForgeTerms | None = None
 ) -> tuple[SessionView | None, Offer | None]:
     """A session with the design of a similar request, if the person wants it; and what could be offered."""
-    if app.workspace.configuration.config.model == PLAYBOOK and app.workspace.roles(None).planner() is None:
+    if app.workspace.config.model == PLAYBOOK and app.workspace.roles(None).planner() is None:
         return None, None  # it costs nothing
     offer = similar_plan.find(app.workspace, PlanKind.DESIGN, words.strip())
     if offer is None or not (seated and can_ask(app)) or not accepts(app, offer):
