@@ -1,6 +1,7 @@
 """A workspace to try things on, with a person who is always there and a clock that can be set."""
 
 import hashlib
+import importlib.util
 import inspect
 import os
 import shutil
@@ -10,7 +11,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -339,6 +340,30 @@ def python(code: str, *arguments: str, **options: object) -> subprocess.Popen[st
         stdout=subprocess.PIPE,
         **options,
     )
+
+
+def modules_after(code: str, *arguments: str, **options: object) -> set[str]:
+    """What a fresh Python has loaded when it has run this code; what the code prints is not looked at."""
+    last = "\nimport sys; sys.stdout.flush(); sys.stderr.write('\\nLOADED ' + ' '.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code + last, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SEC,
+        check=False,
+        **options,
+    )
+    _, mark, loaded = done.stderr.rpartition("LOADED ")
+    assert mark, done.stderr
+    return set(loaded.split())
+
+
+def assert_not_loaded(loaded: Iterable[str], *names: str) -> None:
+    """Neither these modules nor any below them. A name that nothing has would always pass: it fails."""
+    for name in names:
+        assert importlib.util.find_spec(name), f"there is no module {name} any more"
+    assert not [one for one in loaded if f"{one}.".startswith(tuple(f"{name}." for name in names))]
 
 
 def holds_soon(condition: Callable[[], bool]) -> bool:

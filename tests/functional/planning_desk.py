@@ -3,8 +3,6 @@
 import json
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import msgspec
 
 from ringi.app.api import open_workspace
 from tests.functional.desk import Desk, Terminal
+from tests.helpers import modules_after
 
 PROMPT = r"\n(?:\x1b\[[0-9;]*m)?> "
 MENU = r"\[q\]\S* "
@@ -213,18 +212,4 @@ LOADED_TO_PLAN = (
 
 def imported(root: Path, *words: str) -> set[str]:
     """The modules that are loaded when a command has ended; it is without a terminal."""
-    script = (
-        "import sys; from ringi.cli.main import main; main(sys.argv[1:]); sys.stdout.flush(); "
-        "sys.stderr.write('\\nLOADED ' + ' '.join(sys.modules))"
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-c", script, *words],
-        cwd=root,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    return set(done.stderr.rpartition("LOADED ")[2].split())
+    return modules_after("import sys; from ringi.cli.main import main; main(sys.argv[1:])", *words, cwd=root)

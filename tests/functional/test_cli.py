@@ -13,6 +13,8 @@ from ringi import errors
 from ringi.app.schemas import SCHEMAS
 from ringi.cli.main import COMMANDS, hoisted
 from tests.functional.desk import RINGI, Desk
+from tests.functional.planning_desk import imported
+from tests.helpers import ROOT, assert_not_loaded
 
 
 def test_version_and_module(desk: Desk) -> None:
@@ -34,20 +36,22 @@ def test_every_command_has_help_in_both_languages(desk: Desk, command: str) -> N
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
-def test_help_page_says_of_each_command_what_its_own_help_begins_with(desk: Desk, language: str) -> None:
+def test_help_page_says_of_each_command_what_its_own_help_begins_with(language: str) -> None:
     script = (
         "import sys, click, ringi.cli.main as m\n"
         "m.speak(sys.argv[1:], {})\n"
         "formatter = click.HelpFormatter(width=200)\n"
         "m.cli.format_commands(click.Context(m.cli), formatter)\n"
-        "assert not [name for name in sys.modules if name.startswith(('ringi.cli.commands', 'ringi.mcp'))]\n"
+        "loaded = set(sys.modules)\n"
+        "from tests.helpers import assert_not_loaded\n"
+        "assert_not_loaded(loaded, 'ringi.cli.commands', 'ringi.mcp')\n"
         "for name in m.COMMANDS:\n"
         "    own = m.cli.get_command(click.Context(m.cli), name).get_short_help_str(90)\n"
         "    assert f'  {own}\\n' in formatter.getvalue(), (name, own)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, "--lang", language],
-        cwd=desk.root, capture_output=True, text=True, check=False,
+        cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
@@ -272,15 +276,10 @@ def test_output_into_a_closed_pipe(desk: Desk) -> None:
 
 
 def test_start_does_not_load_what_is_not_needed(desk: Desk) -> None:
-    script = (
-        "import sys; from ringi.cli.main import main; main(sys.argv[1:]);"
-        " print(','.join(sorted(sys.modules)), file=sys.stderr)"
+    loaded = imported(desk.root, "list")
+    assert_not_loaded(
+        loaded, "yaml", "subprocess", "ctypes", "ringi.plans.executor", "ringi.approvals.person"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script, "list"], cwd=desk.root, capture_output=True, text=True, check=True
-    )
-    loaded = set(done.stderr.strip().split(","))
-    assert not loaded & {"yaml", "subprocess", "ctypes", "ringi.plans.executor", "ringi.approvals.person"}
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from tests.fakes.people import SeatedPerson
 from tests.functional.desk import Desk
 from tests.functional.planning_desk import LOADED_TO_PLAN, imported
 from tests.functional.screens import Screen
+from tests.helpers import assert_not_loaded
 
 NOTHING = "Nothing waits for you."
 EMPTY = {
@@ -254,7 +255,7 @@ def test_sessions_that_are_open(desk: Desk) -> None:
         assert "…   just now   0 of" in screen.text
     assert desk.run("plan", "--resume", found[0]["sessionId"], "--cancel").returncode == 5
     assert len(desk.json()["planning"]) == 1
-    assert not {name for name in imported(desk.root) if name.startswith(LOADED_TO_PLAN)}
+    assert_not_loaded(imported(desk.root), *LOADED_TO_PLAN)
 
 
 @pytest.mark.req("IP-9")
@@ -273,7 +274,7 @@ def test_runs_that_wait_are_counted(desk: Desk) -> None:
         tool.cancel(ids[0])
     assert desk.run().stdout.splitlines()[1] == "Runs: 2"
     assert len(desk.json()["runs"]) == 2
-    assert not {name for name in imported(desk.root) if name.startswith(LOADED_TO_PLAN)}
+    assert_not_loaded(imported(desk.root), *LOADED_TO_PLAN)
 
 
 def test_in_japanese(desk: Desk) -> None:

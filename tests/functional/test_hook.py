@@ -5,7 +5,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +28,7 @@ from ringi.agents.table import AGENTS
 from tests.functional.beside_desk import WALLS
 from tests.functional.desk import MENU, RINGI, Desk
 from tests.functional.warm import Popen
+from tests.helpers import assert_not_loaded, modules_after
 
 pytestmark = pytest.mark.usefixtures("on_disk")
 HOOK = [*RINGI, "hook", "claude"]
@@ -443,16 +443,15 @@ def test_no_name_leads_out_of_the_folder_of_copies(tmp_path: Path):
 
 def test_answers_without_loading_what_is_slow(desk: Desk):
     script = (
-        "import sys\nfrom ringi.cli.claude_hook import answer\n"
+        "import io, sys\nfrom ringi.cli.claude_hook import answer\n"
+        "sys.stdin = io.TextIOWrapper(io.BytesIO(sys.argv[1].encode()))\n"
         "try: answer()\n"
         "except SystemExit: pass\n"
-        "slow = {'msgspec', 'yaml', 'sqlite3', 'click', 'subprocess', 'tempfile', 'ringi.app.api'}\n"
-        "print(sorted(slow & set(sys.modules)))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], input=call(desk.root / "x").encode(), capture_output=True, check=True
+    loaded = modules_after(script, call(desk.root / "x"))
+    assert_not_loaded(
+        loaded, "msgspec", "yaml", "sqlite3", "click", "subprocess", "tempfile", "ringi.app.api"
     )
-    assert done.stdout.splitlines()[-1] == b"[]"
 
 
 # --- the agent's own notes -------------------------------------------------------------------------

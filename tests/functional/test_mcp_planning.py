@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,10 +19,9 @@ from ringi.app.api import open_workspace
 from ringi.kernel.codec import foreign
 from ringi.sessions.document import PlanningSession
 from tests.fakes.models import WORDS
-from tests.functional.desk import RINGI
 from tests.functional.mcp_desk import SPEC, RawClient, approve, talks
 from tests.functional.planning_desk import MENU, PlanningDesk
-from tests.helpers import holds_soon
+from tests.helpers import assert_not_loaded, holds_soon, modules_after
 
 talk = talks
 INSTRUCTION = "Add a login to the API"
@@ -314,12 +312,7 @@ def test_a_model_that_cannot_be_had_is_told_before_anything_is_kept(talk):
 
 
 def test_no_model_library_is_loaded_for_the_list_and_a_look(repo: Path):
-    script = (
-        "import sys\n"
-        "import ringi.mcp.server, ringi.mcp.tools, ringi.mcp.wait, ringi.mcp.planning_tools\n"
-        "names = {'pydantic_ai', 'openai', 'anthropic', 'ringi.models.client', 'ringi.app.api'}\n"
-        "heavy = names & set(sys.modules)\n"
-        "sys.exit(str(sorted(heavy)) if heavy else 0)\n"
+    loaded = modules_after(
+        "import ringi.mcp.server, ringi.mcp.tools, ringi.mcp.wait, ringi.mcp.planning_tools", cwd=repo
     )
-    done = subprocess.run([RINGI[0], "-c", script], cwd=repo, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert_not_loaded(loaded, "pydantic_ai", "openai", "anthropic", "ringi.models.client", "ringi.app.api")

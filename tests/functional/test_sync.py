@@ -1,7 +1,6 @@
 """`ringi sync` between real clones and bare repositories on this machine."""
 
 import os
-import select
 import shlex
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from ringi.provenance.repository import GitRepository
 from tests.fakes.loopback import Handler, Loopback
 from tests.functional.desk import RINGI, Desk
 from tests.functional.range_desk import AGENT, SIGNERS, Clone, Office, line
-from tests.helpers import ROOT, fingerprint
+from tests.helpers import ROOT, fingerprint, holds_soon
 
 BLOBS = [blob_id(str(number).encode(), like="0" * 40) for number in range(8)]
 
@@ -454,23 +453,20 @@ def test_killed_in_the_middle(team: Team, tmp_path: Path) -> None:
     attach(team.two.root, "theirs", *BLOBS[:2])
     synced(team.two)
     attach(team.one.root, "mine", BLOBS[0])
-    os.mkfifo(tmp_path / "reached")
-    os.mkfifo(tmp_path / "go")
-    hook(team.hub, "pre-receive", f"echo > {tmp_path}/reached; read on < {tmp_path}/go; exit 1")
-    # Open for both: neither side waits for the other to open it.
-    reached, go = (os.open(tmp_path / name, os.O_RDWR) for name in ("reached", "go"))
+    reached, held = tmp_path / "reached", tmp_path / "held"
+    held.touch()
+    # It outlives the program that is killed: it must not wait for anything that may never come.
+    hook(team.hub, "pre-receive", f"touch {reached}; while [ -e {held} ]; do sleep 0.1; done; exit 1")
     running = subprocess.Popen(
         [*RINGI, "sync"], cwd=team.one.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        while not select.select([reached], [], [], 0.2)[0]:
-            assert running.poll() is None
+        assert holds_soon(lambda: reached.exists() or running.poll() is not None)
+        assert running.poll() is None
     finally:
         running.kill()
         running.wait()
-        os.write(go, b"on\n")
-        os.close(reached)
-        os.close(go)
+        held.unlink()
     (team.hub / "hooks" / "pre-receive").unlink()
     assert sorted(lines(team.one.root, BLOBS[0])) == ["mine", "theirs"]
     assert "0 came, 1 went" in synced(team.one)

@@ -431,8 +431,8 @@ socket.socket = none
 from tests.unit.llm.test_recording import ask
 from ringi.models.recording import Replay
 assert ask(Replay(Path(sys.argv[1]))).value.questions
-for name in ("pydantic_ai", "openai", "anthropic", "httpx", "httpx2"):
-    assert name not in sys.modules, name
+from tests.helpers import assert_not_loaded
+assert_not_loaded(sys.modules, "pydantic_ai", "openai", "anthropic", "httpx2")
 """
     process = python(script, str(path))
     _, errors = process.communicate(timeout=60)

@@ -2,8 +2,6 @@
 
 import os
 import stat
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ringi.ledger.vault import FOLDER, KEY, SealedFiles
+from tests.helpers import assert_not_loaded, modules_after
 
 pytestmark = pytest.mark.req("PP-12")
 ONE, OTHER = f"answer-{'1' * 64}", f"answer-{'2' * 64}"
@@ -221,6 +220,5 @@ def test_two_writers_of_one_entry_leave_one_of_theirs(vault: SealedFiles):
 
 
 def test_starting_does_not_load_the_library():
-    loaded = "import sys, ringi.ledger.vault, ringi.models.configured_cache"
-    code = f"{loaded}; sys.exit('cryptography' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+    loaded = modules_after("import ringi.ledger.vault, ringi.models.configured_cache")
+    assert_not_loaded(loaded, "cryptography")

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import msgspec
@@ -17,7 +16,7 @@ from ringi.forges.configured import KnownForges
 from ringi.forges.document import ForgeKind, Item, ItemKind, Project
 from ringi.kernel.text import Text
 from tests.fakes.config import config_with
-from tests.helpers import environment_of
+from tests.helpers import assert_not_loaded, environment_of, modules_after
 from tests.support.forge_server import ForgeServer
 
 pytestmark = pytest.mark.req("PP-19", "PP-20", "PP-25")
@@ -256,21 +255,15 @@ def test_without_the_extra_it_says_what_to_install(clone: Path, monkeypatch: pyt
 
 def test_no_library_is_loaded_before_a_forge_is_used(clone: Path):
     git(clone, "remote", "add", "origin", "https://github.com/acme/app.git")
-    source = f"""
-        import sys
-        from ringi.app.workspace import open_workspace
-        with open_workspace({str(clone)!r}) as workspace:
-            print([name for name in {HEAVY!r} if name in sys.modules])
-            assert workspace.forges.here().project.path == "acme/app"
-            assert workspace.forge().project.path == "acme/app"
-            print("httpx2" in sys.modules)
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(source)],
-        env={**environment_of(clone.parent), **TOKENS, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout == "[]\nFalse\n"
+    opened = (
+        f"from ringi.app.workspace import open_workspace\nwith open_workspace({str(clone)!r}) as workspace:"
+    )
+    found = (
+        "for forge in (workspace.forges.here(), workspace.forge()): assert forge.project.path == 'acme/app'"
+    )
+    environment = {**environment_of(clone.parent), **TOKENS, "PYTHONPATH": os.pathsep.join(sys.path)}
+    assert_not_loaded(modules_after(f"{opened} pass", env=environment), *HEAVY)
+    assert_not_loaded(modules_after(f"{opened}\n    {found}", env=environment), "httpx2")
 
 
 # --- who may ---------------------------------------------------------------------------------------------
