@@ -21,7 +21,6 @@ from ringi.config.pins import Trust
 from ringi.config.rules import Guard, Section
 from ringi.errors import BadConfiguration
 from ringi.kernel.places import project_file, user_file
-from ringi.policy.files import UNJUDGED
 from tests.fakes.config import values_of
 from tests.helpers import assert_not_loaded, modules_after
 
