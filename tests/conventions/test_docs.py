@@ -491,7 +491,7 @@ def test_every_decision_is_in_the_index():
 def test_every_decision_has_its_three_parts():
     pages = sorted((ROOT / "docs" / "design").glob("[0-9]*.md"))
     assert pages
-    wanted = ["Context", "Decision", "Consequences"]
+    wanted = ["Decision", "Why", "Considered"]
     assert [page.name for page in pages if re.findall(r"^## (.*)$", read(page), re.MULTILINE) != wanted] == []
 
 
