@@ -15,7 +15,6 @@ from ringi.app.api import Workspace, open_workspace
 from ringi.config.load import executable
 from ringi.config.pins import Trust
 from ringi.config.settings import DiagnosticCommand as Command
-from ringi.kernel.lock import FileLock
 from ringi.project.diagnose import Basis, Diagnosed, diagnose
 from ringi.project.diagnostics import LIMITS, Limits
 from ringi.project.state import Diagnostic, Gap, GapCode, Severity
@@ -199,7 +198,7 @@ def test_commands_of_the_project_do_not_run_untrusted(repo: Path, tmp_path: Path
         assert done == Diagnosed((), (Gap(GapCode.UNTRUSTED, command.text),))
         assert not workspace.places.copies.exists()
     assert not (tmp_path / "home" / "ran").exists()
-    Trust(repo, environment_of(tmp_path), FileLock).pin(executable(repo), at="", by="", channel="")
+    Trust(repo, environment_of(tmp_path)).pin(executable(repo), at="", by="", channel="")
     with opened(repo, tmp_path) as workspace:
         (command,) = workspace.settings.diagnostics.commands
         done = diagnose(workspace, [command], basis_of(workspace), environment=environment_of(tmp_path))
