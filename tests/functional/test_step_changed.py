@@ -1,16 +1,23 @@
 """A review drops or edits a part of a step: its tests run again on exactly what would be committed."""
 
+import json
+import re
+import subprocess
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from ringi.errors import CheckFailed
+from ringi.forges.progress import of_run
 from ringi.plans.answer_document import NewContent
+from ringi.runs.changed_steps import follow_plans
 from ringi.runs.document import RunPhase, StepStatus, StopCode
 from tests.functional.beside_desk import walled
 from tests.functional.desk import MENU, Desk
 from tests.functional.run_desk import RunDesk, a_plan, a_step, at_home, git, project
 from tests.functional.screens import Screen
+from tests.functional.warm import RINGI
 from tests.helpers import approve
 
 FILLER = "".join(f"# {number}\n" for number in range(20))
@@ -167,3 +174,135 @@ def test_it_is_tested_on_the_branch_and_not_on_what_the_person_writes_meanwhile(
     assert "it does not add" in done.stdout + done.stderr
     done = Desk(desk.root).run("amend", "p1", "--drop", "notes.md")
     assert "it does not add" in done.stdout + done.stderr
+
+
+# What is said about the step until its run goes on.
+
+# Without spaces: a line may be folded anywhere.
+TOLD = r"test\\?_calc\.py`?[:,、](?:exitcode|終了コード){code}(?!\d)"
+PASSED = re.compile(rf"testspassed|テスト合格|{TOLD.format(code=0)}")
+FAILED = re.compile(rf"test\\?_calc\.py(?:failed|は失敗)|{TOLD.format(code=1)}")
+UNTESTED = re.compile("changedsinceitwastested|テスト後に変更あり")
+
+
+def said(desk: RunDesk, *, files: bool = True) -> dict[str, str]:
+    """Everything that shows the run, in both languages; with the files that are written for people."""
+    there, found = Desk(desk.root), dict[str, str]()
+    for language in ("en", "ja"):
+        for words in (["status", desk.run_id], ["report"]):
+            found[f"{language} {words[0]}"] = there.run("--lang", language, *words).stdout
+            found[f"{language} {words[0]} --json"] = there.run("--lang", language, "--json", *words).stdout
+    with desk.open() as workspace:
+        run, plan = workspace.sessions.run(desk.run_id), workspace.sessions.run_plan(desk.run_id)
+        found["forge"] = of_run(follow_plans(workspace.services.store, run, plan), plan).body
+    for name in ("report.md", "stage.json") if files else ():
+        [path] = desk.root.glob(f".agent/runs/*/*/{name}")
+        found[name] = path.read_text()
+    return {name: text if text.startswith("{") else "".join(text.split()) for name, text in found.items()}
+
+
+def steps_in(found: dict[str, str]) -> dict[str, Any]:
+    """The step in each of the documents."""
+    steps = {name: json.loads(text)["steps"][0] for name, text in found.items() if text.startswith("{")}
+    assert len(steps) >= 4
+    return steps
+
+
+def claims(found: dict[str, str]) -> list[str]:
+    """Where the tests are said to have passed."""
+    shown = [name for name, text in found.items() if PASSED.search(text)]
+    ran = {name: step.get("evidence", []) for name, step in steps_in(found).items()}
+    return [*shown, *(name for name, results in ran.items() if any(not one["exit_code"] for one in results))]
+
+
+def require_untested(desk: RunDesk, *, files: bool = True) -> None:
+    found = said(desk, files=files)
+    assert not claims(found)
+    for name, text in found.items():
+        assert UNTESTED.search(text) or text.startswith("{"), name
+    for name, step in steps_in(found).items():
+        assert step["changed_since_tested"] is True, name
+
+
+def require_failed(desk: RunDesk) -> None:
+    found = said(desk)
+    assert not claims(found)
+    for name, text in found.items():
+        assert FAILED.search(text) or text.startswith("{"), name
+    for name, step in steps_in(found).items():
+        assert [(one["command"], one["exit_code"]) for one in step["evidence"]] == [(UNIT, 1)], name
+        assert "changed_since_tested" not in step
+
+
+@pytest.mark.req("RN-10", "RN-12")
+@walled
+def test_before_anybody_changes_it_the_tests_are_said_to_have_passed(desk: RunDesk) -> None:
+    assert len(claims(said(desk))) > 10
+
+
+@pytest.mark.req("RN-10", "RN-12")
+@walled
+def test_a_dropped_hunk_takes_its_passed_tests_along(desk: RunDesk) -> None:
+    there = Desk(desk.root)
+    assert there.run("amend", "p1", "--drop", "calc.py#1", "--no-check").returncode == 0
+    require_untested(desk)
+    assert "2 files, 3 lines" in there.run("status", desk.run_id).stdout
+    there.run("amend", "p1", "--drop", "notes.md")
+    require_failed(desk)
+
+
+@pytest.mark.req("RN-10", "RN-12")
+@walled
+def test_a_line_edited_twice_is_as_its_last_tests_say(desk: RunDesk) -> None:
+    """And what is put back as it was tested is tested."""
+    terminal = Desk(desk.root).terminal("review", "p1", "--plain")
+    terminal.answer(MENU, "e")
+    terminal.answer("As 2:14", "1:2")
+    terminal.answer("The line instead", "    return a * b")
+    assert "failed with exit code 1" in terminal.answer(MENU, "q")
+    terminal.end()
+    require_failed(desk)
+    amend(desk, "a + b", "b + a")
+    require_untested(desk)
+    amend(desk, "", "")
+    assert len(claims(said(desk))) > 10
+    amend(desk, "a + b", "b + a")
+    assert "failed" not in Desk(desk.root).run("amend", "p1", "--drop", "notes.md").stdout
+    found = said(desk)
+    assert len(claims(found)) > 10
+    assert '"Calc"' not in found["forge"]
+
+
+@pytest.mark.req("RN-10")
+@walled
+def test_who_is_killed_between_an_edit_and_its_tests_leaves_it_untested(desk: RunDesk) -> None:
+    (desk.root / ".venv/bin/check").write_text("#!/bin/sh\nexec sleep 100\n")
+    words = [*RINGI, "amend", "p1", "--drop", "notes.md"]
+    with subprocess.Popen(words, cwd=desk.root, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert "version 2" in process.stdout.readline()
+        process.kill()
+    require_untested(desk, files=False)  # whoever commits next writes them
+
+
+@pytest.mark.req("RN-10", "RN-16")
+@walled
+def test_a_run_is_stopped_by_red_tests_whoever_tried_to_commit(desk: RunDesk) -> None:
+    plan_id, there = amend(desk, "a + b", "a * b"), Desk(desk.root)
+    with desk.open() as workspace:
+        approve(workspace.of_plan(plan_id), plan_id)
+    assert there.run("execute", "p1").returncode == 6
+    require_failed(desk)
+    for words in (["status", desk.run_id], ["report"]):
+        document = there.json(*words)
+        assert document["stop"]["reason_code"] == StopCode.UNIT_TEST_FAILED
+        assert document["errors"]["next_action"] == "ringi review p1"
+    assert "nothing was committed" in there.run("status", desk.run_id).stdout
+    [errors] = desk.root.glob(".agent/runs/*/*/errors.json")
+    assert json.loads(errors.read_text())["reason_code"] == StopCode.UNIT_TEST_FAILED
+    assert there.run("continue").returncode == 6
+    require_failed(desk)
+    # Once it is changed again, it waits for a decision as before.
+    amend(desk, "a + b", "b + a")
+    require_untested(desk)
+    assert there.json("status", desk.run_id)["stop"]["reason_code"] == StopCode.APPROVAL_NEEDED

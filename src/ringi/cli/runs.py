@@ -21,6 +21,7 @@ from ringi.kernel.lines import Line
 from ringi.kernel.lock import PassingLock
 from ringi.kernel.text import translated
 from ringi.models.budget import by_phase
+from ringi.runs.changed_steps import follow_plans
 from ringi.runs.criteria import CriterionResult, criteria
 from ringi.runs.document import OVER, Run, RunPhase, errors_of, stage_of
 from ringi.runs.documents import plan_names
@@ -85,7 +86,8 @@ class RunReader:
     def look(self, run_id: str) -> Looked:
         working = lock_of(self._places.state, run_id).is_held()
         with self.ledger.one_moment():
-            run, plan = self.ledger.run(run_id), self.ledger.run_plan(run_id)
+            plan = self.ledger.run_plan(run_id)
+            run = follow_plans(self.ledger, self.ledger.run(run_id), plan)
             plans = plan_names(self.ledger, run)
             standing = tuple(self._standing(run)) if run.phase not in OVER else ()
             processes = tuple(self.ledger.processes(run_id))

@@ -59,6 +59,7 @@ from ringi.plans.offer import offer_order, set_offered
 from ringi.policy.risk_level import CATEGORY, Category, RiskCode
 from ringi.runs import machine
 from ringi.runs.branch import BranchOf
+from ringi.runs.changed_steps import follow_plans
 from ringi.runs.document import OVER, Review, Run, RunPhase, StepState, StepStatus, Stop, StopCode, stop_for
 from ringi.runs.run_workspace import RunEvent
 
@@ -337,7 +338,8 @@ def _require_open(there: _OnForge) -> None:
 def _open(there: _OnForge) -> None:
     """A title that somebody has changed there stays."""
     run, mask = there.run, there.workspace.services.mask
-    report = mask(there.parts.report(_once_approved(run, there.offer)))
+    now = follow_plans(there.workspace.services.store, run, there.plan)
+    report = mask(there.parts.report(_once_approved(now, there.offer)))
     counts = reviews_count(there.workspace)
     store, made = there.workspace.services.store, [step.plan_id for step in run.steps if step.plan_id]
     reviewed = any(one.proof.review for plan_id in made for one in store.approvals(plan_id))

@@ -16,6 +16,7 @@ from ringi.forges.terms import reviews_count
 from ringi.forges.view import change_name
 from ringi.kernel.lines import Line
 from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
+from ringi.runs.changed_steps import follow_plans
 from ringi.runs.criteria import criteria, summary
 from ringi.runs.document import OVER, STOPPED, Run, RunPhase, StepState, StepStatus, StopCode
 from ringi.runs.report import status_of
@@ -321,7 +322,8 @@ def tell_run(workspace: "OpenWorkspace", run: Run) -> None:
     """The same for a run: a session and its run share the comment."""
     if run.forge is not None:
         plan, revision = workspace.sessions.run_plan(run.run_id), waiting_revision(workspace, run)
-        shown = of_run(run, plan, revision, counts=reviews_count(workspace))
+        now = follow_plans(workspace.services.store, run, plan)
+        shown = of_run(now, plan, revision, counts=reviews_count(workspace))
         _write(workspace, run.forge, mark_of(run.planning_session_id, run.run_id), shown)
 
 

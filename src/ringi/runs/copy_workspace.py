@@ -41,6 +41,7 @@ from ringi.plans.feedback import rejections
 from ringi.plans.merge import changed_files, merged_specs, open_conflicts
 from ringi.plans.propose import set_specs
 from ringi.runs.branch import BranchOf, RunBranch, base_of, dirty_files, require_free
+from ringi.runs.changed_steps import evidence_of
 from ringi.runs.document import Evidence, Run, StepState, Stop, StopCode, stop_for
 from ringi.runs.run_context import refusal
 from ringi.runs.run_workspace import Begun, Decided, Decision, Merged
@@ -280,13 +281,13 @@ def _ended(
 ) -> Decision:
     end = step_end(there, state.plan_id) or StepEnd()
     after = [one for one in document.state.checks if one.phase is CheckPhase.AFTER]
-    evidence = tuple(_evidence(one) for one in after)
+    evidence = tuple(evidence_of(one) for one in after)
     if end.commit:
         tree, version = "", document.plan.version
         dry: tuple[Evidence, ...] = ()
         if version != state.plan_version:
             tree = _bring_to(_open_copy(workspace, run), workspace.branch(run.run_id))
-            dry = tuple(_evidence(one, sandboxed=True) for one in _tested(document, tree))
+            dry = tuple(evidence_of(one, sandboxed=True) for one in _tested(document, tree))
         used = [one.proof for one in there.services.store.approvals(state.plan_id) if one.spent_by]
         grant = used[-1].grant or "" if used else ""
         return Decision(
@@ -312,7 +313,7 @@ def _not_carried_out(there: OpenWorkspace, document: PlanDocument, why: str) -> 
     return Decision(
         Decided.CHANGE_FAILED,
         words=failed.output,
-        tested=(_evidence(failed, sandboxed=True),),
+        tested=(evidence_of(failed, sandboxed=True),),
         plan=there.plan_name(document.plan.id),
     )
 
@@ -430,17 +431,3 @@ def _unclean(root: Path, paths: Sequence[str]) -> list[str]:
         return path.startswith(f"{FOLDER}/") and all(one.suffix == SUFFIX for one in found)
 
     return [path for path in paths if not is_request(path)]
-
-
-def _evidence(one: CheckResult, *, sandboxed: bool = False) -> Evidence:
-    return Evidence(
-        command=one.command,
-        kind="unit",
-        exit_code=one.exit_code,
-        duration_sec=one.duration_sec,
-        tree=one.tree,
-        output_sha256=hashlib.sha256(one.output.encode()).hexdigest(),
-        timed_out=one.timeout_sec is not UNSET,
-        sandboxed=sandboxed,
-        doubt=one.doubt or "",
-    )

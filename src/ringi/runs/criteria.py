@@ -70,6 +70,8 @@ def _lacks(run: Run, plan: RunPlan, step: RunStep, state: StepState, *, earlier_
         return Text("{step} is not committed", step=name)
     if not state.commit and not earlier_done:
         return Text("{step} looked at steps that are not done", step=name)
+    if state.changed_since_tested:
+        return Text("{step} changed since it was tested", step=name)
     found = results_of(state)
     for one in found:
         if not one.passed or one.timed_out:

@@ -303,6 +303,8 @@ class StepState(Document, frozen=True, kw_only=True, omit_defaults=True):
     lines: int = 0
     files: int = 0
     evidence: tuple[Evidence, ...] = ()
+    changed_since_tested: bool = False
+    """Only as it is shown: a review changed the bytes that were tested, and nobody has tested the result."""
     findings: tuple[Finding, ...] = ()
     feedback: str = ""
     """What the role is told in its next turn."""

@@ -14,6 +14,7 @@ from ringi.kernel import codec
 from ringi.kernel.fs import publish
 from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder, Place
 from ringi.ledger.subject import Subject, SubjectKind
+from ringi.runs.changed_steps import follow_plans
 from ringi.runs.document import Run, RunApproval, RunFacts, errors_of, stage_of
 
 RUNS: Final = (AGENT_FOLDER, "runs")
@@ -94,7 +95,9 @@ class RunDocuments:
         self._agent.remove(folder, [name for name, data in wanted.items() if data is None])
 
     def _expected(self, ledger: LedgerReader, run: Run) -> Expected:
-        plan, errors = ledger.run_plan(run.run_id), errors_of(run)
+        plan = ledger.run_plan(run.run_id)
+        run = follow_plans(ledger, run, plan)
+        errors = errors_of(run)
         return {
             "planning.json": codec.pretty(plan) if plan else None,
             "stage.json": codec.pretty(stage_of(run)),

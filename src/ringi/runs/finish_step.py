@@ -7,14 +7,14 @@ from msgspec.structs import replace
 from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text
 from ringi.ledger.event import EventKind
 from ringi.runs import machine
+from ringi.runs.changed_steps import RESULT_WAITS, stop_after_change
 from ringi.runs.document import RunPhase, StepStatus, StopCode
 from ringi.runs.machine import with_step
 from ringi.runs.run_context import Carrier, stop_of
 from ringi.runs.run_workspace import Decided, Decision
-from ringi.runs.testing import evidence_on, failure, gate_failed, gates_of
+from ringi.runs.testing import evidence_on, gate_failed, gates_of
 
 _E, _S = EventKind, StepStatus
-RESULT_WAITS: Final = Text("the result waits for you")
 _WITHOUT_COMMIT: Final = {
     Decided.THROWN_AWAY: (StopCode.DECLINED, Text("what the step changed was thrown away")),
     Decided.NOT_CARRIED_OUT: (
@@ -96,9 +96,7 @@ def _change_failed(carrier: Carrier, index: int, decision: Decision) -> None:
     """Nobody works on it again: only the person can mend what they changed, or send it back."""
     run, step, state = carrier.at(index)
     failed = decision.tested[0]
-    code, message = failure(carrier, index, failed)
-    why = Text("after your change {what}; nothing was committed", what=message)
-    stop = stop_of(code, why, f"ringi review {decision.plan}", step)
+    stop = stop_after_change(carrier.plan, step, failed, decision.plan)
     noted = with_step(run, index, evidence=(*state.evidence, failed))
     detail = carrier.services.mask(decision.words)
     carrier.halt(replace(stop, detail=detail), noted, phase=RunPhase.NEEDS_INPUT)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ringi.engine.run_plan import CriterionType, RunPlan, RunStep, inside
 from ringi.kernel.text import Text
-from ringi.runs.document import Run, Stop, StopCode, stop_for
+from ringi.runs.document import Evidence, Run, Stop, StopCode, stop_for
 from ringi.runs.scope import shown
 
 
@@ -73,3 +73,13 @@ def stops(step: RunStep, code: StopCode) -> str:
     conditions: Sequence[str] = step.stop_conditions or ()
     found = (one for one in conditions if code.value in one.upper().replace(" ", "_"))
     return next(found, "")
+
+
+def describe_failure(plan: RunPlan, step: RunStep, failed: Evidence) -> tuple[StopCode, Text]:
+    """The reason code for a test of the step that failed, and the words."""
+    if failed.timed_out:
+        words = Text("{command} was stopped after {seconds} s (limits.timeout_sec of the plan)",
+                     command=failed.command, seconds=f"{plan.limits.timeout_sec:g}")  # fmt: skip
+        return StopCode.TEST_TIMEOUT, words
+    code = StopCode.E2E_FAILED if failed.command in e2e_commands(plan, step) else StopCode.UNIT_TEST_FAILED
+    return code, Text("{command} ended with exit code {code}", command=failed.command, code=failed.exit_code)

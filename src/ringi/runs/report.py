@@ -202,6 +202,8 @@ def _criteria(run: Run, plan: RunPlan, say: Say) -> Iterator[str]:
         for step in one.steps:
             yield f"- {_named(step.step)} — {_committed(step.state, say)}"
             yield from (f"  - {_proof(proof, say)}" for proof in results_of(step.state))
+            if step.state.changed_since_tested:
+                yield f"  - {say(Text('changed since it was tested'))}"
         if one.lacks is not None:
             yield f"- {say(one.lacks)}"
 
@@ -282,6 +284,8 @@ def _step_lines(run: Run, one: StepResult, facts: RunFacts, say: Say) -> Iterato
         yield say(Text("{begin} to {end}", begin=begin, end=end))
     yield from (" · ".join([_attempt(attempt, say), *_log(run, attempt.log)]) for attempt in state.attempts)
     yield from (" · ".join([_proof(proof, say), *_log(run, proof.log)]) for proof in results_of(state))
+    if state.changed_since_tested:
+        yield say(Text("changed since it was tested"))
     yield from (_finding(finding, say) for finding in state.findings)
 
 

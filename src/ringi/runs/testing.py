@@ -10,7 +10,7 @@ from ringi.errors import UnfitSpecs
 from ringi.kernel.telemetry.port import STEP_ID, Component, Level
 from ringi.kernel.text import Text
 from ringi.runs.document import Evidence, Finding, Run, Severity, StepState, StepStatus, StopCode
-from ringi.runs.gates import e2e_commands, unit_commands
+from ringi.runs.gates import describe_failure, e2e_commands, unit_commands
 from ringi.runs.implement_step import role_failed
 from ringi.runs.machine import with_step
 from ringi.runs.run_context import Carrier, stop_of
@@ -86,38 +86,32 @@ def _one_test(carrier: Carrier, index: int, kind: str, command: str, number: int
     return replace(evidence, log=path)
 
 
-def _stopped(carrier: Carrier, failed: Evidence) -> tuple[Text, Text]:
-    """Which limit stopped the command, and how to move that."""
-    run, file = carrier.run.run_id, f".agent/{carrier.plan.outputs.planning_json}"
-    # Without a sandbox the tests of a step run as checks of its plan, after it was carried out.
-    if failed.kind == _CHECK or not failed.sandboxed:
-        seconds = f"{carrier.services.check_timeout_sec:g}"
-        return (
-            Text("{command} was stopped after {seconds} s (checks.timeout_sec)",
-                 command=failed.command, seconds=seconds),
-            Text("raise checks.timeout_sec, then: ringi retry {run}", run=run),
-        )  # fmt: skip
-    seconds = f"{carrier.plan.limits.timeout_sec:g}"
-    return (
-        Text("{command} was stopped after {seconds} s (limits.timeout_sec of the plan)",
-             command=failed.command, seconds=seconds),
-        Text("raise limits.timeout_sec in a copy of {file}, then: ringi run --plan COPY", file=file),
-    )  # fmt: skip
+def _is_check(failed: Evidence) -> bool:
+    """Without a sandbox the tests of a step run as checks of its plan, after it was carried out."""
+    return failed.kind == _CHECK or not failed.sandboxed
 
 
-def failure(carrier: Carrier, index: int, failed: Evidence) -> tuple[StopCode, Text]:
-    """The reason code for a test that failed, and the words."""
-    if failed.timed_out:
-        return StopCode.TEST_TIMEOUT, _stopped(carrier, failed)[0]
-    ends = {command for kind, command in gates_of(carrier, index) if kind == "e2e"}
-    code = StopCode.E2E_FAILED if failed.command in ends else StopCode.UNIT_TEST_FAILED
-    return code, Text("{command} ended with exit code {code}", command=failed.command, code=failed.exit_code)
+def _raise_limit(carrier: Carrier, failed: Evidence) -> Text:
+    """How to move the limit that stopped the command."""
+    if _is_check(failed):
+        return Text("raise checks.timeout_sec, then: ringi retry {run}", run=carrier.run.run_id)
+    file = f".agent/{carrier.plan.outputs.planning_json}"
+    return Text("raise limits.timeout_sec in a copy of {file}, then: ringi run --plan COPY", file=file)
+
+
+def _failure(carrier: Carrier, index: int, failed: Evidence) -> tuple[StopCode, Text]:
+    """The reason code for a command that failed, and the words."""
+    if not (failed.timed_out and _is_check(failed)):
+        return describe_failure(carrier.plan, carrier.plan.steps[index], failed)
+    words = Text("{command} was stopped after {seconds} s (checks.timeout_sec)",
+                 command=failed.command, seconds=f"{carrier.services.check_timeout_sec:g}")  # fmt: skip
+    return StopCode.TEST_TIMEOUT, words
 
 
 def gate_failed(carrier: Carrier, index: int, run: Run, failed: Evidence, output: str = "") -> None:
     step = carrier.plan.steps[index]
-    code, message = failure(carrier, index, failed)
-    then: Text | str = _stopped(carrier, failed)[1] if failed.timed_out else f"ringi retry {run.run_id}"
+    code, message = _failure(carrier, index, failed)
+    then: Text | str = _raise_limit(carrier, failed) if failed.timed_out else f"ringi retry {run.run_id}"
     detail = carrier.services.mask(output or carrier.services.files.tail(failed.log, _SHOWN_OUTPUT))
     if carrier.again(index, run, code, f"{message}\n\n{detail}"):
         return

@@ -130,6 +130,8 @@ def step_facts(state: StepState, status: Text) -> Iterator[Text]:
         yield changed(state)
     if found := results_of(state):
         yield tests(found)
+    if state.changed_since_tested:
+        yield Text("changed since it was tested")
     if state.findings:
         yield opinions(state.findings)
     if state.cycle:

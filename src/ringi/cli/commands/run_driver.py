@@ -36,10 +36,10 @@ from ringi.plans import words
 from ringi.plans.document import risk_of
 from ringi.plans.reviewed_plan import ReviewedPlan
 from ringi.policy.risk_level import Risk
+from ringi.runs.changed_steps import RESULT_WAITS, follow_steps
 from ringi.runs.criteria import results_of
 from ringi.runs.document import Review, Run, RunPhase, StepState, StepStatus, StopCode
 from ringi.runs.drive import RunOptions, run_steps
-from ringi.runs.finish_step import RESULT_WAITS
 from ringi.runs.report import STEP
 from ringi.runs.run_workspace import RunEvent
 from ringi.runs.start import ReviewedRun, covering
@@ -236,7 +236,9 @@ class RunDriver:
 
     def _show_waiting(self, waiting: list[StepState]) -> None:
         self._ui.line(Text("{count} finished steps wait for you", count=len(waiting)), style="bold")
-        for number, step in enumerate(waiting, 1):
+        with reading(self._app) as reader:
+            now = follow_steps(reader.ledger, waiting)
+        for number, step in enumerate(now, 1):
             ref = self._app.workspace.plan.ref(step.plan_id)
             risk = Span(words.RISK[ref.risk], words.RISK_STYLE[ref.risk])
             spans = [Span(ref.title, Style.STRONG), Span(" · ", Style.FAINT), risk]
@@ -256,7 +258,11 @@ class RunDriver:
             app.turn_to(step.plan_id)
             try:
                 plan = ReviewedPlan(app.workspace, step.plan_id)
-                if plan.document.plan.version != step.plan_version or not self._approved(plan):
+                if plan.document.plan.version != step.plan_version:
+                    words = Text("{step} changed since it was tested: look into it", step=step.step_id)
+                    self._ui.line(words, style="yellow")
+                    return any_done
+                if not self._approved(plan):
                     return any_done
                 app.workspace.plan.execute(step.plan_id)
             except RingiError as error:
