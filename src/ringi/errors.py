@@ -9,6 +9,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   └── InTheWay          a link or a file in place of a folder of ours
 │   ├── LedgerCorrupt         the ledger is damaged
 │   ├── LedgerOlder           the ledger is an older copy of itself
+│   ├── EarlierVersion        the ledger was written before the first format that is read
 │   ├── NewerVersion          written by a later version of the program
 │   ├── LedgerUpgraded        a later version migrated the ledger that this process has open
 │   ├── CopyFailed            the work copy could not be made or read
@@ -254,6 +255,12 @@ class LedgerOlder(Failed):
     code = "ledger_older"
     message = "The ledger is an older copy: event {seq} was committed and is not in it."
     hint = "If you restored a backup, run: ringi doctor --accept-backup. If not, somebody replaced it."
+
+
+class EarlierVersion(Failed):
+    code = "earlier_version"
+    message = "The ledger in {path} was written by an earlier version of ringi, which this one does not read."
+    hint = "Move that folder away, then run the same command again; ringi makes its own. Nothing was changed."
 
 
 class NewerVersion(Failed):

@@ -1,15 +1,11 @@
 """Makes the golden files: a plan's whole life, with a clock and ids that are always the same, and approvals
 that were signed once by a key that exists no more.
 
-Files that people have must stay readable, and their approvals provable. A new format gets a folder of
-its own, and the old ones stay. While nobody has a format yet (plan-4, signed-3, session-6), its folders are
-removed and made again: PYTHONPATH=src python -m tests.golden.golden plan-4 signed-3 session-6
+Files that a release has written must stay readable, and their approvals provable.
 """
 
 import itertools
 import shutil
-import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -44,13 +40,13 @@ HERE = Path(__file__).parent
 WEEK = 7 * 86400
 
 
-def make(tmp_path: Path) -> Path:
-    """The plan's folder below .agent."""
+def make_plan(tmp_path: Path, folder: Path) -> None:
+    """A copy of the plan's folder below .agent."""
     with _opened(tmp_path, {**FILES, "docs/old.md": "old\n"}) as workspace:
         for path in ("README.md", "app/hello.py", "docs/old.md"):
             (workspace.places.root / path).chmod(0o644)
-        plan_id = live(workspace)
-        return plan_folder(workspace, plan_id)
+        made = plan_folder(workspace, live(workspace))
+        shutil.copytree(made, folder, ignore=shutil.ignore_patterns(".*"))
 
 
 def plan_folder(workspace: Workspace, plan_id: str) -> Path:
@@ -184,18 +180,3 @@ def make_session(tmp_path: Path, folder: Path) -> None:
     lines = [codec.canonical(logged) for logged in desk.ledger.events()]
     (folder / "events.jsonl").write_bytes(b"\n".join(lines) + b"\n")
     desk.ledger.close()
-
-
-def main(names: list[str]) -> None:
-    for name in names:
-        with tempfile.TemporaryDirectory() as folder:
-            if name.startswith("signed"):
-                make_signed(Path(folder), HERE / name)
-            elif name.startswith("session"):
-                make_session(Path(folder), HERE / name)
-            else:
-                shutil.copytree(make(Path(folder)), HERE / name, ignore=shutil.ignore_patterns(".*"))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,10 +1,6 @@
 """Makes whole folders as people have them: a repository, its `.agent/`, the ledger, and the keys that signed.
 
-Later versions must open, verify, execute and undo what is in them (test_ledgers.py). A change of the stored
-format gets a folder of its own, and the old ones stay:
-
-    PYTHONPATH=src python -m tests.golden.ledgers ledger-3 cut-off-2
-
+Later versions must open, verify, execute and undo what is in them (test_ledgers.py).
 The ledger names the folder it was made for, so all of it is made below /srv/example, which must not exist.
 """
 
@@ -60,6 +56,43 @@ FILES = {
     "docs/guide.md": "# Guide\n",
     "docs/old.md": "old\n",
     "run.sh": "#!/bin/sh\nexec python3 -m greeter.main\n",
+}
+
+STATUSES = {
+    "completed": "completed",
+    "every kind": "completed",
+    "undone": "completed",
+    "command": "completed",
+    "committed": "completed",
+    "signed": "completed",
+    "granted": "completed",
+    "granted again": "completed",
+    "aborted": "aborted",
+    "in part": "completed",
+    "superseded": "proposed",
+    "change": "pending_review",
+    "declined": "proposed",
+    "amended": "pending_review",
+    "pending": "pending_review",
+    "stale": "approved",
+    "approved": "approved",
+    "approved signed": "approved",
+    "proposed": "proposed",
+    "words": "proposed",
+}
+"""Of the plans, by what each of them is an example of."""
+SESSIONS = {
+    "discovery": "discovery",
+    "begun": "discovery",
+    "design": "design",
+    "review": "review",
+    "approved": "approved",
+    "approved signed": "approved",
+    "approved and cancelled": "cancelled",
+    "cancelled": "cancelled",
+    "failed": "failed",
+    "rejected": "design",
+    "rejected three times": "cancelled",
 }
 
 
@@ -118,6 +151,7 @@ def make_ledger(folder: Path, base: Path = EXAMPLE) -> None:
         with place.open() as workspace:
             made = Maker(workspace, place.key)
             manifest = {"plans": made.plans(), "sessions": made.sessions()}
+            made.require_statuses(**manifest)
         _keep(place, folder, manifest)
 
 
@@ -144,8 +178,15 @@ class Maker:
         self._planning = workspace.planning
         self._key = key
 
+    def require_statuses(self, plans: Mapping[str, str], sessions: Mapping[str, str]) -> None:
+        found = {name: str(self._plan.get_state(plan_id).status) for name, plan_id in plans.items()}
+        assert found == STATUSES
+        found = {
+            name: str(self._planning.get(session_id).session.status) for name, session_id in sessions.items()
+        }
+        assert found == SESSIONS
+
     def plans(self) -> dict[str, str]:
-        """By what each of them is an example of."""
         plan = self._plan
         found = {
             "completed": self.executed("Say more", _write("README.md", "# Greeter\n\nSays hello to all.\n"))
@@ -289,7 +330,7 @@ class Maker:
         planning.go_on(found["discovery"])
         planning.answer(found["discovery"], "Only the first page")
         found["begun"] = planning.start("ログインを追加").session_id
-        found["design"] = self._led("Keep the greetings in a database", review=False)
+        found["design"] = self._led("Rename the greeter module", review=False)
         found["review"] = self._led("Add a second language")
         found["approved"] = self._led("挨拶の言語を選べるようにする")
         digest = planning.request(found["approved"]).digest
@@ -307,7 +348,6 @@ class Maker:
         planning.fail(found["failed"], "the model did not answer")
         found["rejected"] = self._led("Cache the greetings")
         planning.reject(found["rejected"], "小さく始める")
-        planning.go_on(found["rejected"])
         found["rejected three times"] = self._led("Rewrite it")
         for number in range(3):
             self._onward(found["rejected three times"])
@@ -407,13 +447,3 @@ def _packed(root: Path) -> bytes:
     with tarfile.open(fileobj=packed, mode="w") as archive:
         archive.add(root, ".", filter=plain)
     return gzip.compress(packed.getvalue(), mtime=0)
-
-
-def main(names: list[str]) -> None:
-    os.umask(0o022)
-    for name in names:
-        (make_ledger if name.startswith("ledger") else make_cut_off)(HERE / name)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""A folder and its ledger that an earlier version left open, verify, execute and undo today."""
+"""A folder and its ledger that a release left open, verify, execute and undo today."""
 
 import io
 import json
@@ -19,36 +19,14 @@ from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
 from ringi.sessions.document import DecisionPending, QuestionPending, SessionStatus
 from tests.fakes.people import SeatedPerson
 from tests.functional.planning_desk import PlanningDesk
-from tests.golden.ledgers import HERE, make_cut_off, make_ledger
-from tests.helpers import SetClock, answer, assert_whole
+from tests.golden.ledgers import HERE, SESSIONS, STATUSES, make_cut_off, make_ledger
+from tests.helpers import SetClock, accept_signers_in, answer, assert_whole
 
 LEDGERS = sorted(HERE.glob("ledger-*"))
 CUT_OFF = sorted(HERE.glob("cut-off-*"))
 by_ledger = pytest.mark.parametrize("folder", LEDGERS, ids=lambda folder: folder.name)
 by_cut_off = pytest.mark.parametrize("folder", CUT_OFF, ids=lambda folder: folder.name)
 
-STATUSES = {
-    "completed": "completed",
-    "every kind": "completed",
-    "undone": "completed",
-    "command": "completed",
-    "committed": "completed",
-    "signed": "completed",
-    "granted": "completed",
-    "granted again": "completed",
-    "aborted": "aborted",
-    "in part": "completed",
-    "superseded": "proposed",
-    "change": "pending_review",
-    "declined": "proposed",
-    "amended": "pending_review",
-    "pending": "pending_review",
-    "stale": "approved",
-    "approved": "approved",
-    "approved signed": "approved",
-    "proposed": "proposed",
-    "words": "proposed",
-}
 CARRIED_OUT = [
     "completed",
     "every kind",
@@ -61,19 +39,6 @@ CARRIED_OUT = [
     "aborted",
     "in part",
 ]
-SESSIONS = {
-    "discovery": "discovery",
-    "begun": "discovery",
-    "design": "design",
-    "review": "review",
-    "approved": "approved",
-    "approved signed": "approved",
-    "approved and cancelled": "cancelled",
-    "cancelled": "cancelled",
-    "failed": "failed",
-    "rejected": "design",
-    "rejected three times": "cancelled",
-}
 
 
 class Old:
@@ -100,6 +65,8 @@ class Old:
 
     def adopt(self) -> None:
         self.ringi("doctor", "--adopt")
+        # The list of signers moved with its home.
+        accept_signers_in(self.root)
 
     def ringi(self, *words: str) -> str:
         done = self._desk.run(*words)
@@ -229,8 +196,8 @@ TAMPERING = {
         "WHERE document LIKE '%Please say why.%'"
     ),
     "an event": "DELETE FROM events WHERE seq = 100",
-    "a note": "UPDATE approvals SET document = replace(document, '\"fine\"', '\"good\"') WHERE rowid = 1",
-    "an approval": "DELETE FROM approvals WHERE rowid = 1",
+    "a note": "UPDATE approvals SET document = replace(document, '\"fine\"', '\"good\"') WHERE at = 2",
+    "an approval": "DELETE FROM approvals WHERE at = 2",
     "a plan": "UPDATE plans SET document = replace(document, 'Say more', 'Say less') WHERE number = 1",
     "specs": (
         "UPDATE specs SET document = replace(document, 'approved.txt', 'other.txt') "
@@ -241,8 +208,8 @@ TAMPERING = {
         "WHERE document LIKE '%Add a second language%'"
     ),
     "a session's approval": (
-        "UPDATE sessions SET approval = replace(approval, 'hanako', 'taro') "
-        "WHERE approval LIKE '%SSH SIGNATURE%'"
+        "UPDATE approvals SET document = replace(document, 'hanako', 'taro') "
+        "WHERE kind = 'session' AND document LIKE '%SSH SIGNATURE%'"
     ),
     "a run": "UPDATE runs SET document = replace(document, 'Greet several', 'Greet a few') WHERE rowid = 2",
     "a grant": "UPDATE grants SET document = replace(document, 'docs/**', 'src/**') WHERE rowid = 1",

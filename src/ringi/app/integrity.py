@@ -4,7 +4,7 @@ The chain covers the number of entries in a session's logs, not their text.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
 import msgspec
@@ -298,7 +298,7 @@ class _Chain:
             self._newest[str(plan_id)] = seq, str(hash_)
             previous, expected = str(hash_), seq + 1
         length = next((row[0] for row in self._rows(_LENGTH)), 0)
-        if length != expected - 1 or not _has_earlier_end(self._ledger, self._hashes):
+        if length != expected - 1:
             yield Text("event {seq}: the log ends here, but it was longer", seq=expected - 1)
 
     def ends(self) -> Iterator[Text]:
@@ -454,12 +454,6 @@ class _Chain:
 def _rolled_back(ledger: LedgerReader) -> Iterator[Text]:
     if (noted := ledger.noted) and ledger.is_behind(noted):
         yield Text("the ledger is an older copy: event {seq} was committed and is not in it", seq=noted.seq)
-
-
-def _has_earlier_end(ledger: LedgerReader, hashes: Mapping[str, int]) -> bool:
-    """Earlier versions stored the end of the log in the ledger: the log must still contain it."""
-    seq, _, hash_ = (ledger.meta("head") or f"0 {FIRST_PREVIOUS}").partition(" ")
-    return str(hashes.get(hash_)) == seq
 
 
 def _read(data: bytes) -> Approval | None:

@@ -12,6 +12,7 @@ from typing import Final
 from ringi.errors import (
     Ambiguous,
     Busy,
+    EarlierVersion,
     InTheWay,
     LedgerCorrupt,
     LedgerUpgraded,
@@ -28,6 +29,8 @@ SET_META: Final = (
 )
 
 DATABASE: Final = "ringi.db"
+_FORMAT: Final = "format"
+"""Before version 1 the number was kept under another key."""
 Row = tuple[object, ...]
 _SHORTEST_NAME: Final = 4
 _OF_AN_ID: Final = frozenset("0123456789abcdef-")
@@ -65,7 +68,10 @@ def private_folder(folder: Path) -> Path:
 def connect(
     folder: Path, wait_sec: float, migrations: Sequence[Migration] = MIGRATIONS
 ) -> sqlite3.Connection:
-    """Brings the tables up to the last of the migrations; a ledger that had more of them is refused."""
+    """Brings the tables up to the last of the migrations.
+
+    A ledger that had more of them, or that none of them made, is refused and not touched.
+    """
     private_folder(folder)
     path = folder / DATABASE
     if path.is_symlink():
@@ -114,8 +120,8 @@ def _prepare_patiently(
 
 
 def _prepare(database: sqlite3.Connection, folder: Path, migrations: Sequence[Migration]) -> None:
-    # Before anything else, so that a damaged or newer file is not touched.
-    version = _version(database)
+    # Before anything else, so that a damaged, newer or earlier file is not touched.
+    version = _version(database, folder)
     if version > len(migrations):
         raise NewerVersion(what=Text("The ledger"), found=version, known=len(migrations))
     if not is_read_only(folder):
@@ -125,28 +131,31 @@ def _prepare(database: sqlite3.Connection, folder: Path, migrations: Sequence[Mi
         _migrate(database, folder, migrations)
 
 
-def _version(database: sqlite3.Connection) -> int:
+def _version(database: sqlite3.Connection, folder: Path) -> int:
+    """0 if there are no tables yet. Raises EarlierVersion if they were made before version 1."""
     found = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
     if found is None:
         return 0
-    row = database.execute(GET_META, ("schema",)).fetchone()
+    row = database.execute(GET_META, (_FORMAT,)).fetchone()
     if row and not str(row[0]).isdigit():
         raise sqlite3.DatabaseError(_NO_VERSION)
-    return int(row[0]) if row else 0
+    if not row or not int(row[0]):
+        raise EarlierVersion(path=str(folder))
+    return int(row[0])
 
 
 def _migrate(database: sqlite3.Connection, folder: Path, migrations: Sequence[Migration]) -> None:
     database.execute("BEGIN IMMEDIATE")
     try:
         # Check again under the lock: another process may have migrated meanwhile.
-        version = _version(database)
+        version = _version(database, folder)
         for number in range(version, len(migrations)):
             for statement in migrations[number]:
                 if isinstance(statement, str):
                     database.execute(statement)
                 else:
                     statement(database)
-        database.execute(SET_META, ("schema", str(len(migrations))))
+        database.execute(SET_META, (_FORMAT, str(len(migrations))))
         if version:
             _mark(folder, range(version + 1, len(migrations) + 1))
         database.execute("COMMIT")
@@ -177,7 +186,7 @@ def _is_marked(folder: Path) -> bool:
 def require_known_format(database: sqlite3.Connection, folder: Path) -> None:
     """Raises LedgerUpgraded if a later version of the program has migrated the open ledger."""
     # A migration that failed also leaves its mark: only the ledger knows.
-    if _is_marked(folder) and _version(database) > len(MIGRATIONS):
+    if _is_marked(folder) and _version(database, folder) > len(MIGRATIONS):
         raise LedgerUpgraded
 
 

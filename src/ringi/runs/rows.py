@@ -18,8 +18,8 @@ from ringi.sessions.document import short
 _RUN: Final = "SELECT document, revision FROM runs WHERE id = ?"
 _RUN_PLAN: Final = "SELECT plan FROM runs WHERE id = ?"
 _ADD_RUN: Final = (
-    "INSERT INTO runs (at, id, document, last_event, plan)"
-    " VALUES ((SELECT COALESCE(MAX(at), 0) + 1 FROM runs), ?, ?, ?, ?)"
+    "INSERT INTO runs (at, id, revision, document, last_event, plan)"
+    " VALUES ((SELECT COALESCE(MAX(at), 0) + 1 FROM runs), ?, 1, ?, ?, ?)"
 )
 _SAVE_RUN: Final = "UPDATE runs SET revision = revision + 1, document = ?, last_event = ? WHERE id = ?"
 _AS_READ: Final = _SAVE_RUN + " AND revision = ?"

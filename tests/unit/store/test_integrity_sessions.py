@@ -129,7 +129,7 @@ def breaks(original: Path, place: Path, tamper: Callable[[sqlite3.Connection], o
         ("UPDATE runs SET id = 'x' WHERE at = 1", "event 5: its run 20260102-030405-000001 is gone"),
         ("DELETE FROM runs WHERE at = 2", "event 8: its run 20260102-030405-000002 is gone"),
         (
-            "INSERT INTO runs SELECT 7, 'x', document, last_event, revision, plan FROM runs WHERE at = 1",
+            "INSERT INTO runs SELECT 7, 'x', revision, document, plan, last_event FROM runs WHERE at = 1",
             "run x: it is not what event 0",
         ),
         ("UPDATE events SET subject_id = 'x' WHERE seq = 2", "event 2: event 2 stands in its place"),
@@ -205,7 +205,8 @@ def test_an_approval_of_one_session_in_the_event_of_another(tmp_path: Path):
         added(ledger, 2)
         approved(ledger, added(ledger, 1, status=SessionStatus.REVIEW))
         ledger.database.execute(
-            f"INSERT INTO approvals SELECT 'x', '{TWO}', 2, document, spent_by, NULL, kind FROM approvals"
+            "INSERT INTO approvals (id, subject_id, kind, at, document, spent_by)"
+            f" SELECT 'x', '{TWO}', kind, 2, document, spent_by FROM approvals"
         )
         assert any(f"{TWO}: its approval was changed or put in" in str(line) for line in verify(ledger))
         assert ledger.runs() == [run(1, ONE)]

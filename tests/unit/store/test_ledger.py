@@ -12,6 +12,7 @@ from ringi.app.lists import PlanReader
 from ringi.engine.process import ActionRecord, ErrorKind, Process
 from ringi.errors import (
     Busy,
+    EarlierVersion,
     LedgerCorrupt,
     LedgerUpgraded,
     LostRace,
@@ -88,7 +89,7 @@ def test_made_from_nothing(tmp_path: Path):
     folder = tmp_path / "a" / "b"
     with contextlib.closing(connect(folder, 1)) as database:
         assert tables(database) == TABLES
-        assert database.execute(GET_META, ("schema",)).fetchone() == (str(len(MIGRATIONS)),)
+        assert database.execute(GET_META, ("format",)).fetchone() == ("1",)
         assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert database.execute("PRAGMA synchronous").fetchone() == (2,)
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -104,29 +105,59 @@ def test_a_migration_that_fails_leaves_nothing(tmp_path: Path):
         assert tables(database) == TABLES
 
 
-def test_an_older_ledger_is_brought_up_to_date(tmp_path: Path):
+def test_later_steps_bring_a_ledger_up_to_date(tmp_path: Path):
     with open_scratch(tmp_path) as ws:
         plan_id = proposed(ws, write("README.md", "x\n"))
         folder = ws.places.state
-    later = (*MIGRATIONS, ("CREATE TABLE later (x TEXT)",))
+
+    def fill(database: sqlite3.Connection) -> None:
+        database.execute("INSERT INTO later SELECT id FROM plans")
+
+    later = (*MIGRATIONS, ("CREATE TABLE later (x TEXT)",), (fill,))
     with contextlib.closing(PlanReader(folder, 1, later)) as reader:
         assert reader.document(plan_id).state.status is PlanStatus.PENDING_REVIEW
-        assert reader.meta("schema") == str(len(later))
-    with pytest.raises(NewerVersion):
+        assert reader.database.execute("SELECT x FROM later").fetchall() == [(plan_id,)]
+        assert reader.meta("format") == "3"
+    with pytest.raises(NewerVersion, match="format 3, this one knows 1"):
         open_scratch(tmp_path)
 
 
-def test_a_newer_ledger_is_refused_and_not_touched(tmp_path: Path):
+def test_all_later_steps_are_taken_or_none(tmp_path: Path):
+    connect(tmp_path, 1).close()
+    later = (*MIGRATIONS, ("CREATE TABLE later (x TEXT)",), ("CREATE TABLE plans (x)",))
+    with pytest.raises(LedgerCorrupt):
+        connect(tmp_path, 1, later)
+    with contextlib.closing(connect(tmp_path, 1)) as database:
+        assert tables(database) == TABLES
+        assert database.execute(GET_META, ("format",)).fetchone() == ("1",)
+
+
+VERSIONS = {
+    "newer": ("UPDATE meta SET value = '99' WHERE key = 'format'", NewerVersion),
+    "older": ("UPDATE meta SET value = '0' WHERE key = 'format'", EarlierVersion),
+    # As it was kept before version 1: whatever the number is, these are not the tables of today.
+    "before the first": ("UPDATE meta SET key = 'schema' WHERE key = 'format'", EarlierVersion),
+    "without one": ("DELETE FROM meta WHERE key = 'format'", EarlierVersion),
+    "foreign": ("UPDATE meta SET value = 'one' WHERE key = 'format'", LedgerCorrupt),
+}
+
+
+@pytest.mark.parametrize("which", VERSIONS)
+def test_a_ledger_of_another_version_is_refused_and_not_touched(tmp_path: Path, which: str):
+    statement, error = VERSIONS[which]
     with open_scratch(tmp_path) as ws:
         proposed(ws, write("README.md", "x\n"))
         path = database_of(ws)
     with contextlib.closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
-    before = path.read_bytes()
-    with pytest.raises(NewerVersion, match="format 99, this one knows 8") as caught:
+        assert database.execute(statement).rowcount == 1
+        # So that switching the journal, as a ledger of ours would be, shows in the bytes.
+        database.execute("COMMIT")
+        database.execute("PRAGMA journal_mode = DELETE")
+    before = {one: one.read_bytes() for one in sorted(path.parent.rglob("*")) if one.is_file()}
+    with pytest.raises(error) as caught:
         open_scratch(tmp_path)
     assert caught.value.exit_code == 1
-    assert path.read_bytes() == before
+    assert {one: one.read_bytes() for one in sorted(path.parent.rglob("*")) if one.is_file()} == before
 
 
 def migrated(folder: Path, *statements: str) -> None:
@@ -177,7 +208,7 @@ def test_a_new_ledger_has_no_mark(ws):
 
 @pytest.mark.parametrize("value", ["", "one", "-1", "1.5"])
 def test_a_version_that_is_no_number_is_damage(ws, tmp_path: Path, value: str):
-    ledger_of(ws).set_meta("schema", value)
+    ledger_of(ws).set_meta("format", value)
     with pytest.raises(LedgerCorrupt):
         open_scratch(tmp_path)
 

@@ -1,7 +1,6 @@
 """Planning sessions and runs in the ledger: saved together or not at all, found by what people type."""
 
 import contextlib
-import sqlite3
 import threading
 from pathlib import Path
 
@@ -12,12 +11,10 @@ from msgspec.structs import replace
 
 from ringi.app.integrity import verify
 from ringi.app.ledger import Ledger
-from ringi.app.lists import PlanReader
 from ringi.errors import Ambiguous, BadDocument, NotFound, SessionRace, StorageFailed
 from ringi.kernel import codec
-from ringi.ledger.connection import DATABASE, GET_META, connect
+from ringi.ledger.connection import connect
 from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.migrations import MIGRATIONS
 from ringi.ledger.ports import NewEvent, SessionStore
 from ringi.ledger.subject import SubjectKind
 from ringi.runs.document import RunPhase
@@ -270,19 +267,6 @@ def test_half_a_character_in_a_session_is_refused(ledger: Ledger):
     with pytest.raises(BadDocument):
         saved(ledger, stored, design_summary="\ud800")
     assert ledger.session(id_of(1)) == stored
-
-
-def test_a_ledger_from_before_has_no_session_and_can_have_one(tmp_path: Path):
-    connect(tmp_path, 1, MIGRATIONS[:3]).close()
-    with contextlib.closing(sqlite3.connect(tmp_path / DATABASE)) as database:
-        assert database.execute(GET_META, ("schema",)).fetchone() == ("3",)
-    reader = PlanReader(tmp_path, 1)
-    with contextlib.closing(reader):
-        assert reader.session_refs(open_only=True) == reader.session_refs() == []
-    made = Ledger(tmp_path, clock=SetClock(), ids=lambda: "x", wait_sec=1, after_commit=lambda *_: None)
-    with contextlib.closing(made):
-        added(made)
-        assert verify(made) == []
 
 
 def test_a_list_without_sessions_loads_nothing_for_them(tmp_path: Path):

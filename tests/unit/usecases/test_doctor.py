@@ -134,7 +134,7 @@ def test_a_ledger_inside_the_workspace_is_noted(tmp_path: Path, plan_id: str):
 
 def test_a_newer_ledger_is_named_and_repair_keeps_its_hands_off(tmp_path: Path, plan_id: str):
     with closing(sqlite3.connect(database(tmp_path))) as ledger, ledger:
-        ledger.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
+        ledger.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
     before = database(tmp_path).read_bytes()
     assert len(bad(examined(tmp_path))) == 1
     with pytest.raises(NewerVersion):
