@@ -16,10 +16,9 @@ from bench.measure import Figure, ratio, size, take_turns
 from bench.scratch import scratch
 from ringi.engine.process import ProcessPhase, ToolEffect
 from ringi.kernel.system import SystemClock
-from ringi.ledger.ports import LanguageModel
 from ringi.ledger.vault import SealedFiles
 from ringi.models.cached import Answers, CachedModel
-from ringi.models.prompt import Budget, ModelAnswer, OnProgress, Prompt
+from ringi.models.prompt import Budget, LanguageModel, ModelAnswer, OnProgress, Prompt
 from ringi.runs.process.services import CoordinatorServices
 from ringi.runs.process.settings import ExecutionSettings, ReflectionSettings
 from ringi.runs.role_model import Caller, Limits

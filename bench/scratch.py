@@ -11,8 +11,7 @@ from ringi.app.ledger import Ledger
 from ringi.approvals.document import TypedAnswer
 from ringi.kernel.system import new_id
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.document import ALL_SPECS, ActionSpec, Plan, PlanDocument, PlanState, PlanStatus, SpecKind
 
 
@@ -74,7 +73,7 @@ def fill(workspace: Workspace, count: int) -> None:
             document = PlanDocument(plan=plan, state=PlanState(status=PlanStatus.PROPOSED))
             transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, Actor.AI))
         # The files in .agent are not what is measured here: say that they have been written.
-        transaction.changed.plans.clear()
+        transaction.changed.saved.clear()
     last = max(logged.event.seq for logged in transaction.changed.events)
     (workspace.places.state / "projection.lock").write_text(f"{last:020}")
 

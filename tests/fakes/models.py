@@ -11,7 +11,6 @@ from ringi.app.ledger import Ledger
 from ringi.approvals.signing import SshSignatures
 from ringi.kernel import codec
 from ringi.kernel.system import new_id
-from ringi.ledger.ports import Gathered
 from ringi.models.prompt import (
     Budget,
     Exchange,
@@ -22,7 +21,7 @@ from ringi.models.prompt import (
     OnProgress,
     Prompt,
 )
-from ringi.project.context import Context, ProjectFacts
+from ringi.project.context import Context, Gathered, ProjectFacts
 from ringi.sessions.document import Purpose, TokenUsage
 from ringi.sessions.services import SessionServices
 from ringi.sessions.tool import PlanningTool

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from msgspec import UNSET
 
 from ringi.approvals.document import NAMESPACE, ProofKind, SignedAct, Strength
+from ringi.approvals.signatures import Signer, SignerList
 from ringi.errors import NoSuchCommit
 from ringi.kernel import codec
-from ringi.ledger.ports import Signer, SignerList
 from ringi.ledger.subject import StepOf
 from ringi.provenance.document import (
     ABSENT,

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from ringi.kernel.system import Clock
 from ringi.kernel.text import Text
-from ringi.ledger.ports import Clock
 
 
 class SeatedPerson:

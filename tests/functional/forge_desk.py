@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from ringi.approvals.document import TypedAnswer
 from ringi.forges.document import ForgeKind, ForgeTerms, Item, ItemKind
 from ringi.forges.offer import offer_run
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import Review, Run
 from ringi.runs.drive import RunOptions, cancel_run, run_steps
 from ringi.runs.start import ReviewedRun

@@ -15,7 +15,7 @@ import pytest
 from ringi.app.api import Workspace, open_workspace
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.grant_document import Grant
-from ringi.ledger.ports import Clock
+from ringi.kernel.system import Clock
 from ringi.runs.document import Run
 from ringi.runs.drive import RunOptions, run_steps
 from ringi.runs.grant import Wanted, draft_for_run

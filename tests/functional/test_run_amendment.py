@@ -9,8 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from ringi.errors import NoChannel, NotAmended, RunOver
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.answer_document import NewContent
 from ringi.runs.document import Run, RunPhase, StepStatus, StopCode
 from ringi.runs.drive import RunOptions, cancel_run, run_steps

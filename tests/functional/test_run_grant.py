@@ -15,8 +15,7 @@ from ringi.approvals.document import ProofKind
 from ringi.approvals.grant_document import GrantScope, counted
 from ringi.errors import BadGrant, GrantSpent, NoChannel, NotFound, UnlistedKey, WrongAnswer
 from ringi.kernel import codec
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.answer_document import NewContent
 from ringi.plans.approve import subject_now
 from ringi.plans.document import ALL_SPECS, PlanStatus, SpecKind

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from ringi.app.api import open_workspace
 from ringi.engine.run_plan import RunRole
 from ringi.kernel.places import places_of
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import (
     Attempt,
     Finding,

@@ -15,8 +15,7 @@ from ringi.forges.configured_watch import watcher, watching_lock
 from ringi.forges.document import ForgeKind, ForgeTerms, Item, ItemKind, Project
 from ringi.forges.watch import Round, Watcher
 from ringi.forges.watch_project import News
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import Review, Run
 from ringi.runs.start import ReviewedRun, start_from_file
 from tests.functional.forge_desk import ALIKE

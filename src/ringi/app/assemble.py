@@ -2,6 +2,7 @@
 
 # ruff: noqa: PLC0415  # factories
 
+import contextlib
 import glob
 import os
 import time
@@ -16,37 +17,33 @@ from ringi.app.projection import Later, Projection
 from ringi.app.telemetry import telemetry_of
 from ringi.approvals.accepted_signers import accepted_lists, configured_proof, offered_lists, signatures_of
 from ringi.approvals.configured_permits import permits_of
-from ringi.approvals.person import TerminalPerson
+from ringi.approvals.person import PersonChannel, TerminalPerson
 from ringi.approvals.signers import Configured, Signers
 from ringi.config.keys import Config
 from ringi.config.load import load
 from ringi.config.settings_from import run_settings, settings_of
 from ringi.engine.run_plan import RunRole
+from ringi.errors import RingiError
 from ringi.forges.configured import KnownForges, reviews_of
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.lock import FileLock
 from ringi.kernel.places import Places, places_of
-from ringi.kernel.system import SystemClock, new_file_mode, new_id
+from ringi.kernel.system import Clock, SystemClock, new_file_mode, new_id
 from ringi.kernel.telemetry.port import Telemetry
 from ringi.kernel.text import Text, in_language
 from ringi.ledger.connection import private_folder
+from ringi.ledger.event import EventSink
 from ringi.ledger.events import Changed
-from ringi.ledger.ports import (
-    Clock,
-    CodeContext,
-    EventSink,
-    LanguageModel,
-    PersonChannel,
-    SessionStore,
-    Upkeep,
-)
+from ringi.ledger.ports import SessionStore, Upkeep
 from ringi.ledger.upkeep import LedgerUpkeep
 from ringi.models.configured import budget_of, choose, mask_of
 from ringi.models.configured_cache import Caching
+from ringi.models.prompt import LanguageModel
 from ringi.plans.configured_commands import BranchChecks, PlanChecks, PlanCommands
 from ringi.plans.document import CheckFailure, PlannedChecks
 from ringi.plans.services import Rules, Services
 from ringi.policy.risk import Thresholds
+from ringi.project.context import CodeContext
 from ringi.tools.configured import outside_tools
 from ringi.tree.tree import Tree
 
@@ -58,6 +55,7 @@ if TYPE_CHECKING:
     from ringi.runs.document import Run, RunFacts
     from ringi.runs.roles import ConfiguredRoles
     from ringi.runs.services import Task
+    from ringi.sessions.document import StoredSession
     from ringi.sessions.services import SessionServices
     from ringi.sessions.tool import PlanningTool
     from ringi.tree.commits import GitCommits
@@ -278,7 +276,16 @@ def _on_branch(
 def _planning(given: "SessionServices", services: Services, caching: Caching) -> "PlanningTool":
     from ringi.sessions.tool import PlanningTool
 
-    return PlanningTool(given._replace(approved=lambda stored: caching.remember(services, stored)))
+    return PlanningTool(given._replace(approved=lambda stored: _remember(caching, services, stored)))
+
+
+def _remember(caching: Caching, services: Services, stored: "StoredSession") -> None:
+    """A person approved this design."""
+    if caching.keeps_designs_of(stored.facts.model):
+        from ringi.sessions.similar_plan import remember_design
+
+        with contextlib.suppress(RingiError):  # the approval counts, whatever becomes of this
+            remember_design(caching.plans, services, stored)
 
 
 def session_services(

@@ -7,19 +7,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from ringi.approvals.grant import Grants
+from ringi.approvals.person import PersonChannel
 from ringi.approvals.signers import Signers
 from ringi.config.settings import Settings
 from ringi.errors import BranchRefused, Busy, LedgerOlder, NotFound, SignersForged, StorageFailed, WrongAnswer
 from ringi.kernel.places import Places
+from ringi.kernel.system import Clock
 from ringi.kernel.text import Text
 from ringi.ledger.event import LoggedEvent
-from ringi.ledger.ports import Clock, CodeContext, PersonChannel, Upkeep
+from ringi.ledger.ports import Upkeep
 from ringi.plans.document import OPEN
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.place import run_of
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
+from ringi.project.context import CodeContext
 from ringi.sessions.document import is_session
 from ringi.tools.ports_process import RunStore
 

@@ -9,12 +9,12 @@ from typing import Final
 from ringi.approvals.grant_rows import GrantRows, GrantWrites
 from ringi.approvals.rows import Approvals, ApprovalWrites
 from ringi.errors import Busy, LedgerOlder, LedgerUpgraded, StorageFailed
+from ringi.kernel.system import Clock, Ids
 from ringi.ledger.connection import SET_META, require_known_format, translated
 from ringi.ledger.contents import Contents
 from ringi.ledger.event import Actor, EventKind
 from ringi.ledger.events import Changed, Events, Known
 from ringi.ledger.head import Head, Noted
-from ringi.ledger.ports import Clock, Ids
 from ringi.plans.execution_rows import Executions, ExecutionWrites
 from ringi.plans.rows import Plans, PlanWrites
 from ringi.project.rows import States, StateWrites

@@ -28,7 +28,7 @@ from ringi.plans.document import (
 )
 
 if TYPE_CHECKING:
-    from ringi.ledger.ports import StoredPlan
+    from ringi.plans.document import StoredPlan
     from ringi.sessions.document import SessionRef
 
 # Specs as bytes: as text, those of large files would be in memory twice.
@@ -70,7 +70,7 @@ T = TypeVar("T")
 
 
 def load_plan(database: sqlite3.Connection, plan_id: str) -> "StoredPlan":
-    from ringi.ledger.ports import StoredPlan  # noqa: PLC0415  # dozens of protocols, which a list does without
+    from ringi.plans.document import StoredPlan  # noqa: PLC0415  # dozens of protocols, which a list does without
 
     return StoredPlan(*load_document(database, plan_id))
 

@@ -16,13 +16,15 @@ from ringi.kernel import codec
 from ringi.kernel.fs import OsFileSystem, publish
 from ringi.kernel.lock import wait_for
 from ringi.kernel.text import Text
+from ringi.ledger import subject
 from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder, Place, Sha256
 from ringi.ledger.event import LoggedEvent
 from ringi.ledger.events import Changed
-from ringi.ledger.ports import StoredPlan
 from ringi.ledger.subject import SESSION_PREFIX, Subject, SubjectKind, is_plan_id
-from ringi.plans.document import PlanDocument, PlanPage, change_plan_of
+from ringi.plans.document import PlanDocument, PlanPage, StoredPlan, change_plan_of
+from ringi.runs.document import Run
 from ringi.runs.documents import Report, RunDocuments
+from ringi.sessions.document import StoredSession
 from ringi.sessions.files import SessionFiles
 
 PLANS: Final = (AGENT_FOLDER, "logs", "plans")
@@ -135,7 +137,7 @@ class Projection:
         """The last write error; the ledger has everything all the same."""
 
     def __call__(self, ledger: LedgerReader, changed: Changed) -> None:
-        if not changed.has_files or changed.held_back:
+        if not changed.saved or changed.held_back:
             return
         try:
             with self._locked() as marker:
@@ -157,22 +159,23 @@ class Projection:
 
     def _show(self, ledger: LedgerReader, changed: Changed, since: Collection[Subject]) -> None:
         """Also writes what a process committed before it died."""
-        missed = {name for kind, name in since if kind is SubjectKind.PLAN} - changed.plans.keys()
-        if changed.plans or missed:
+        saved = changed.of(StoredPlan)
+        missed = {name for kind, name in since if kind is SubjectKind.PLAN} - saved.keys()
+        if saved or missed:
             with self._agent.folder(*PLANS) as plans:
-                if self._fs.entry(plans, _INDEX) is None and ledger.count() > len(changed.plans):
+                if self._fs.entry(plans, _INDEX) is None and ledger.count() > len(saved):
                     self._write_all(ledger, changed.diffs)
                 else:
                     self._write_changed(ledger, plans, changed, missed)
-        self._sessions.show(ledger, changed.sessions, since)
-        self._runs.show(ledger, {*changed.runs, *_stepping(ledger, changed, missed)}, since)
+        self._sessions.show(ledger, changed.of(StoredSession), since)
+        self._runs.show(ledger, {*changed.of(Run), *_stepping(ledger, saved.values(), missed)}, since)
 
     def _write_changed(self, ledger: LedgerReader, plans: int, changed: Changed, missed: set[str]) -> None:
-        for plan_id, stored in changed.plans.items():
+        for plan_id, stored in changed.of(StoredPlan).items():
             newest = stored if ledger.revision(plan_id) == stored.revision else ledger.plan(plan_id)
             if self._shows(ledger, newest):
                 self._write_plan(ledger, plans, newest.document, changed.diffs.get(plan_id))
-            self._write_pages(ledger, plans, stored.number, new=plan_id in changed.new)
+            self._write_pages(ledger, plans, stored.number, new=subject.plan(plan_id) in changed.new)
         publish(plans, _INDEX, _index(ledger))
         for plan_id in missed:
             found = ledger.plan(plan_id)
@@ -325,7 +328,7 @@ class Later:
         self._timer: threading.Timer | None = None
 
     def __call__(self, _: LedgerReader, changed: Changed) -> None:
-        if not changed.has_files:
+        if not changed.saved:
             return
         with self._changing:
             if self._waiting is None:
@@ -353,9 +356,9 @@ class Later:
                     self._projection.problem = error
 
 
-def _stepping(ledger: LedgerReader, changed: Changed, missed: Collection[str]) -> Iterator[str]:
+def _stepping(ledger: LedgerReader, saved: Collection[StoredPlan], missed: Collection[str]) -> Iterator[str]:
     """Runs of which a step's plan changed: their reports say who approved it."""
-    plans = chain(changed.plans.values(), map(ledger.plan, missed if ledger.run_ids() else ()))
+    plans = chain(saved, map(ledger.plan, missed if ledger.run_ids() else ()))
     yield from (one.document.step.run_id for one in plans if one.document.step)
 
 

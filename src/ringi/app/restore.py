@@ -12,8 +12,7 @@ from ringi.errors import BadDocument, RingiError, SessionRace, Unreadable
 from ringi.kernel import codec
 from ringi.kernel.fs import TooLarge, read_bounded
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import is_plan_id
 from ringi.plans.document import ALL_SPECS, PlanDocument, PlanStatus, with_state
 from ringi.sessions.document import LogEntry, PlanningSession, SessionStatus

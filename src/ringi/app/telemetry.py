@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ringi.config.keys import Config
-    from ringi.ledger.ports import Clock
+    from ringi.kernel.system import Clock
 
 _LEVELS: Final = {
     "DEBUG": Level.DEBUG,

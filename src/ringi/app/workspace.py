@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Self
 
 from ringi.app.assemble import Assembly, Progress, assemble
 from ringi.app.context import OpenWorkspace, adopt_proof, recover_if_needed
+from ringi.approvals.person import PersonChannel
 from ringi.config.keys import Config
 from ringi.config.settings_from import settings_of
 from ringi.kernel.places import find_root, places_of
-from ringi.kernel.system import process_environment
-from ringi.ledger.ports import Clock, EventSink, PersonChannel
+from ringi.kernel.system import Clock, process_environment
+from ringi.ledger.event import EventSink
 from ringi.plans.configured_commands import supervisors_in
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from ringi.approvals.own_key import users_bytes, users_file
+from ringi.approvals.signatures import SignerList
 from ringi.approvals.signers import Configured, accepted
 from ringi.approvals.signers_document import RequiredProof, SignerFile
 from ringi.approvals.signing import SshSignatures
@@ -16,7 +17,7 @@ from ringi.config.pins import SIGNERS, Trust
 from ringi.errors import BadConfiguration, InTheWay
 from ringi.kernel import codec
 from ringi.kernel.places import signers_file
-from ringi.ledger.ports import Log, SignerList
+from ringi.ledger.ports import Log
 
 _PROJECTS: Final = f".agent/{SIGNERS}"
 _LASTING: Final = frozenset([Origin.USER, Origin.ENVIRONMENT])

@@ -17,8 +17,16 @@ from ringi.approvals.document import (
     SignedAct,
     SignedAnswer,
 )
-from ringi.approvals.grant_document import Grant, GrantScope, GrantState, GrantSubject, GrantUse, counted
-from ringi.approvals.permits import Permits, askers
+from ringi.approvals.grant_document import (
+    Grant,
+    GrantScope,
+    GrantState,
+    GrantSubject,
+    GrantUse,
+    StoredGrant,
+    counted,
+)
+from ringi.approvals.permits import Permits, Sandboxing, askers
 from ringi.approvals.proof import Proving, Wanted, approval_of, compose, signed, signer_now
 from ringi.approvals.run_terms import uncovered, unfit_terms
 from ringi.approvals.who import actor_at, refuse_agent, requester_of
@@ -36,8 +44,8 @@ from ringi.errors import (
 )
 from ringi.kernel import codec
 from ringi.kernel.text import GRANT_SHOWN, Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import Commands, NewEvent, Store, StoredGrant, StoredPlan
+from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.ledger.ports import Store
 from ringi.plans.document import (
     ALL_SPECS,
     PLAN_MACHINE,
@@ -46,6 +54,7 @@ from ringi.plans.document import (
     PlanDocument,
     PlanStatus,
     SpecKind,
+    StoredPlan,
     risk_of,
     with_state,
 )
@@ -74,7 +83,7 @@ class Granting(Proving, Protocol):
     @property
     def store(self) -> Store: ...
     @property
-    def commands(self) -> Commands: ...
+    def commands(self) -> Sandboxing: ...
     @property
     def permits(self) -> Permits: ...
 

@@ -1,6 +1,7 @@
 """Standing approvals (rule 5): what a person allows in advance, within budgets, until a date."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -91,3 +92,8 @@ class GrantState(Document, frozen=True):
     expires_at: str
     uses: tuple[GrantUse, ...] = ()
     revoked_at: str | None = None
+
+
+class StoredGrant(NamedTuple):
+    grant: Grant
+    revoked_at: str | None

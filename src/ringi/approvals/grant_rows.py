@@ -2,13 +2,12 @@
 
 from typing import Final
 
-from ringi.approvals.grant_document import Grant
+from ringi.approvals.grant_document import Grant, StoredGrant
 from ringi.kernel import codec
 from ringi.ledger import subject
 from ringi.ledger.connection import Reader, as_bytes
-from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.events import About, EventLog, text_of
-from ringi.ledger.ports import NewEvent, StoredGrant
 
 _ADD_GRANT: Final = (
     "INSERT INTO grants (id, at, document, last_event)"

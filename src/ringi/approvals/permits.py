@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
+from ringi.approvals.person import PersonChannel
 from ringi.errors import NotFound, NotPermitted
 from ringi.kernel.text import Text
-from ringi.ledger.ports import Commands, PersonChannel, Store
+from ringi.ledger.ports import Store
 from ringi.plans.document import ActionSpecExt, PlanDocument
 from ringi.policy.permissions import Account, PermissionLists, dangers, is_listed
 
@@ -76,6 +77,11 @@ class Permits:
         return next((who for who in known if not is_listed(names, self._account(who), self._is_user)), None)
 
 
+class Sandboxing(Protocol):
+    def sandboxed(self) -> bool:
+        """Whether a command would run in a sandbox now."""
+
+
 class Asking(Protocol):
     @property
     def store(self) -> Store: ...
@@ -85,7 +91,7 @@ class Asking(Protocol):
 
 class Gated(Asking, Protocol):
     @property
-    def commands(self) -> Commands: ...
+    def commands(self) -> Sandboxing: ...
     @property
     def permits(self) -> Permits: ...
 

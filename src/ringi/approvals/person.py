@@ -10,7 +10,7 @@ import pwd
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Final
+from typing import Final, Protocol
 
 from ringi.kernel.process.agent_above import by_process, by_variable, is_ringi_with
 from ringi.kernel.process.ancestors import Ancestor, ancestors
@@ -20,6 +20,27 @@ from ringi.kernel.text import Text
 
 _UNKNOWN_AGENT: Final = "with:"
 """No standing approval can be given to it."""
+
+
+class PersonChannel(Protocol):
+    """Who is here, and whether a person can answer."""
+
+    def refusal(self) -> Text | None:
+        """Why an answer typed here would not count; None if it counts."""
+
+    def agent(self) -> Text | None:
+        """Why we think that an agent is at work here, with or without a terminal; None if we do not."""
+
+    def name(self) -> str:
+        """The terminal the answers come from."""
+
+    def since(self) -> str:
+        """When that terminal was opened, at the earliest; empty if it cannot be told."""
+
+    def user(self) -> str: ...
+
+    def requester(self) -> str:
+        """Who asks for what is done here, as the program sees it: with:claude, or user:hanako."""
 
 
 class TerminalPerson:

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from ringi.approvals.document import TypedAnswer
+from ringi.approvals.person import PersonChannel
 from ringi.approvals.proof import ELSE, TYPED_LENGTH
 from ringi.config.pins import Part, Pin, Trust, Verdict
 from ringi.errors import NoChannel, WrongAnswer
+from ringi.kernel.system import Clock
 from ringi.kernel.text import Text
-from ringi.ledger.ports import Clock, PersonChannel
 
 COMMAND: Final = "ringi trust"
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from ringi.approvals.document import TypedAnswer
+from ringi.approvals.person import PersonChannel
 from ringi.approvals.proof import TYPED_LENGTH, YES
 from ringi.errors import NoChannel
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
-from ringi.ledger.ports import PersonChannel
 
 APPROVE: Final = Text("Approve? [y/n]")
 NOT_APPROVED: Final = Text("Nothing was approved.")

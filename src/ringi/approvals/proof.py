@@ -17,6 +17,8 @@ from ringi.approvals.document import (
     Strength,
     TypedAnswer,
 )
+from ringi.approvals.person import PersonChannel
+from ringi.approvals.signatures import Signatures, Signer, SignerList
 from ringi.errors import (
     BadSignature,
     NoChannel,
@@ -27,9 +29,10 @@ from ringi.errors import (
 )
 from ringi.forges.document import ReviewProof
 from ringi.kernel import codec
+from ringi.kernel.system import Clock, Ids
 from ringi.kernel.text import Text
 from ringi.ledger.event import FIRST_PREVIOUS
-from ringi.ledger.ports import Clock, Ids, Log, PersonChannel, Signatures, Signer, SignerList
+from ringi.ledger.ports import Log
 from ringi.ledger.subject import StepOf
 from ringi.policy.risk_level import Risk
 from ringi.provenance.document import (

@@ -17,9 +17,10 @@ from ringi.approvals.document import (
 from ringi.approvals.kinds import KINDS
 from ringi.errors import Expired, NotRequested
 from ringi.kernel import codec
+from ringi.kernel.system import Clock, Ids
 from ringi.kernel.text import Text
 from ringi.ledger.event import Event, EventKind
-from ringi.ledger.ports import Clock, Ids, PlanRecord, Store
+from ringi.ledger.ports import PlanRecord, Store
 from ringi.ledger.subject import Subject, SubjectKind
 from ringi.plans.document import ALL_SPECS, SpecSelection
 

@@ -1,7 +1,7 @@
 """Requests and approvals of every kind of subject."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -10,10 +10,8 @@ from ringi.approvals.document import Approval, ApprovalRequest, read_approval
 from ringi.errors import SessionRace
 from ringi.kernel import codec
 from ringi.ledger.connection import Reader, as_bytes
-from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.events import About, EventLog, text_of
-from ringi.ledger.ports import NewEvent, StoredIntent
-from ringi.plans.execution_rows import EXECUTIONS, as_execution
 from ringi.sessions.document import short
 
 _ADD_REQUEST: Final = (
@@ -32,7 +30,15 @@ _MENTIONED: Final = (
     "SELECT EXISTS (SELECT 1 FROM events WHERE subject_id = ?1)"
     " OR EXISTS (SELECT 1 FROM approvals WHERE subject_id = ?1)"
 )
+_INTENTS: Final = "SELECT intent FROM executions WHERE plan_id = ? ORDER BY at"
 _SPEND: Final = "UPDATE approvals SET spent_by = ? WHERE id = ?"
+
+
+class _Intent(msgspec.Struct):
+    """Of an execution, which approval it used."""
+
+    id: str
+    approval_id: str
 
 
 class Approvals(Reader):
@@ -40,9 +46,12 @@ class Approvals(Reader):
         return tuple(as_request(document) for (document,) in self._select(_REQUESTS, subject_id))
 
     def approvals(self, subject_id: str) -> tuple[Approval, ...]:
-        executions = [as_execution(*row) for row in self._select(EXECUTIONS, subject_id)]
+        intents = [
+            codec.trusted(as_bytes(row[0]), _Intent, "intent") for row in self._select(_INTENTS, subject_id)
+        ]
+        used = {intent.approval_id: intent.id for intent in intents}
         found = self._select(_APPROVALS, subject_id)
-        return tuple(as_approval(document, run_id, executions) for document, run_id in found)
+        return tuple(as_approval(document, run_id, used) for document, run_id in found)
 
     def every_approval(self) -> Iterator[Approval]:
         """In the order they were given."""
@@ -52,7 +61,7 @@ class Approvals(Reader):
         return bool(self._select(_MENTIONED, subject_id)[0][0])
 
     def granted(self, grant_id: str) -> tuple[Approval, ...]:
-        return tuple(as_approval(document, None) for (document,) in self._select(_GRANTED, grant_id))
+        return tuple(as_approval(document, None, {}) for (document,) in self._select(_GRANTED, grant_id))
 
 
 class ApprovalWrites(EventLog):
@@ -81,11 +90,8 @@ def as_request(document: object) -> ApprovalRequest:
     return codec.trusted(as_bytes(document), ApprovalRequest, "approval request")
 
 
-def as_approval(document: object, run_id: object, executions: Sequence[StoredIntent] = ()) -> Approval:
-    """That of a session became a run; that of a plan is spent by the newest execution under it."""
+def as_approval(document: object, run_id: object, used: Mapping[str, str]) -> Approval:
+    """That of a session became a run; that of a plan is spent by the newest execution."""
     approval = read_approval(as_bytes(document))
-    spent_by = None if run_id is None else str(run_id)
-    for execution in executions:
-        if execution.intent.approval_id == approval.id:
-            spent_by = execution.intent.id
+    spent_by = used.get(approval.id, None if run_id is None else str(run_id))
     return msgspec.structs.replace(approval, spent_by=spent_by)

@@ -18,6 +18,7 @@ from ringi.approvals.document import (
 from ringi.approvals.kinds import as_written
 from ringi.approvals.proof import ELSE, Proving, Wanted, approval_of, compose, require_typing, signed, typed
 from ringi.approvals.request import request_of
+from ringi.approvals.signatures import SignerList
 from ringi.approvals.signers_document import RequiredProof, SignerFile, SignersSubject
 from ringi.errors import (
     NoChannel,
@@ -32,7 +33,7 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor
-from ringi.ledger.ports import Log, SignerList, Store
+from ringi.ledger.ports import Log, Store
 
 COMMAND: Final = "ringi signers"
 

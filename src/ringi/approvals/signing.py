@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.approvals.document import NAMESPACE
+from ringi.approvals.signatures import Signer, SignerList
 from ringi.errors import (
     BadSignature,
     SignatureRefused,
@@ -26,7 +27,6 @@ from ringi.errors import (
 )
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.text import Text
-from ringi.ledger.ports import Signer, SignerList
 from ringi.provenance.document import fingerprint as fingerprint_of
 
 _BEGIN: Final = "-----BEGIN SSH SIGNATURE-----"

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
+from ringi.approvals.person import PersonChannel
 from ringi.errors import NoChannel, NotYours, TakenFromCopy
 from ringi.ledger.event import Actor, Event, EventKind
-from ringi.ledger.ports import PersonChannel, StoredPlan
-from ringi.plans.document import PlanDocument
+from ringi.plans.document import PlanDocument, StoredPlan
 
 FROM_COPY: Final = "with"
 """The tag of a plan that was made of the files in an agent's work copy."""

@@ -37,10 +37,9 @@ from ringi.engine.revise import revised, revision_of
 from ringi.errors import ModelFailed
 from ringi.kernel.telemetry.port import SILENT, Phase, Span, Telemetry
 from ringi.kernel.text import Text
-from ringi.ledger.ports import CodeContext, Gathered, LanguageModel
-from ringi.models.prompt import Budget, OnProgress
+from ringi.models.prompt import Budget, LanguageModel, OnProgress
 from ringi.policy.tools import ToolRules
-from ringi.project.context import ProjectFacts
+from ringi.project.context import CodeContext, Gathered, ProjectFacts
 from ringi.sessions.document import Language, Purpose, TokenUsage
 
 T = TypeVar("T")

@@ -29,11 +29,10 @@ from ringi.kernel import codec
 from ringi.kernel.fs import replace_file
 from ringi.kernel.telemetry.port import OPERATION, WORKFLOW
 from ringi.kernel.text import Text
-from ringi.ledger.ports import Gathered
 from ringi.models.cache import PlanKind
 from ringi.models.plan_cache import Offer
 from ringi.models.prompt import OnProgress
-from ringi.project.context import ProjectFacts
+from ringi.project.context import Gathered, ProjectFacts
 from ringi.project.tokens import tokens
 from ringi.runs.document import run_id
 from ringi.sessions import similar_plan

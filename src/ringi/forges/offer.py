@@ -52,8 +52,7 @@ from ringi.forges.terms import reviews_count
 from ringi.forges.view import change_name, item_name, not_pushed
 from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
 from ringi.kernel.words import kept
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.document import PlanDocument, selected
 from ringi.plans.offer import offer_order, set_offered
 from ringi.policy.risk_level import CATEGORY, Category, RiskCode

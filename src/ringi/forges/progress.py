@@ -41,8 +41,8 @@ from ringi.sessions.view import review_lines
 if TYPE_CHECKING:
     from ringi.app.context import OpenWorkspace
     from ringi.engine.run_plan import RunPlan
-    from ringi.ledger.ports import StoredSession
     from ringi.runs.revision import ReviewedRevision
+    from ringi.sessions.document import StoredSession
 
 Say = Callable[[Text], str]
 DIGEST_SHOWN: Final = 16

@@ -18,8 +18,7 @@ from ringi.forges.listen import Page, Spoken, Verb
 from ringi.forges.progress import mark_of
 from ringi.forges.watch_project import NewsKind, ProjectWatch
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.patch.line_changes import Change, line_changes
 from ringi.patch.merge import text_lines
 from ringi.plans.document import PlanStatus

@@ -2,8 +2,19 @@
 
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def now(self) -> str:
+        """UTC as ISO 8601 with microseconds, so that text order is time order."""
+
+    def after(self, seconds: float) -> str: ...
+
+
+Ids = Callable[[], str]
 
 
 class SystemClock:

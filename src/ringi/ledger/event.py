@@ -1,7 +1,8 @@
 """The append-only log (PT-11): every event carries the hash of the one before it."""
 
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -113,3 +114,14 @@ class LoggedEvent(Document, frozen=True):
 
 
 FIRST_PREVIOUS: Final = "0" * 64
+
+
+class NewEvent(NamedTuple):
+    kind: EventKind
+    actor: Actor
+    reason: str = ""
+    evidence: Document | None = None
+    """The approval, intent or result that the event is about; its hash goes into the chain."""
+
+
+EventSink = Callable[[LoggedEvent], None]

@@ -2,15 +2,15 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from ringi.approvals.document import Approval
 from ringi.kernel import codec
 from ringi.kernel.document import Document
+from ringi.kernel.system import Clock
 from ringi.ledger.connection import Reader, as_bytes
 from ringi.ledger.contents import Contents
-from ringi.ledger.event import FIRST_PREVIOUS, Actor, Counts, Event, EventKind, LoggedEvent
-from ringi.ledger.ports import Clock, NewEvent, StoredPlan, StoredSession
+from ringi.ledger.event import FIRST_PREVIOUS, Actor, Counts, Event, EventKind, LoggedEvent, NewEvent
 from ringi.ledger.subject import WORKSPACE, Subject
 
 _LAST_EVENT: Final = "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1"
@@ -20,34 +20,32 @@ _EVENTS: Final = "SELECT document, hash FROM events WHERE seq > ? ORDER BY seq"
 _EVENTS_OF: Final = "SELECT document, hash FROM events WHERE subject_id = ? AND seq > ? ORDER BY seq"
 _HAS_EVENT: Final = "SELECT 1 FROM events WHERE hash = ? ORDER BY seq DESC LIMIT 1"
 
+T = TypeVar("T")
+
 
 class Changed:
-    """What a committed transaction leaves to be written out: plans, sessions, runs, events, diffs."""
+    """What a transaction leaves to be written out for people once it is committed."""
 
     def __init__(self) -> None:
-        self.plans: dict[str, StoredPlan] = {}
-        self.sessions: dict[str, StoredSession] = {}
-        self.runs: set[str] = set()
+        self.saved: dict[Subject, object] = {}
+        """Each subject that was saved, as it is now."""
+        self.new: set[Subject] = set()
         self.events: list[LoggedEvent] = []
         self.diffs: dict[str, Mapping[str, bytes]] = {}
-        self.new: set[str] = set()
-        """New plans."""
+        """By subject and file name; None of the bytes are in the ledger."""
         self.held_back = False
         """Written out together with the transaction that follows at once."""
 
-    @property
-    def has_files(self) -> bool:
-        """Whether any of it is written out for people."""
-        return bool(self.plans or self.sessions or self.runs)
+    def of(self, kind: type[T]) -> dict[str, T]:
+        """What was saved of this kind, by its id."""
+        return {subject.id: one for subject, one in self.saved.items() if isinstance(one, kind)}
 
     def take(self, later: "Changed") -> None:
         """Adds later changes, to be written out together."""
-        self.plans |= later.plans
-        self.sessions |= later.sessions
-        self.runs |= later.runs
+        self.saved |= later.saved
+        self.new |= later.new
         self.events += later.events
         self.diffs |= later.diffs
-        self.new |= later.new
 
 
 class About(NamedTuple):

@@ -2,266 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:  # or every start would import documents that most commands never use
     from pathlib import Path
 
     from ringi.approvals.document import Approval, ApprovalRequest
-    from ringi.approvals.grant_document import Grant
+    from ringi.approvals.grant_document import Grant, StoredGrant
     from ringi.engine.run_plan import RunPlan
     from ringi.errors import RingiError
-    from ringi.kernel.document import Document
     from ringi.kernel.text import Text
-    from ringi.ledger.event import Actor, Event, EventKind, LoggedEvent
-    from ringi.models.prompt import Budget, ModelAnswer, OnProgress, Prompt
-    from ringi.plans.document import ActionSpecExt, CheckPhase, CheckResult, PlanDocument, PlanRef
+    from ringi.ledger.event import Actor, Event, LoggedEvent, NewEvent
+    from ringi.plans.document import ActionSpecExt, PlanDocument, PlanRef, StoredPlan
     from ringi.plans.execution import (
         CommandEnd,
         CommandStart,
-        CommitOutcome,
         ExecutionIntent,
         ExecutionResult,
+        StoredCommand,
+        StoredIntent,
     )
-    from ringi.project.context import Context, ProjectFacts
     from ringi.project.state import ProjectState
     from ringi.runs.document import Run, StoredRun
-    from ringi.sessions.document import LogEntry, PlanningSession, SessionFacts, SessionRef, SessionStatus
-
-T = TypeVar("T")
-
-
-class Clock(Protocol):
-    def now(self) -> str:
-        """UTC as ISO 8601 with microseconds, so that text order is time order."""
-
-    def after(self, seconds: float) -> str: ...
-
-
-Ids = Callable[[], str]
-
-
-EventSink = Callable[["LoggedEvent"], None]
-
-
-class PersonChannel(Protocol):
-    """Who is here, and whether a person can answer."""
-
-    def refusal(self) -> Text | None:
-        """Why an answer typed here would not count; None if it counts."""
-
-    def agent(self) -> Text | None:
-        """Why we think that an agent is at work here, with or without a terminal; None if we do not."""
-
-    def name(self) -> str:
-        """The terminal the answers come from."""
-
-    def since(self) -> str:
-        """When that terminal was opened, at the earliest; empty if it cannot be told."""
-
-    def user(self) -> str: ...
-
-    def requester(self) -> str:
-        """Who asks for what is done here, as the program sees it: with:claude, or user:hanako."""
-
-
-class Ran(NamedTuple):
-    """The result of a command."""
-
-    exit_code: int
-    """128 + n if signal n killed it; 124 if its time was up."""
-    output: str
-    """The end of its output, up to the limit."""
-    cut: bool
-    timed_out: bool
-    duration_sec: float
-
-
-class Commands(Protocol):
-    """Runs commands in the workspace: no shell, no secrets, no process left behind."""
-
-    def sandboxed(self) -> bool:
-        """Whether a command would run in a sandbox now. Raises NoSandbox if one is required and missing."""
-
-    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> Ran:
-        """In a folder below the workspace; empty: itself. Raises NoSuchProgram, PathRefused or NoSandbox."""
-
-
-class CommitPlace(NamedTuple):
-    """Where a commit would go, and which hooks would run."""
-
-    branch: str
-    """Empty if HEAD is detached."""
-    parent: str
-    """Empty if there is no commit yet."""
-    hooks: tuple[str, ...]
-
-
-class Committed(NamedTuple):
-    """A file as git stores it."""
-
-    mode: str
-    data: bytes
-
-
-class CommitChange(NamedTuple):
-    """What a commit changed."""
-
-    parent: str
-    """Empty for the first one."""
-    paths: tuple[str, ...]
-
-
-class CommitOrder(NamedTuple):
-    parent: str
-    message: str  # the whole
-    marks: tuple[str, ...]
-    """Lines of the message that are unique to this commit."""
-    files: Mapping[str, bytes | Committed | None]
-    """The bytes of each as it is in the workspace, or what is committed whatever is there; None: deleted."""
-    exact: bool = False  # it does not stay if a hook does more than to add trailers
-    offered: str = ""  # the commit itself, made before: the branch gets it as it is, and no hook runs
-
-
-class Commits(Protocol):
-    """The person's own repository, as far as a commit needs it."""
-
-    def place(self, paths: Sequence[str], *, unstaged: bool = False) -> CommitPlace:
-        """Raises NoCommit if these cannot be committed now; `unstaged`: or if something is staged there."""
-
-    def make(self, order: CommitOrder) -> CommitOutcome:
-        """Uses the person's own settings and hooks; leaves everything else that is staged or changed."""
-
-    def find(self, order: CommitOrder) -> CommitOutcome | None:
-        """The commit that was made to this order before a crash; None if there is none."""
-
-    def settle(self, commit: str) -> None:
-        """Updates the index to the commit, if a crash prevented that and nobody staged anything since."""
-
-    def files(self, commit: str, paths: Sequence[str]) -> dict[str, Committed | None]:
-        """What is at these paths in the commit; None if there is no file. Raises NoCommit if it is gone."""
-
-    def change(self, commit: str) -> CommitChange:
-        """Raises NoCommit if the current branch does not have the commit, or if it is a merge."""
-
-
-class Signer(NamedTuple):
-    principal: str
-    key: str
-    """The public key: its type and its base64."""
-    where: str
-    """The list it was found in."""
-
-
-class SignerList(NamedTuple):
-    where: str
-    """The file's name, for people."""
-    data: bytes
-    """In the format of allowed_signers(5)."""
-
-
-class Signatures(Protocol):
-    def signer(self, message: bytes, signature: str, lists: Sequence[SignerList] | None = None) -> Signer:
-        """Who signed, by these lists, or by those that count in the workspace.
-
-        Raises UnlistedKey, WrongNamespace or BadSignature, or SignatureUnchecked.
-        """
-
-    def earlier_signer(self, message: bytes, signature: str) -> Signer:
-        """As `signer`, for what the ledger has. If no list was ever accepted, the user's own counts."""
-
-    def required(self) -> bool:
-        """Whether a typed answer does not suffice here."""
-
-
-class CheckRunner(Protocol):
-    def sandboxed(self) -> bool:
-        """Whether commands of a plan run in a sandbox in checks before its execution."""
-
-    def __call__(
-        self, commands: Sequence[str], files: Mapping[str, tuple[bytes, int] | None], phase: CheckPhase,
-        reviewer: int = 0,
-    ) -> tuple[CheckResult, ...]:  # fmt: skip
-        """Runs in a copy of the workspace with these files replaced (bytes, permission bits; None: deleted).
-
-        Stops at the first that fails. The copy is kept for the process `reviewer`, which removes it.
-        """
-
-
-class LanguageModel(Protocol):
-    @property
-    def name(self) -> str:
-        """As written in the configuration."""
-
-    @property
-    def sees_project(self) -> bool:
-        """It reads the project by itself, or needs no files: nobody asks it which ones it wants."""
-
-    def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
-        """An answer of this kind, validated. Raises a ModelFailed whose `exchanges` say what was tried."""
-
-
-class Gathered(NamedTuple):
-    context: Context
-    project: ProjectFacts
-    snapshot: str  # what it was read from
-    why: tuple[tuple[Text, ...], ...] = ()  # for each file of the context, for people
-    whole: bool = False
-    """The context shows the whole project: nothing is left to ask for."""
-    restless: tuple[str, ...] = ()  # what could not be read, or changed meanwhile
-
-
-class CodeContext(Protocol):
-    """What a good engineer would open first, read from a snapshot of the workspace."""
-
-    def snapshot(self) -> str:
-        """The id of the workspace as it is now; empty if somebody keeps writing to it."""
-
-    def gather(
-        self, request: str, *, tokens: int | None = None, limit: int | None = None, about: Sequence[str] = ()
-    ) -> Gathered:
-        """At most so many tokens of text, and files; None stands for the configured number.
-
-        If `about` names paths, only they are read; all else counts by what is known of it, or by its name.
-        """
-
-    def read(self, paths: Sequence[str], tokens: int | None = None) -> str:
-        """These files, or some lines (app.py:10-40), masked, within the budget; says which there are not."""
-
-    def has(self, path: str, line: int = 0) -> bool:
-        """Whether the snapshot that was read last has this file or folder, and it this line."""
-
-
-class NewEvent(NamedTuple):
-    kind: EventKind
-    actor: Actor
-    reason: str = ""
-    evidence: Document | None = None
-    """The approval, intent or result that the event is about; its hash goes into the chain."""
-
-
-class StoredPlan(NamedTuple):
-    document: PlanDocument
-    revision: int
-    """Counts saves; a save names the revision it read and fails if another came first."""
-    number: int
-
-
-class StoredIntent(NamedTuple):
-    intent: ExecutionIntent
-    result: ExecutionResult | None
-
-
-class StoredCommand(NamedTuple):
-    start: CommandStart
-    end: CommandEnd | None
-
-
-class StoredGrant(NamedTuple):
-    grant: Grant
-    revoked_at: str | None
+    from ringi.sessions.document import (
+        LogEntry,
+        PlanningSession,
+        SessionFacts,
+        SessionRef,
+        SessionStatus,
+        StoredSession,
+    )
 
 
 class PlanRecord(NamedTuple):
@@ -276,13 +48,6 @@ class PlanRecord(NamedTuple):
     """Whether the workspace has standing approvals."""
     interrupted: bool
     """Whether any execution in the workspace, or its checks, must be recovered."""
-
-
-class StoredSession(NamedTuple):
-    session: PlanningSession
-    facts: SessionFacts
-    revision: int
-    """Counts saves; a save names the revision it read and fails if another came first."""
 
 
 class Log(Protocol):
@@ -484,11 +249,3 @@ class LedgerFiles(Protocol):
 
     def set_aside(self) -> list[Path]:
         """Renames the damaged files; returns their new names."""
-
-
-class WorkspaceLock(Protocol):
-    """Held by whoever is changing the workspace."""
-
-    def __call__(self, what: str) -> AbstractContextManager[None]: ...
-    def is_held(self) -> bool:
-        """Whether somebody has it just now; does not wait."""

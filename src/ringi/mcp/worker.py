@@ -31,7 +31,7 @@ from ringi.mcp.handshake import SIGNALS
 
 if TYPE_CHECKING:  # loaded by the first call, after a client was greeted
     from ringi.app.api import Workspace
-    from ringi.ledger.ports import PersonChannel
+    from ringi.approvals.person import PersonChannel
 
 T = TypeVar("T")
 _ENDING_SEC: Final = 1.0

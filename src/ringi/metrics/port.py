@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from ringi.engine.process import ActionRecord, Feedback, Process
     from ringi.engine.run_plan import RunPlan
     from ringi.ledger.event import LoggedEvent
-    from ringi.ledger.ports import StoredSession
     from ringi.plans.document import ActionSpecExt, PlanDocument
     from ringi.runs.document import Run
+    from ringi.sessions.document import StoredSession
 
 
 class History(Protocol):

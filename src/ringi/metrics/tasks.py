@@ -16,11 +16,10 @@ from ringi.engine.levels import Level, PlanningSettings, measure_of
 from ringi.engine.order import Order, ordered
 from ringi.engine.process import ActionRecord, ActionState, Process
 from ringi.engine.run_plan import RunRole
-from ringi.ledger.ports import StoredSession
 from ringi.metrics.port import History
 from ringi.project.tokens import tokens
 from ringi.runs.document import Attempt, RoleHow, Run, RunPhase, Spent, StepState, StepStatus, StopCode
-from ringi.sessions.document import Purpose, SessionStatus, TokenUsage
+from ringi.sessions.document import Purpose, SessionStatus, StoredSession, TokenUsage
 
 _A_MILLION: Final = 1_000_000
 

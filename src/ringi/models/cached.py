@@ -16,10 +16,10 @@ import msgspec
 from ringi.errors import BadDocument, RingiError
 from ringi.kernel import codec
 from ringi.kernel.document import prepared
-from ringi.ledger.ports import Clock, LanguageModel
+from ringi.kernel.system import Clock
 from ringi.models.cache import AnswerOrigin, KeptAnswer
 from ringi.models.cache_port import Vault
-from ringi.models.prompt import Budget, ModelAnswer, OnProgress, Prompt
+from ringi.models.prompt import Budget, LanguageModel, ModelAnswer, OnProgress, Prompt
 from ringi.models.turns import compact_schema
 from ringi.sessions.document import TokenUsage
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ringi.agents.reading import ProjectReader
     from ringi.config.keys import Config
     from ringi.kernel.pattern_matcher import PatternMatcher
-    from ringi.ledger.ports import LanguageModel
+    from ringi.models.prompt import LanguageModel
 
 PLAYBOOK: Final = "playbook"
 _MORE_ROOM: Final = 4

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ringi.app.ledger import Ledger
     from ringi.config.keys import Config
     from ringi.kernel.places import Places
-    from ringi.ledger.ports import Clock, LanguageModel, StoredSession
-    from ringi.plans.services import Services
+    from ringi.kernel.system import Clock
+    from ringi.models.prompt import LanguageModel
     from ringi.runs.services import Task
 
 TALLY: Final = "cache_saved"
@@ -82,14 +82,8 @@ class Caching:
         places = (self._config.llm.base_url, *(self._environment.get(name, "") for name in _ADDRESSES))
         return CachedModel(model, answers, " ".join(places), origin)
 
-    def remember(self, services: Services, stored: StoredSession) -> None:
-        """A person approved this design."""
-        if self._why_not() or stored.facts.model.startswith(_UNCACHED):
-            return
-        from ringi.sessions.similar_plan import remember_design  # noqa: PLC0415  # as above
-
-        with suppress(RingiError):  # the approval counts, whatever becomes of this
-            remember_design(self.plans, services, stored)
+    def keeps_designs_of(self, model: str) -> bool:
+        return not self._why_not() and not model.startswith(_UNCACHED)
 
     def _secret(self, text: str) -> bool:
         from ringi.models.configured import mask_of  # noqa: PLC0415  # as above

@@ -6,8 +6,9 @@ from typing import Final, NamedTuple
 
 from ringi.errors import RingiError
 from ringi.kernel import codec
+from ringi.kernel.system import Clock
 from ringi.kernel.text import Text
-from ringi.ledger.ports import Clock, SessionStore
+from ringi.ledger.ports import SessionStore
 from ringi.models.cache import AnswerOrigin, KeptCounts, KeptPlan, PlanKind, SimilarPlan
 from ringi.models.cache_port import Vault
 from ringi.runs.document import Run, RunPhase, StepStatus

@@ -1,7 +1,7 @@
 """What a language model is asked, and what it answers with."""
 
 from collections.abc import Callable
-from typing import Annotated, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -370,3 +370,16 @@ class NewSpec(Document, frozen=True):
 
 class NewSpecs(Document, frozen=True):
     specs: Annotated[tuple[NewSpec, ...], Meta(max_length=MOST_SPECS)]
+
+
+class LanguageModel(Protocol):
+    @property
+    def name(self) -> str:
+        """As written in the configuration."""
+
+    @property
+    def sees_project(self) -> bool:
+        """It reads the project by itself, or needs no files: nobody asks it which ones it wants."""
+
+    def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
+        """An answer of this kind, validated. Raises a ModelFailed whose `exchanges` say what was tried."""

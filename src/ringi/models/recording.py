@@ -22,8 +22,15 @@ from ringi.kernel.document import Document, Versioned, prepared
 from ringi.kernel.fs import NotRegular, read_bounded
 from ringi.kernel.text import Text, why_failed
 from ringi.kernel.words import Detail, Mask, kept_details, told_details, whole
-from ringi.ledger.ports import LanguageModel
-from ringi.models.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
+from ringi.models.prompt import (
+    Budget,
+    Exchange,
+    LanguageModel,
+    ModelAnswer,
+    ModelProgress,
+    OnProgress,
+    Prompt,
+)
 from ringi.sessions.document import Purpose, TokenUsage
 
 T = TypeVar("T")

@@ -12,8 +12,7 @@ from ringi.approvals.who import actor_at, require_settable
 from ringi.errors import InvalidSpecs, NotFound, Refused, Stale, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, StoredPlan
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.patch.apply import applied
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Patch
@@ -26,6 +25,7 @@ from ringi.plans.document import (
     FileState,
     PlanDocument,
     SpecKind,
+    StoredPlan,
     ValidationReport,
     with_state,
 )

@@ -10,10 +10,17 @@ from ringi.approvals.request import outcome
 from ringi.approvals.who import actor_at
 from ringi.errors import InvalidSpecs, NotFound
 from ringi.kernel.text import Text
-from ringi.ledger.event import EventKind
-from ringi.ledger.ports import NewEvent, StoredPlan
+from ringi.ledger.event import EventKind, NewEvent
 from ringi.plans.answer_document import OutcomeKind, PlanAnswer
-from ringi.plans.document import CHANGING, OPEN, ActionSpecExt, PlanDocument, PlanStatus, with_state
+from ringi.plans.document import (
+    CHANGING,
+    OPEN,
+    ActionSpecExt,
+    PlanDocument,
+    PlanStatus,
+    StoredPlan,
+    with_state,
+)
 from ringi.plans.effects import Effect, Invalid
 from ringi.plans.feedback import LineComment, Side
 from ringi.plans.preview import effects_now

@@ -39,8 +39,8 @@ from ringi.errors import (
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, PlanRecord, StoredPlan
+from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.ledger.ports import PlanRecord
 from ringi.plans.change import require_valid
 from ringi.plans.commit import commit_subject
 from ringi.plans.document import (
@@ -51,6 +51,7 @@ from ringi.plans.document import (
     PlanStatus,
     SpecKind,
     SpecSelection,
+    StoredPlan,
     risk_of,
     selected,
     with_state,

@@ -21,6 +21,7 @@ from ringi.approvals.grant import use_of
 from ringi.approvals.grant_document import Grant, GrantScope, GrantSubject, counted
 from ringi.approvals.kinds import KINDS, Bound, as_written
 from ringi.approvals.proof import TYPED_LENGTH, YES
+from ringi.approvals.signatures import Signatures, SignerList
 from ringi.approvals.signers import as_lists, signature_needed
 from ringi.approvals.signers_document import RequiredProof, SignersSubject
 from ringi.errors import NotFound, SignatureRefused, SignatureUnchecked, UnlistedKey
@@ -29,7 +30,7 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Event, EventKind
-from ringi.ledger.ports import Signatures, SignerList, Store
+from ringi.ledger.ports import Store
 from ringi.ledger.subject import Subject, SubjectKind
 from ringi.plans.document import SpecKind
 from ringi.policy.globs import within

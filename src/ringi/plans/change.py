@@ -22,8 +22,8 @@ from ringi.errors import (
 )
 from ringi.kernel.codec import blob_id
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, StoredPlan, Transaction
+from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.ledger.ports import Transaction
 from ringi.patch.parse import parse_patch
 from ringi.patch.workspace_edit import EditedFile, workspace_edit
 from ringi.plans.change_plan import (
@@ -45,6 +45,7 @@ from ringi.plans.document import (
     PlanStatus,
     SpecKind,
     SpecSelection,
+    StoredPlan,
     selected,
     with_state,
 )

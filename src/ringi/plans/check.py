@@ -26,8 +26,7 @@ from ringi.errors import (
     Usage,
 )
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, StoredPlan
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans import commit, undo
 from ringi.plans.document import (
     OPEN,
@@ -38,6 +37,7 @@ from ringi.plans.document import (
     PlanDocument,
     PlannedChecks,
     PlanStatus,
+    StoredPlan,
     selected,
     with_state,
 )

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ringi.errors import NoSandbox, NoSuchProgram, PathRefused
 from ringi.kernel.process import sandbox
@@ -13,8 +13,29 @@ from ringi.kernel.process.hidden import hidden
 from ringi.kernel.process.program import program_of
 from ringi.kernel.process.sandbox import How, Mount
 from ringi.kernel.text import Text
-from ringi.ledger.ports import Ran
 from ringi.tree.copy_mounts import CopyMounts
+
+
+class Ran(NamedTuple):
+    """The result of a command."""
+
+    exit_code: int
+    """128 + n if signal n killed it; 124 if its time was up."""
+    output: str
+    """The end of its output, up to the limit."""
+    cut: bool
+    timed_out: bool
+    duration_sec: float
+
+
+class Commands(Protocol):
+    """Runs commands in the workspace: no shell, no secrets, no process left behind."""
+
+    def sandboxed(self) -> bool:
+        """Whether a command would run in a sandbox now. Raises NoSandbox if one is required and missing."""
+
+    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> Ran:
+        """In a folder below the workspace; empty: itself. Raises NoSuchProgram, PathRefused or NoSandbox."""
 
 
 class Invocation(NamedTuple):

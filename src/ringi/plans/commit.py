@@ -17,8 +17,7 @@ from ringi.approvals.who import actor_at
 from ringi.errors import BranchRefused, CopyFailed, NoCommit, PathRefused, StorageFailed
 from ringi.kernel import codec
 from ringi.kernel.text import COMMIT_SHOWN, Text
-from ringi.ledger.event import Actor, EventKind, LoggedEvent
-from ringi.ledger.ports import CommitOrder, CommitPlace, Commits, Committed, NewEvent, StoredIntent
+from ringi.ledger.event import Actor, EventKind, LoggedEvent, NewEvent
 from ringi.plans.commit_message import offered_message, proper_message, trailers, with_trailers
 from ringi.plans.commit_revert import reverted
 from ringi.plans.document import (
@@ -37,11 +36,12 @@ from ringi.plans.document import (
     title_of,
     with_state,
 )
-from ringi.plans.execution import CommitOutcome, ExecutionResult, OpStatus
+from ringi.plans.execution import CommitOutcome, ExecutionResult, OpStatus, StoredIntent
 from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected
 from ringi.plans.services import Services
 from ringi.plans.status import refusal
+from ringi.tree.commits import CommitOrder, CommitPlace, Committed, GitCommits
 from ringi.tree.tree import differing
 
 _ENDED: Final = frozenset([EventKind.COMMITTED, EventKind.COMMIT_FAILED, EventKind.COMMIT_REWRITTEN])
@@ -102,7 +102,7 @@ def _place(services: Services, changes: Iterable[FileChange], specs: Sequence[Ac
     return commits_of(services).place(paths)
 
 
-def commits_of(services: Services) -> Commits:
+def commits_of(services: Services) -> GitCommits:
     if services.commits is None:
         raise NoCommit(why=Text("there is no git repository"))
     return services.commits()

@@ -11,10 +11,10 @@ from ringi.approvals.document import CommitSubject
 from ringi.errors import NoCommit
 from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.ledger.event import EventKind, LoggedEvent
-from ringi.ledger.ports import Commits, Committed
 from ringi.patch.file_merge import ConflictedFile, merge_file
 from ringi.patch.render import Side
 from ringi.plans.document import PlanDocument, title_of
+from ringi.tree.commits import Committed, GitCommits
 
 Files = dict[str, Committed | None]
 _E: Final = EventKind
@@ -38,7 +38,7 @@ def standing(events: Iterable[LoggedEvent]) -> tuple[str, ...]:
 
 
 def revert_subject(
-    commits: Commits, document: PlanDocument, made: Sequence[str], known: Iterable[str]
+    commits: GitCommits, document: PlanDocument, made: Sequence[str], known: Iterable[str]
 ) -> CommitSubject:
     """Raises NoCommit. `known` are the files that the undo knows."""
     files = reverted(commits, made)
@@ -56,7 +56,7 @@ def _message(document: PlanDocument, made: Sequence[str]) -> str:
     return f'Revert "{title}"\n\n' + "\n".join(f"This reverts commit {commit}." for commit in made)
 
 
-def reverted(commits: Commits, made: Sequence[str]) -> Files:
+def reverted(commits: GitCommits, made: Sequence[str]) -> Files:
     """The files that differ from HEAD once the commits are taken back, newest first."""
     head: Files = {}
     now: Files = {}

@@ -8,8 +8,7 @@ from ringi.config.keys import Config
 from ringi.kernel.places import Places, own_folders
 
 if TYPE_CHECKING:
-    from ringi.ledger.ports import Ran
-    from ringi.plans.commands import WorkspaceCommands
+    from ringi.plans.commands import Ran, WorkspaceCommands
     from ringi.plans.document import CheckPhase, CheckResult
     from ringi.runs.step_checks import StepChecks
     from ringi.tree.copy_run import CopyChecks, Files, Progress

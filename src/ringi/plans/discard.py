@@ -5,9 +5,8 @@ from typing import Final
 from ringi.approvals.who import require_settable
 from ringi.errors import NoChannel, NotYours
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, StoredPlan
-from ringi.plans.document import PlanState, PlanStatus, with_state
+from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.plans.document import PlanState, PlanStatus, StoredPlan, with_state
 from ringi.plans.propose import proposed_by
 from ringi.plans.services import Services
 from ringi.plans.status import advance

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -498,3 +498,10 @@ def _approval(state: PlanState, superseded_at: str | None) -> ApprovalState:
     if state.status is PlanStatus.DISCARDED:
         return ApprovalState(ChangeApproval.REJECTED)
     return ApprovalState(ChangeApproval.PENDING)
+
+
+class StoredPlan(NamedTuple):
+    document: PlanDocument
+    revision: int
+    """Counts saves; a save names the revision it read and fails if another came first."""
+    number: int

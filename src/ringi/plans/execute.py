@@ -24,8 +24,8 @@ from ringi.errors import (
 )
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, PlanRecord, StoredCommand, StoredIntent, StoredPlan, Transaction
+from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.ledger.ports import PlanRecord, Transaction
 from ringi.plans import check, commit, undo
 from ringi.plans.approve import covering, subject_now
 from ringi.plans.change import require_valid
@@ -36,12 +36,20 @@ from ringi.plans.document import (
     CheckResult,
     PlanStatus,
     SpecKind,
+    StoredPlan,
     only_reads,
     selected,
     with_state,
 )
 from ringi.plans.effects import Invalid
-from ringi.plans.execution import CommandEnd, ExecutionIntent, ExecutionResult, OpStatus
+from ringi.plans.execution import (
+    CommandEnd,
+    ExecutionIntent,
+    ExecutionResult,
+    OpStatus,
+    StoredCommand,
+    StoredIntent,
+)
 from ringi.plans.executor import Executor, Stages, storage_errors
 from ringi.plans.place import is_checking, require_here, to_recover
 from ringi.plans.preview import after_bytes

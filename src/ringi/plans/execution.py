@@ -1,7 +1,7 @@
 """What an execution will write, and what became of it (PT-5, PT-12)."""
 
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -159,3 +159,13 @@ class ExecutionResult(Versioned, frozen=True, kw_only=True):
     kept: tuple[str, ...] = ()
     """Files in the stage with bytes that somebody else wrote meanwhile."""
     commit: CommitOutcome | UnsetType = UNSET
+
+
+class StoredIntent(NamedTuple):
+    intent: ExecutionIntent
+    result: ExecutionResult | None
+
+
+class StoredCommand(NamedTuple):
+    start: CommandStart
+    end: CommandEnd | None

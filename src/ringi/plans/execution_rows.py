@@ -7,15 +7,21 @@ from ringi.app.lists import UNFINISHED
 from ringi.kernel import codec
 from ringi.ledger.connection import Reader, as_bytes
 from ringi.ledger.events import EventLog, text_of
-from ringi.ledger.ports import StoredCommand, StoredIntent
-from ringi.plans.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
+from ringi.plans.execution import (
+    CommandEnd,
+    CommandStart,
+    ExecutionIntent,
+    ExecutionResult,
+    StoredCommand,
+    StoredIntent,
+)
 
 _ADD_INTENT: Final = (
     "INSERT INTO executions (id, plan_id, at, intent)"
     " VALUES (?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM executions), ?)"
 )
 _ADD_RESULT: Final = "UPDATE executions SET result = ? WHERE id = ? AND result IS NULL"
-EXECUTIONS: Final = "SELECT intent, result FROM executions WHERE plan_id = ? ORDER BY at"
+_EXECUTIONS: Final = "SELECT intent, result FROM executions WHERE plan_id = ? ORDER BY at"
 _INTENT: Final = "SELECT intent FROM executions WHERE id = ?"
 _START_COMMAND: Final = (
     "INSERT INTO commands (execution_id, spec_id, at, started)"
@@ -40,7 +46,7 @@ class Executions(Reader):
         return codec.trusted(as_bytes(found[0][0]), ExecutionIntent, "intent") if found else None
 
     def executions(self, plan_id: str) -> tuple[StoredIntent, ...]:
-        return tuple(as_execution(*row) for row in self._select(EXECUTIONS, plan_id))
+        return tuple(as_execution(*row) for row in self._select(_EXECUTIONS, plan_id))
 
     def commands(self, execution_id: str) -> tuple[StoredCommand, ...]:
         return tuple(

@@ -16,9 +16,9 @@ from ringi.approvals.document import Act, FileChange
 from ringi.errors import HalfWritten, LostRace, PathRefused, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.text import Text, why_failed
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, StoredPlan, Transaction
-from ringi.plans.document import PLAN_MACHINE, ExecutionLink, FileState, PlanStatus, with_state
+from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.ledger.ports import Transaction
+from ringi.plans.document import PLAN_MACHINE, ExecutionLink, FileState, PlanStatus, StoredPlan, with_state
 from ringi.plans.execution import ExecutionIntent, ExecutionResult, FileOpOutcome, OpStatus, Step
 from ringi.plans.services import Services
 from ringi.plans.steps import take_step

@@ -10,8 +10,7 @@ from msgspec import UNSET
 from ringi.errors import NoCommit
 from ringi.forges.offer_port import OfferedFile, OfferOrder
 from ringi.kernel.text import COMMIT_SHOWN, Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.check import files_made
 from ringi.plans.commit_message import offered_message
 from ringi.plans.document import PLAN_MACHINE, PlannedCommit, PlanStatus, selected, with_state

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from ringi.errors import BranchRefused, NotFound, StepElsewhere
 from ringi.kernel.text import Text
-from ringi.ledger.ports import StoredPlan
-from ringi.plans.document import PlanDocument
+from ringi.plans.document import PlanDocument, StoredPlan
 from ringi.plans.services import Services
 
 

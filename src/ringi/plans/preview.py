@@ -7,10 +7,17 @@ from msgspec import UNSET
 
 from ringi.errors import InvalidSpecs, NotFound, Refused, StorageFailed
 from ringi.kernel.text import Text
-from ringi.ledger.ports import StoredPlan
 from ringi.patch.conflict import Conflict
 from ringi.patch.render import Rendered
-from ringi.plans.document import ActionSpecExt, DiffSummary, PlanDocument, PlanPreview, PlanStatus, SpecKind
+from ringi.plans.document import (
+    ActionSpecExt,
+    DiffSummary,
+    PlanDocument,
+    PlanPreview,
+    PlanStatus,
+    SpecKind,
+    StoredPlan,
+)
 from ringi.plans.effects import (
     MERGEABLE,
     NOTHING,

@@ -20,8 +20,7 @@ from ringi.errors import (
     Superseded,
     UnfitSpecs,
 )
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, StoredPlan
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import StepOf
 from ringi.plans.calls import bound, with_misfits
 from ringi.plans.commit_message import proper_message
@@ -39,6 +38,7 @@ from ringi.plans.document import (
     PlannedCommit,
     PlanState,
     PlanStatus,
+    StoredPlan,
     ValidationReport,
     title_of,
     with_state,

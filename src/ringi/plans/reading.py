@@ -7,9 +7,8 @@ from msgspec.structs import replace
 
 from ringi.errors import ReadNotApproved, RingiError
 from ringi.kernel.text import Text
-from ringi.ledger.ports import StoredPlan
 from ringi.patch.parse import parse_patch
-from ringi.plans.document import ActionSpec, ActionSpecExt, PlanDocument, SpecKind
+from ringi.plans.document import ActionSpec, ActionSpecExt, PlanDocument, SpecKind, StoredPlan
 from ringi.plans.effects import Invalid, content_of
 from ringi.plans.services import Services
 from ringi.plans.validate import Validated

@@ -13,10 +13,10 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject
 from ringi.ledger.connection import Row, as_bytes, translated
-from ringi.ledger.event import Counts
+from ringi.ledger.event import Counts, NewEvent
 from ringi.ledger.events import About, EventLog, as_event, text_of
-from ringi.ledger.ports import NewEvent, PlanRecord, StoredPlan
-from ringi.plans.document import ENDED, OPEN, ActionSpecExt, PlanDocument, with_state
+from ringi.ledger.ports import PlanRecord
+from ringi.plans.document import ENDED, OPEN, ActionSpecExt, PlanDocument, StoredPlan, with_state
 from ringi.plans.execution_rows import as_execution
 
 _EVERY: Final = "SELECT number, document FROM plans ORDER BY number DESC"
@@ -89,10 +89,11 @@ class Plans(PlanReader):
             raise NotFound(what=Text("plan"), name=plan_id)
         number, document, specs, revision = found["plan"][0]
         executions = tuple(as_execution(row[1], row[2]) for row in found.get("execution", ()))
+        used = {one.intent.approval_id: one.intent.id for one in executions}
         return PlanRecord(
             plan=StoredPlan(as_document(document, specs), int(str(revision)), int(str(number))),
             requests=tuple(as_request(row[1]) for row in found.get("request", ())),
-            approvals=tuple(as_approval(row[1], row[2], executions) for row in found.get("approval", ())),
+            approvals=tuple(as_approval(row[1], row[2], used) for row in found.get("approval", ())),
             events=tuple(as_event(row[1]) for row in found.get("event", ())),
             executions=executions,
             granting="grant" in found,
@@ -114,7 +115,7 @@ class PlanWrites(EventLog):
             # Another process has made one meanwhile.
             self.known.plans = None
             stored = self._insert_plan(document, now, text, hash_, current)
-        self.changed.new.add(document.plan.id)
+        self.changed.new.add(subject.plan(document.plan.id))
         return self._saved(stored)
 
     def _insert_plan(self, document: PlanDocument, now: str, *rest: object) -> StoredPlan:
@@ -145,7 +146,7 @@ class PlanWrites(EventLog):
 
     def _saved(self, stored: StoredPlan) -> StoredPlan:
         _note_change(self._database, stored.document)
-        self.changed.plans[stored.document.plan.id] = stored
+        self.changed.saved[subject.plan(stored.document.plan.id)] = stored
         return stored
 
     def _write_specs(self, document: PlanDocument, earlier: PlanDocument | None) -> PlanDocument:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from ringi.approvals.permits import Permits
 from ringi.kernel.telemetry.port import SILENT, Telemetry
@@ -9,26 +9,21 @@ from ringi.kernel.telemetry.port import SILENT, Telemetry
 if TYPE_CHECKING:  # only names of types
     from contextlib import AbstractContextManager
 
+    from ringi.approvals.person import PersonChannel
+    from ringi.approvals.signatures import Signatures
     from ringi.forges.port import ReviewChecks
+    from ringi.kernel.lock import FileLock
+    from ringi.kernel.system import Clock, Ids
     from ringi.kernel.text import Text
-    from ringi.ledger.ports import (
-        CheckRunner,
-        Clock,
-        CodeContext,
-        Commands,
-        Commits,
-        Ids,
-        LanguageModel,
-        PersonChannel,
-        Signatures,
-        Store,
-        WorkspaceLock,
-    )
-    from ringi.models.prompt import Budget
-    from ringi.plans.document import PlannedChecks
+    from ringi.ledger.ports import Store
+    from ringi.models.prompt import Budget, LanguageModel
+    from ringi.plans.commands import Commands
+    from ringi.plans.document import CheckPhase, CheckResult, PlannedChecks
     from ringi.policy.risk import Thresholds
+    from ringi.project.context import CodeContext
     from ringi.provenance.ports import Repository
     from ringi.tools.ports import OutsideTools
+    from ringi.tree.commits import GitCommits
     from ringi.tree.snapshot import Snapshots
     from ringi.tree.tree import Tree
 
@@ -56,6 +51,20 @@ class Rules(NamedTuple):
     """Whether approvals that are used leave their proof in the repository."""
 
 
+class CheckRunner(Protocol):
+    def sandboxed(self) -> bool:
+        """Whether commands of a plan run in a sandbox in checks before its execution."""
+
+    def __call__(
+        self, commands: Sequence[str], files: Mapping[str, tuple[bytes, int] | None], phase: CheckPhase,
+        reviewer: int = 0,
+    ) -> tuple[CheckResult, ...]:  # fmt: skip
+        """Runs in a copy of the workspace with these files replaced (bytes, permission bits; None: deleted).
+
+        Stops at the first that fails. The copy is kept for the process `reviewer`, which removes it.
+        """
+
+
 class Services(NamedTuple):
     """What the plan tool works with."""
 
@@ -63,7 +72,7 @@ class Services(NamedTuple):
     tree: Tree
     clock: Clock
     ids: Ids
-    lock: WorkspaceLock
+    lock: FileLock
     person: PersonChannel
     rules: Rules
     snapshot_id: Callable[[], str]
@@ -80,7 +89,7 @@ class Services(NamedTuple):
     """Reads what a model is shown of the project."""
     tools: Callable[[], AbstractContextManager[OutsideTools]] | None = None
     """Of the configured servers, which start when one is needed. None if there are none. Raises NoExtra."""
-    commits: Callable[[], Commits] | None = None
+    commits: Callable[[], GitCommits] | None = None
     """None if nothing can be committed."""
     repository: Callable[[], Repository | None] = lambda: None
     """The person's own; None if there is no git repository."""

@@ -17,9 +17,9 @@ from ringi.engine.process import ErrorKind
 from ringi.errors import Interrupted, PathRefused, RingiError, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, Ran, StoredCommand
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.calls import decoded, refusal
+from ringi.plans.commands import Ran
 from ringi.plans.document import FileState, SpecKind
 from ringi.plans.effects import mode_after
 from ringi.plans.execution import (
@@ -30,6 +30,7 @@ from ringi.plans.execution import (
     FileOpOutcome,
     OpStatus,
     Step,
+    StoredCommand,
 )
 from ringi.plans.reading import kept
 from ringi.plans.services import Services

@@ -16,7 +16,6 @@ from ringi.approvals.document import (
 from ringi.approvals.request import outcome
 from ringi.kernel import codec
 from ringi.ledger.event import Actor
-from ringi.ledger.ports import StoredPlan
 from ringi.ledger.subject import StepOf
 from ringi.patch.conflict import Conflict
 from ringi.plans import amend, answer, approve, check, commit, discard, execute, merge, preview, propose, undo
@@ -32,6 +31,7 @@ from ringi.plans.document import (
     PlanRef,
     PlanState,
     SpecSelection,
+    StoredPlan,
     ValidationReport,
 )
 from ringi.plans.execution import CommandStart, ExecutionResult

@@ -29,12 +29,12 @@ from ringi.errors import EffectsUnknown, NoCommit, NothingToUndo, NotRequested, 
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, StoredIntent, StoredPlan, Transaction
+from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.ledger.ports import Transaction
 from ringi.plans import commit
 from ringi.plans.commit_revert import revert_subject, standing
-from ringi.plans.document import FileState, PlanStatus
-from ringi.plans.execution import ExecutionIntent, ExecutionResult, OpStatus
+from ringi.plans.document import FileState, PlanStatus, StoredPlan
+from ringi.plans.execution import ExecutionIntent, ExecutionResult, OpStatus, StoredIntent
 from ringi.plans.executor import WRITTEN_SINCE, Executor, storage_errors
 from ringi.plans.later_edits import Back, LeftAlone, merged_back, since, together
 from ringi.plans.place import is_checking, require_here, to_recover

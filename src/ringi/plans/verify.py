@@ -18,12 +18,12 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import EventKind, LoggedEvent
-from ringi.ledger.ports import Commits, Store, StoredCommand, StoredIntent
+from ringi.ledger.ports import Store
 from ringi.ledger.subject import Subject, elsewhere
 from ringi.plans.audit import SHOWN, Facts, doubts, signer_doubts
 from ringi.plans.commit import outcome_of, written
 from ringi.plans.document import ONLY_READING, ActionSpec, CheckFailure, FileState, PlanRef, SpecKind
-from ringi.plans.execution import STARTED, ExecutionIntent, OpStatus, words_of
+from ringi.plans.execution import STARTED, ExecutionIntent, OpStatus, StoredCommand, StoredIntent, words_of
 from ringi.plans.verdict import (
     FileStanding,
     GivenApproval,
@@ -36,6 +36,7 @@ from ringi.plans.verdict import (
 )
 from ringi.provenance.document import fingerprint
 from ringi.provenance.ref_damage import notes_damage
+from ringi.tree.commits import GitCommits
 from ringi.tree.tree import differing
 
 _UNREADABLE: Final = (BadDocument, NewerVersion, LedgerCorrupt)
@@ -459,7 +460,7 @@ def _commit(
     events: Iterator[LoggedEvent],
     approvals: Sequence[Approval],
     executions: Sequence[StoredIntent],
-    commits: Callable[[], Commits] | None,
+    commits: Callable[[], GitCommits] | None,
 ) -> CommitStanding:
     outcome = outcome_of(events)
     if outcome is None or not outcome.commit or commits is None:

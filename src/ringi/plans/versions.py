@@ -12,8 +12,7 @@ from ringi.approvals.who import require_settable
 from ringi.errors import NotFound, Refused, StorageFailed, UnfitSpecs
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, StoredPlan
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.patch.render import Side, render
 from ringi.plans.answer_document import Difference, PlanComparison, SpecDifference
 from ringi.plans.calls import bound, with_misfits
@@ -26,6 +25,7 @@ from ringi.plans.document import (
     PlanStatus,
     SpecKind,
     SpecSelection,
+    StoredPlan,
     Touched,
     ValidationReport,
     selected,

@@ -26,7 +26,7 @@ from ringi.policy.risk_level import CATEGORY, Category, Risk, RiskCode, RiskReas
 
 if TYPE_CHECKING:  # a list of plans is shown without them
     from ringi.approvals.document import CommitSubject
-    from ringi.ledger.ports import Commands
+    from ringi.plans.commands import Commands
     from ringi.plans.commit import Announced
     from ringi.runs.document import Spent
     from ringi.sessions.document import TokenUsage

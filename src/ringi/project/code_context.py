@@ -14,11 +14,10 @@ from ringi.errors import PathRefused, StorageFailed, Unreadable
 from ringi.kernel.codec import blob_id
 from ringi.kernel.process.progress import counting
 from ringi.kernel.text import Text, visible
-from ringi.ledger.ports import Gathered
 from ringi.policy.files import is_credential
 from ringi.policy.globs import globs
 from ringi.project.code_index import corpus_of
-from ringi.project.context import ProjectFacts
+from ringi.project.context import Gathered, ProjectFacts
 from ringi.project.gather import Page, context_of, found_files, pages, project_facts, ranked_by
 from ringi.project.outline import numbered
 from ringi.project.relevant_files import Ranked, rank

@@ -1,8 +1,11 @@
 """What a model or the playbook is shown of a project before it plans."""
 
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import NamedTuple, Protocol
 
 from ringi.kernel.document import CamelDocument, Document
+from ringi.kernel.text import Text
 
 
 class FileKind(StrEnum):
@@ -73,3 +76,34 @@ class ProjectFacts(CamelDocument, frozen=True, kw_only=True):
     """Its path, if there is one."""
     found: tuple[FoundFile, ...] = ()
     """What the request is likely about, best first."""
+
+
+class Gathered(NamedTuple):
+    context: Context
+    project: ProjectFacts
+    snapshot: str  # what it was read from
+    why: tuple[tuple[Text, ...], ...] = ()  # for each file of the context, for people
+    whole: bool = False
+    """The context shows the whole project: nothing is left to ask for."""
+    restless: tuple[str, ...] = ()  # what could not be read, or changed meanwhile
+
+
+class CodeContext(Protocol):
+    """What a good engineer would open first, read from a snapshot of the workspace."""
+
+    def snapshot(self) -> str:
+        """The id of the workspace as it is now; empty if somebody keeps writing to it."""
+
+    def gather(
+        self, request: str, *, tokens: int | None = None, limit: int | None = None, about: Sequence[str] = ()
+    ) -> Gathered:
+        """At most so many tokens of text, and files; None stands for the configured number.
+
+        If `about` names paths, only they are read; all else counts by what is known of it, or by its name.
+        """
+
+    def read(self, paths: Sequence[str], tokens: int | None = None) -> str:
+        """These files, or some lines (app.py:10-40), masked, within the budget; says which there are not."""
+
+    def has(self, path: str, line: int = 0) -> bool:
+        """Whether the snapshot that was read last has this file or folder, and it this line."""

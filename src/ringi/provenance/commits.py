@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
+from ringi.approvals.signatures import Signer
 from ringi.errors import SignatureRefused, SignatureUnchecked
-from ringi.ledger.ports import Signer
 from ringi.provenance.chain import Link, Merge
 from ringi.provenance.document import FileAt, Step, fingerprint
 from ringi.provenance.envelope import Grounds

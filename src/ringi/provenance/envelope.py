@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from ringi.approvals.document import ProofKind, SignedAct
 from ringi.approvals.grant_document import GrantScope, GrantSubject
 from ringi.approvals.kinds import as_written
+from ringi.approvals.signatures import Signer, SignerList
 from ringi.errors import ReviewRefused, SignatureRefused, SignatureUnchecked
 from ringi.forges.port import ReviewWitness
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.ledger.ports import Signer, SignerList
 from ringi.plans.document import SpecKind
 from ringi.policy.globs import within
 from ringi.provenance.document import (

@@ -19,11 +19,12 @@ from ringi.approvals.document import (
     Strength,
 )
 from ringi.approvals.kinds import KINDS, Bound
+from ringi.approvals.person import PersonChannel
 from ringi.errors import NoChannel, NotFound, ReviewRefused
 from ringi.forges.document import ForgeTerms, Item, ItemKind, ReviewHow, ReviewProof
 from ringi.forges.port import ReviewChecks, WantedReview
 from ringi.kernel.text import Text
-from ringi.ledger.ports import Log, PersonChannel
+from ringi.ledger.ports import Log
 from ringi.policy.risk_level import Risk
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ringi.approvals.own_key import users_bytes, users_file
+from ringi.approvals.signatures import SignerList
 from ringi.approvals.signing import SshSignatures
 from ringi.config.load import load
 from ringi.errors import InTheWay, ReviewRefused
 from ringi.kernel.places import signatures_file
 from ringi.kernel.process.git import Git, Repository
 from ringi.kernel.text import Text
-from ringi.ledger.ports import SignerList
 from ringi.provenance.document import NOTES, Synced
 from ringi.provenance.exchange import NotesExchange
 from ringi.provenance.history import GitHistory, clone_around

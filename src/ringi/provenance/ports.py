@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from ringi.approvals.signatures import Signer, SignerList
     from ringi.kernel.text import Text
-    from ringi.ledger.ports import Signer, SignerList
     from ringi.provenance.document import Step
 
 

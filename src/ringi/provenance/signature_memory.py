@@ -9,12 +9,12 @@ from threading import Lock
 from typing import Final
 
 from ringi.approvals.document import NAMESPACE
+from ringi.approvals.signatures import Signer, SignerList
 from ringi.approvals.signing import listing, opened
 from ringi.errors import BadDocument, NewerVersion, SignatureRefused
 from ringi.kernel import codec
 from ringi.kernel.document import Versioned
 from ringi.kernel.fs import read_bounded, replace_file
-from ringi.ledger.ports import Signer, SignerList
 from ringi.provenance.ports import PastSignatures
 
 _MOST: Final = 20_000

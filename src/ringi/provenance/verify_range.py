@@ -11,11 +11,11 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec import UNSET
 
+from ringi.approvals.signatures import SignerList
 from ringi.config.pins import SIGNERS
 from ringi.errors import NoSuchCommit
 from ringi.forges.port import ReviewWitness
 from ringi.kernel.text import COMMIT_SHOWN, Text
-from ringi.ledger.ports import SignerList
 from ringi.provenance.chain import Link, level_of, merged, strongest, uses_twice
 from ringi.provenance.commits import PathHistory, by_path, proof_of, related, taken_for_runs
 from ringi.provenance.document import NOT_THERE, NOTES, FileAt, Step

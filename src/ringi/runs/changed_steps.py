@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from ringi.engine.run_plan import RunPlan, RunStep
 from ringi.errors import NotFound
 from ringi.kernel.text import Text
-from ringi.ledger.ports import StoredPlan
 from ringi.plans.check import commands_of, failing_test
 from ringi.plans.document import (
     ActionSpecExt,
@@ -22,6 +21,7 @@ from ringi.plans.document import (
     CheckResult,
     PlanDocument,
     PlanStatus,
+    StoredPlan,
     Touched,
 )
 from ringi.runs.criteria import results_of

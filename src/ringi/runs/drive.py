@@ -24,8 +24,7 @@ from ringi.kernel.telemetry.port import (
     Value,
 )
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.document import PlanStatus
 from ringi.provenance.ref_damage import mend_run
 from ringi.runs import machine

@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 
 from ringi.errors import InTheWay
 from ringi.kernel.fs import open_own
+from ringi.kernel.system import Clock
 from ringi.kernel.telemetry.port import Component, Level
 from ringi.kernel.text import visible
 from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder
-from ringi.ledger.ports import Clock
 
 FILE: Final = "process.log"
 _PLACE: Final = (AGENT_FOLDER, "logs")

@@ -8,9 +8,8 @@ from ringi.errors import RunRace
 from ringi.kernel import codec
 from ringi.ledger import subject
 from ringi.ledger.connection import Reader, as_bytes
-from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.events import About, EventLog, text_of
-from ringi.ledger.ports import NewEvent
 from ringi.runs.rows import no_run
 
 _PROCESS: Final = "SELECT document, revision FROM processes WHERE id = ?"

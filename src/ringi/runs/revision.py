@@ -19,8 +19,7 @@ from ringi.errors import NotFound, RevisionExpired
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import Run, StopCode
 from ringi.runs.process.revisions import difference, plan_digest
 from ringi.runs.start import given

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from ringi.errors import BudgetUsed, ModelFailed, ModelTimeout, RingiError, RoleTimeout, StorageFailed
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.text import why_failed
-from ringi.ledger.ports import LanguageModel
 from ringi.models.budget import SpentOn, own_tokens, spent_of, spent_on
-from ringi.models.prompt import Budget, ModelAnswer, ModelProgress, NewChange, Prompt
+from ringi.models.prompt import Budget, LanguageModel, ModelAnswer, ModelProgress, NewChange, Prompt
 from ringi.patch.apply import outcome
 from ringi.patch.parse import parse_patch
 from ringi.patch.repair import normalise

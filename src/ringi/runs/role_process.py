@@ -13,9 +13,9 @@ from ringi.engine.prompts import language_of
 from ringi.engine.run_plan import RunRole, inside
 from ringi.errors import RingiError
 from ringi.kernel.fs import OsFileSystem
+from ringi.kernel.system import Clock
 from ringi.kernel.telemetry.port import SILENT, Telemetry
 from ringi.kernel.text import Text
-from ringi.ledger.ports import Clock
 from ringi.models.prompt import Material
 from ringi.project.tokens import tokens
 from ringi.runs.document import RoleHow, Run, Spent, StopCode, since, total

@@ -18,12 +18,13 @@ from ringi.kernel.document import prepared
 from ringi.kernel.process.capture import Ran
 from ringi.kernel.process.program import program_name, program_of
 from ringi.kernel.text import Text, visible
-from ringi.ledger.ports import CodeContext, LanguageModel, SessionStore
-from ringi.models.prompt import Budget, Material, NewVerdict, Prompt
+from ringi.ledger.ports import SessionStore
+from ringi.models.prompt import Budget, LanguageModel, Material, NewVerdict, Prompt
 from ringi.models.run_budget import price_of, role_left, run_left
 from ringi.policy.files import is_credential
 from ringi.policy.gh import runs_gh
 from ringi.policy.globs import globs
+from ringi.project.context import CodeContext
 from ringi.runs.brief import JUDGES, BriefFacts, Decision, brief_of
 from ringi.runs.document import Finding, RoleHow, Spent, Stop, StopCode, stop_for, total
 from ringi.runs.gates import e2e_commands, unit_commands

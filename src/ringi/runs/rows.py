@@ -10,8 +10,8 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject
 from ringi.ledger.connection import Reader, Row, as_bytes
+from ringi.ledger.event import NewEvent
 from ringi.ledger.events import About, EventLog, text_of
-from ringi.ledger.ports import NewEvent
 from ringi.runs.document import Run, StoredRun
 from ringi.sessions.document import short
 
@@ -100,8 +100,9 @@ class RunWrites(EventLog):
             raise no_run(run.run_id) if revision is None else RunRace(run=run.run_id)
 
     def _note_run(self, run: Run, text: str, event: NewEvent) -> str:
-        self.changed.runs.add(run.run_id)
-        return self._add_event(About(subject.run(run.run_id), text), self._clock.now(), event)
+        about = subject.run(run.run_id)
+        self.changed.saved[about] = run
+        return self._add_event(About(about, text), self._clock.now(), event)
 
 
 def no_run(name: str) -> NotFound:

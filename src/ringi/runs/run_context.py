@@ -18,8 +18,7 @@ from ringi.kernel.telemetry.port import (
     Value,
 )
 from ringi.kernel.text import Text, without_codes
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs import machine
 from ringi.runs.document import (
     Attempt,

@@ -12,8 +12,9 @@ from ringi.kernel.telemetry.port import SILENT, Telemetry
 if TYPE_CHECKING:  # only names of types
     from ringi.engine.process import Feedback
     from ringi.engine.run_plan import RunPlan, RunStep
+    from ringi.kernel.system import Clock
     from ringi.kernel.text import Text
-    from ringi.ledger.ports import Clock, NewEvent
+    from ringi.ledger.event import NewEvent
     from ringi.runs.document import Evidence, Run, StepState, Stop, StoredRun
     from ringi.runs.scope import Changes
     from ringi.runs.services import Roles

@@ -29,8 +29,7 @@ from ringi.kernel.document import prepared
 from ringi.kernel.problems import Level, Problem, ReasonCode, problem
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.policy.globs import globs
 from ringi.runs.branch import main_of_remotes
 from ringi.runs.document import OVER, Run, RunPhase, review_of, run_id

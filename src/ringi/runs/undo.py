@@ -6,8 +6,7 @@ from msgspec.structs import replace
 
 from ringi.app.context import OpenWorkspace
 from ringi.approvals.who import actor_at, refuse_agent
-from ringi.ledger.event import EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import EventKind, NewEvent
 from ringi.plans.document import PlanStatus, undone_at
 from ringi.provenance.ref_damage import mend_run
 from ringi.runs.branch import delete_branch

@@ -10,8 +10,7 @@ from ringi.errors import BadBrought, BadDocument
 from ringi.kernel import codec
 from ringi.kernel.problems import Fault, below, decoded, in_words
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, StoredSession
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.models.prompt import (
     MOST_DECISIONS,
     MOST_FINDINGS,
@@ -35,6 +34,7 @@ from ringi.sessions.document import (
     Pending,
     Purpose,
     QuestionPending,
+    StoredSession,
     TokenUsage,
 )
 from ringi.sessions.model import project_of, spent_on, summarised, with_context

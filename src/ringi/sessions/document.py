@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import reduce
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -471,3 +471,10 @@ class SessionView(CamelDocument, frozen=True, kw_only=True):
     model: str = ""
     found: tuple[FoundFile, ...] = ()
     """What the instruction is likely about, best first; empty until the project was read."""
+
+
+class StoredSession(NamedTuple):
+    session: PlanningSession
+    facts: SessionFacts
+    revision: int
+    """Counts saves; a save names the revision it read and fails if another came first."""

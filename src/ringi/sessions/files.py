@@ -10,9 +10,8 @@ from ringi.app.ledger import LedgerReader
 from ringi.kernel import codec
 from ringi.kernel.fs import OsFileSystem, open_own, publish
 from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder, Place
-from ringi.ledger.ports import StoredSession
 from ringi.ledger.subject import Subject, SubjectKind
-from ringi.sessions.document import PlanningSession, SessionStatus
+from ringi.sessions.document import PlanningSession, SessionStatus, StoredSession
 from ringi.sessions.rows import LOG_PHASES
 
 SESSIONS: Final = (AGENT_FOLDER, "planning-sessions")

@@ -10,10 +10,10 @@ from ringi.engine.prompts import KINDS, prompt_for
 from ringi.errors import BadDocument, Busy, ModelFailed, SessionFailed, SessionRace, StorageFailed
 from ringi.kernel import codec
 from ringi.kernel.telemetry.port import OPERATION, SESSION_ID, WORKFLOW, Value
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import LanguageModel, NewEvent, StoredSession
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.models.prompt import (
     MOST_FILES,
+    LanguageModel,
     ModelAnswer,
     ModelProgress,
     NewDecisions,
@@ -29,7 +29,16 @@ from ringi.project.outline import mentioned, pages_of
 from ringi.project.tokens import with_material
 from ringi.sessions import operations
 from ringi.sessions.design import Checked, Project, checked, corrected, marked, rendered, without_lines
-from ringi.sessions.document import Design, OpenCall, Purpose, SessionStatus, TokenUsage, WorkPending, short
+from ringi.sessions.document import (
+    Design,
+    OpenCall,
+    Purpose,
+    SessionStatus,
+    StoredSession,
+    TokenUsage,
+    WorkPending,
+    short,
+)
 from ringi.sessions.operations import State, pending, put_right, state_of
 from ringi.sessions.save import call_entry, log_path, log_phase, save
 from ringi.sessions.services import SessionServices

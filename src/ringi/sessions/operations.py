@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from ringi.errors import BadAnswer, BadInstruction
 from ringi.kernel.text import Text
-from ringi.ledger.ports import StoredSession
 from ringi.models.prompt import (
     MOST_QUESTIONS,
     NewDecision,
@@ -38,6 +37,7 @@ from ringi.sessions.document import (
     Role,
     SessionFacts,
     SessionStatus,
+    StoredSession,
     Tradeoffs,
     WorkPending,
     short,

@@ -11,8 +11,8 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject
 from ringi.ledger.connection import Reader, Row, as_bytes
+from ringi.ledger.event import NewEvent
 from ringi.ledger.events import About, EventLog, text_of
-from ringi.ledger.ports import NewEvent, StoredSession
 from ringi.ledger.subject import SESSION_PREFIX
 from ringi.plans.document import title_of
 from ringi.sessions.document import (
@@ -21,6 +21,7 @@ from ringi.sessions.document import (
     SessionFacts,
     SessionRef,
     SessionStatus,
+    StoredSession,
     is_session_id,
     short,
 )
@@ -128,8 +129,9 @@ class SessionWrites(EventLog):
 
     def _session_event(self, stored: StoredSession, text: str, event: NewEvent) -> str:
         session_id = stored.session.session_id
-        self.changed.sessions[session_id] = stored
-        return self._add_event(About(subject.session(session_id), text), self._clock.now(), event)
+        about = subject.session(session_id)
+        self.changed.saved[about] = stored
+        return self._add_event(About(about, text), self._clock.now(), event)
 
     def _add_logs(self, session_id: str, count: int, logs: Sequence[LogEntry]) -> None:
         ends: dict[SessionStatus, int] = {}

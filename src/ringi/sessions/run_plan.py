@@ -14,8 +14,8 @@ from ringi.engine.run_plan_rules import run_plan_problems
 from ringi.errors import NotFound
 from ringi.kernel import codec
 from ringi.kernel.problems import Level
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, SessionStore, SessionTransaction
+from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.ledger.ports import SessionStore, SessionTransaction
 from ringi.plans.document import title_of
 from ringi.runs.document import Run, RunPhase, StepState, run_id
 from ringi.sessions import operations

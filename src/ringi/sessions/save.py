@@ -6,8 +6,17 @@ from typing import Final, TypeVar
 
 from ringi.engine.call_log import Call, call_text
 from ringi.errors import Busy, SessionRace, StorageFailed
-from ringi.ledger.ports import NewEvent, SessionTransaction, StoredSession
-from ringi.sessions.document import MOST_MESSAGES, ConversationMessage, LogEntry, Purpose, Role, SessionStatus
+from ringi.ledger.event import NewEvent
+from ringi.ledger.ports import SessionTransaction
+from ringi.sessions.document import (
+    MOST_MESSAGES,
+    ConversationMessage,
+    LogEntry,
+    Purpose,
+    Role,
+    SessionStatus,
+    StoredSession,
+)
 from ringi.sessions.operations import State
 from ringi.sessions.run_plan import planner
 from ringi.sessions.services import SessionServices

@@ -10,19 +10,14 @@ if TYPE_CHECKING:  # only names of types
     from collections.abc import MutableMapping
     from contextlib import AbstractContextManager
 
+    from ringi.approvals.person import PersonChannel
+    from ringi.approvals.signatures import Signatures
     from ringi.forges.port import ReviewChecks
-    from ringi.ledger.ports import (
-        Clock,
-        CodeContext,
-        Ids,
-        LanguageModel,
-        PersonChannel,
-        SessionStore,
-        Signatures,
-        StoredSession,
-    )
-    from ringi.models.prompt import Budget, Prompt
-    from ringi.sessions.document import TokenUsage
+    from ringi.kernel.system import Clock, Ids
+    from ringi.ledger.ports import SessionStore
+    from ringi.models.prompt import Budget, LanguageModel, Prompt
+    from ringi.project.context import CodeContext
+    from ringi.sessions.document import StoredSession, TokenUsage
 
 
 class SessionServices(NamedTuple):

@@ -11,13 +11,21 @@ from ringi.errors import BadBrought, RingiError
 from ringi.forges.document import ForgeTerms
 from ringi.kernel import codec
 from ringi.ledger.event import Actor
-from ringi.ledger.ports import Gathered, StoredSession
 from ringi.models.cache import AnswerOrigin, KeptPlan, PlanKind
 from ringi.models.plan_cache import Offer, PlanCache
 from ringi.models.prompt import NewCriterion, NewPath, NewStep, NewSummary
 from ringi.plans.services import Services
+from ringi.project.context import Gathered
 from ringi.sessions.design import CACHE, summary_alone
-from ringi.sessions.document import Design, Language, PlanningSession, SessionView, TokenUsage, short
+from ringi.sessions.document import (
+    Design,
+    Language,
+    PlanningSession,
+    SessionView,
+    StoredSession,
+    TokenUsage,
+    short,
+)
 from ringi.tree.tree import Tree
 
 _MOST_FILES: Final = 64

@@ -13,8 +13,7 @@ from ringi.engine.run_plan import RunPlan
 from ringi.errors import BadAnswer, NoChannel, NotAsked, NotFound, SessionOver
 from ringi.forges.document import ForgeTerms
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, StoredSession
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import SESSION_PREFIX
 from ringi.models.prompt import Brought, ModelProgress, NewSummary, OnProgress
 from ringi.runs.document import Run
@@ -33,6 +32,7 @@ from ringi.sessions.document import (
     SessionRef,
     SessionStatus,
     SessionView,
+    StoredSession,
     TokenUsage,
     WorkPending,
     short,

@@ -36,8 +36,8 @@ from ringi.sessions.document import (
 )
 
 if TYPE_CHECKING:
-    from ringi.ledger.ports import StoredSession
     from ringi.models.prompt import ModelProgress
+    from ringi.sessions.document import StoredSession
 
 QUESTION_TYPE: Final = {
     QuestionType.CLARIFICATION: Text("clarification"),

@@ -20,7 +20,6 @@ from ringi.kernel.codec import blob_id
 from ringi.kernel.fs import read_bounded
 from ringi.kernel.process.git import ABSENT, index_entries, listed, names_in, tree_changes, tree_files
 from ringi.kernel.text import COMMIT_SHOWN, Text
-from ringi.ledger.ports import CommitChange, CommitOrder, CommitPlace, Committed
 from ringi.plans.execution import CommitOutcome
 from ringi.tree.personal_git import GitFailed, PersonalGit
 
@@ -50,6 +49,42 @@ _TRIES: Final = 10
 _PAUSE: Final = 0.2
 
 
+class CommitPlace(NamedTuple):
+    """Where a commit would go, and which hooks would run."""
+
+    branch: str
+    """Empty if HEAD is detached."""
+    parent: str
+    """Empty if there is no commit yet."""
+    hooks: tuple[str, ...]
+
+
+class Committed(NamedTuple):
+    """A file as git stores it."""
+
+    mode: str
+    data: bytes
+
+
+class CommitChange(NamedTuple):
+    """What a commit changed."""
+
+    parent: str
+    """Empty for the first one."""
+    paths: tuple[str, ...]
+
+
+class CommitOrder(NamedTuple):
+    parent: str
+    message: str  # the whole
+    marks: tuple[str, ...]
+    """Lines of the message that are unique to this commit."""
+    files: Mapping[str, bytes | Committed | None]
+    """The bytes of each as it is in the workspace, or what is committed whatever is there; None: deleted."""
+    exact: bool = False  # it does not stay if a hook does more than to add trailers
+    offered: str = ""  # the commit itself, made before: the branch gets it as it is, and no hook runs
+
+
 class GitCommits:
     def __init__(
         self,
@@ -62,6 +97,7 @@ class GitCommits:
         self._on_progress = on_progress
 
     def place(self, paths: Sequence[str], *, unstaged: bool = False) -> CommitPlace:
+        """Raises NoCommit if these cannot be committed now; `unstaged`: or if something is staged there."""
         git_dir, hooks = self._repository()
         for name, why in _UNDER_WAY.items():
             if os.path.lexists(git_dir / name):
@@ -131,6 +167,7 @@ class GitCommits:
             raise NoCommit(why=Text("git ignores {path}", path=ignored))
 
     def make(self, order: CommitOrder) -> CommitOutcome:
+        """Uses the person's own settings and hooks; leaves everything else that is staged or changed."""
         with self._git.keeping("HEAD"):
             with tempfile.TemporaryDirectory(prefix="ringi-commit-") as folder:
                 try:
@@ -197,6 +234,7 @@ class GitCommits:
         return git("write-tree").decode().strip()
 
     def find(self, order: CommitOrder) -> CommitOutcome | None:
+        """The commit that was made to this order before a crash; None if there is none."""
         if order.offered:
             known = (one.commit for one in _since(self._git, order.parent, "--branches"))
             return CommitOutcome(order.offered) if order.offered in known else None
@@ -233,6 +271,7 @@ class GitCommits:
             yield Text("a hook changed the message")
 
     def settle(self, commit: str) -> None:
+        """Updates the index to the commit, if a crash prevented that and nobody staged anything since."""
         # Whoever made it may have been killed before it was kept.
         with self._git.keeping("HEAD", since_ns=0), contextlib.suppress(GitFailed):
             if self._head() == commit:
@@ -245,6 +284,7 @@ class GitCommits:
             yield Text("the index still has the files as before: {why}", why=str(error))
 
     def files(self, commit: str, paths: Sequence[str]) -> dict[str, Committed | None]:
+        """What is at these paths in the commit; None if there is no file. Raises NoCommit if it is gone."""
         try:
             listing = self._git.look("ls-tree", "-r", "-z", "--full-tree", commit)
             known = {file.path: file for file in tree_files(listing)}
@@ -259,6 +299,7 @@ class GitCommits:
         }
 
     def change(self, commit: str) -> CommitChange:
+        """Raises NoCommit if the current branch does not have the commit, or if it is a merge."""
         shown = commit[:COMMIT_SHOWN]
         if self._git.line("merge-base", commit, "HEAD") != commit:
             raise NoCommit(why=Text("commit {id} is not on this branch", id=shown))

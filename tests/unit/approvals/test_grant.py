@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ringi.app.api import Workspace
 from ringi.approvals.document import ApprovedPlan, SignedAct, SignedAnswer
 from ringi.approvals.grant_document import Grant, GrantScope, GrantSubject
+from ringi.approvals.signatures import Signer
 from ringi.approvals.signing import SignerList, SshSignatures
 from ringi.errors import (
     Ambiguous,
@@ -32,8 +33,7 @@ from ringi.errors import (
 )
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, Signer
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import grant as subject_named
 from ringi.plans.approve import subject_now
 from ringi.plans.change_plan import (

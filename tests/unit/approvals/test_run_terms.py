@@ -13,8 +13,7 @@ from ringi.approvals.document import Act, ApprovalSubject, CommitSubject
 from ringi.approvals.grant_document import GrantScope, RunTerms, counted
 from ringi.approvals.run_terms import uncovered, unfit_terms
 from ringi.engine.run_plan import RunPlan, RunRole
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import StepOf, requester_of_run
 from ringi.plans.document import CHANGING, Plan, PlanDocument, PlannedChecks, PlanState, PlanStatus
 from ringi.plans.propose import set_specs

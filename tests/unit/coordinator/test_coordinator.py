@@ -19,8 +19,7 @@ from ringi.engine.process import (
     Wait,
 )
 from ringi.errors import ModelTimeout
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import Run, RunPhase
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.settings import ExecutionSettings, ReflectionSettings

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.errors import NoCommit
-from ringi.ledger.ports import CommitOrder, CommitPlace, Committed
-from ringi.tree.commits import GitCommits
+from ringi.tree.commits import CommitOrder, CommitPlace, Committed, GitCommits
 from tests.helpers import make_files
 
 MARKS = ("Ringi-Plan: 1", "Ringi-Approval: 2")

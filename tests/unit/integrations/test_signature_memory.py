@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ringi.approvals.signatures import Signer, SignerList
 from ringi.approvals.signing import SshSignatures
 from ringi.errors import BadSignature, SignatureRefused, UnlistedKey, WrongNamespace
-from ringi.ledger.ports import Signer, SignerList
 from ringi.provenance.signature_memory import RememberedSignatures
 from tests.fakes.signing import RealKey
 

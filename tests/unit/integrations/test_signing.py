@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.approvals.document import NAMESPACE
+from ringi.approvals.signatures import Signer
 from ringi.approvals.signing import SignerList, SshSignatures, opened, sign
 from ringi.errors import (
     BadSignature,
@@ -24,7 +25,6 @@ from ringi.errors import (
     UnlistedKey,
     WrongNamespace,
 )
-from ringi.ledger.ports import Signer
 from tests.helpers import ROOT
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")

@@ -29,10 +29,10 @@ from ringi.errors import (
 )
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.ledger.ports import LanguageModel
 from ringi.models.prompt import (
     Budget,
     Exchange,
+    LanguageModel,
     Material,
     ModelAnswer,
     NewDecisions,

@@ -12,8 +12,7 @@ from ringi.app.integrity import verify
 from ringi.approvals.document import TypedAnswer
 from ringi.errors import Busy, ModelDeclined, NotProven, SessionFailed, SessionOver, SessionRace, WrongAnswer
 from ringi.kernel.lock import PassingLock
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.models.prompt import Exchange
 from ringi.runs.document import RunPhase
 from ringi.sessions.approve import enhanced_instruction

@@ -12,10 +12,9 @@ from ringi.engine.levels import Level, PlanningSettings, Strategy, measure_of
 from ringi.engine.plan_prompts import RULES, task_for
 from ringi.errors import ModelUnreachable
 from ringi.kernel import codec
-from ringi.ledger.ports import Gathered, LanguageModel
-from ringi.models.prompt import Budget
+from ringi.models.prompt import Budget, LanguageModel
 from ringi.models.turns import turns
-from ringi.project.context import Context, FileKind, FoundFile, ProjectFacts
+from ringi.project.context import Context, FileKind, FoundFile, Gathered, ProjectFacts
 from ringi.project.tokens import tokens as count
 from ringi.sessions.document import Purpose
 from ringi.sessions.playbook import Playbook

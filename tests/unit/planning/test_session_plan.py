@@ -14,8 +14,7 @@ from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
 from ringi.errors import WrongAnswer
 from ringi.kernel import codec
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import SubjectKind
 from ringi.models.prompt import NewCriterion, NewPath, NewSummary
 from ringi.runs.document import RunPhase, StepStatus

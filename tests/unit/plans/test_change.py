@@ -33,7 +33,7 @@ from ringi.errors import (
     UnknownDiagnostic,
     WrongAnswer,
 )
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import NewEvent
 from ringi.plans import export
 from ringi.plans import from_patch as patches
 from ringi.plans.change import Change, propose_change

@@ -10,7 +10,6 @@ from msgspec import UNSET
 from ringi.errors import BadTransition, CheckFailed, CopyFailed, Interrupted, InvalidSpecs, PlanChanged, Stale
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.places import places_of
-from ringi.ledger.ports import StoredPlan
 from ringi.plans import check
 from ringi.plans.document import (
     ActionSpec,
@@ -20,6 +19,7 @@ from ringi.plans.document import (
     PlanStatus,
     SpecKind,
     SpecSelection,
+    StoredPlan,
     with_state,
 )
 from ringi.plans.services import Services

@@ -17,8 +17,7 @@ from ringi.approvals.document import Cancelled, ProofKind
 from ringi.approvals.grant_document import GrantScope
 from ringi.errors import BadTransition, CheckFailed, GrantRefused, NoCommit, NotApproved, Stale, WrongAnswer
 from ringi.kernel.fs import OsFileSystem
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans import commit as committing
 from ringi.plans.commit import announced, outcome_of
 from ringi.plans.commit_message import LONGEST, proper_message, with_trailers

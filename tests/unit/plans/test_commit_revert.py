@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 
 from ringi.app.api import Workspace, open_workspace
 from ringi.errors import NoCommit, NothingToUndo, UndoChanged
-from ringi.ledger.ports import Committed
 from ringi.plans.commit import outcome_of
 from ringi.plans.commit_revert import reverted as reverting
 from ringi.plans.commit_revert import standing
 from ringi.plans.document import ActionSpec
 from ringi.plans.execution import CommitOutcome, ExecutionResult
 from ringi.plans.verify import Examination
-from ringi.tree.commits import GitCommits
+from ringi.tree.commits import Committed, GitCommits
 from tests.helpers import Person, answer, approve, assert_whole, create, delete, kinds, proposed, write
 
 OLD = "".join(f"line {n}\n" for n in range(1, 13))

@@ -7,7 +7,7 @@ import pytest
 
 from ringi.app.api import Workspace
 from ringi.errors import CheckFailed, InvalidSpecs, NotApproved, Stale, UnlistedKey
-from ringi.ledger.ports import Ran
+from ringi.plans.commands import Ran
 from ringi.plans.document import ActionSpec, CheckPhase, CheckResult, PlanStatus, SpecKind, SpecSelection
 from ringi.plans.tool import PlanTool
 from tests.fakes.signing import MadeUpKeys

@@ -7,11 +7,11 @@ import pytest
 
 from ringi.app.api import Workspace
 from ringi.errors import NoCommit, StepNotCommitted
-from ringi.ledger.ports import CommitOrder, Commits
 from ringi.plans.document import PlanStatus
 from ringi.plans.execution import CommitOutcome
 from ringi.plans.verify import Examination
 from ringi.runs.step_plan import step_end
+from ringi.tree.commits import CommitOrder, GitCommits
 from tests.helpers import assert_whole, kinds, proposed, rewire, write
 from tests.unit.usecases.offered import commit_with, message_of, offer, offered_step, run_git, tree_with
 from tests.unit.usecases.steps import approved_step, begun, git, hook, opened, proposed_step
@@ -153,7 +153,7 @@ def test_only_a_step_of_a_run_is_offered(ws: Workspace, repo: Path):
 class Disturbed:
     """The person's repository, with something that happens before or after the commit is made."""
 
-    def __init__(self, commits: Commits, before: Happening, after: Happening) -> None:
+    def __init__(self, commits: GitCommits, before: Happening, after: Happening) -> None:
         self._commits, self._before, self._after = commits, before, after
 
     def __getattr__(self, name: str) -> object:

@@ -9,11 +9,11 @@ import pytest
 from ringi.app.api import Workspace
 from ringi.approvals.document import ApprovalSubject
 from ringi.approvals.grant_document import GrantScope
+from ringi.approvals.person import PersonChannel
 from ringi.approvals.who import FROM_COPY, requester_of
 from ringi.errors import ChangeRejected, GrantRefused, NoChannel, NotYours, TakenFromCopy
 from ringi.kernel import codec
 from ringi.ledger.event import Actor
-from ringi.ledger.ports import PersonChannel
 from ringi.plans import from_patch as patches
 from ringi.plans.answer_document import DropSpec, NewContent
 from ringi.plans.change import Change

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 from ringi.app.ledger import Ledger
 from ringi.approvals.document import Approval, ProofKind, ProofRecord, SessionSubject, Strength
 from ringi.kernel import codec
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, StoredSession
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import SubjectKind
 from ringi.plans.document import ALL_SPECS
 from ringi.runs.document import Run, RunPhase
@@ -19,6 +18,7 @@ from ringi.sessions.document import (
     QuestionType,
     SessionFacts,
     SessionStatus,
+    StoredSession,
 )
 
 STARTED: Final = NewEvent(EventKind.SESSION_STARTED, Actor.USER)

@@ -15,8 +15,7 @@ from ringi.app.integrity import verify
 from ringi.app.ledger import LedgerReader
 from ringi.approvals.grant_document import GrantScope
 from ringi.kernel import codec
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.document import ALL_SPECS, SpecKind
 from ringi.plans.execution import CommandEnd, CommandStart
 from ringi.policy.risk_level import Risk

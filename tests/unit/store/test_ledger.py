@@ -25,9 +25,8 @@ from ringi.kernel import codec
 from ringi.kernel.system import SystemClock
 from ringi.ledger.connection import GET_META, connect, private_folder
 from ringi.ledger.contents import Contents
-from ringi.ledger.event import Actor, EventKind
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.migrations import MIGRATIONS
-from ringi.ledger.ports import NewEvent
 from ringi.plans.document import PlanStatus, with_state
 from ringi.project.state import Dependencies, ProjectState, StateSource
 from tests.helpers import (

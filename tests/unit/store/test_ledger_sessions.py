@@ -14,8 +14,8 @@ from ringi.app.ledger import Ledger
 from ringi.errors import Ambiguous, BadDocument, NotFound, SessionRace, StorageFailed
 from ringi.kernel import codec
 from ringi.ledger.connection import connect
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent, SessionStore
+from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.ledger.ports import SessionStore
 from ringi.ledger.subject import SubjectKind
 from ringi.runs.document import RunPhase
 from ringi.sessions.document import OPEN_SESSIONS, LogEntry, SessionFacts, SessionStatus

@@ -11,8 +11,7 @@ from ringi.app.api import Workspace
 from ringi.app.ledger import Ledger
 from ringi.engine.run_plan import RunPlan
 from ringi.kernel import codec
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import Run, RunPhase, StepState, StopCode
 from tests.helpers import ledger_of, open_scratch
 from tests.unit.runner.run_samples import REQUEST_ID, done, passed, plan_of, run_of, step_of, stopped

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from ringi.app.api import Workspace
 from ringi.forges.document import ForgeTerms, Offer, OfferedStep
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.commit_message import offered_message
 from ringi.plans.document import PlannedCommit, with_state
 from tests.helpers import ledger_of

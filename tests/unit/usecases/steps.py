@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ringi.app.api import Workspace, open_workspace
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import StepOf
 from ringi.runs.branch import base_of
 from ringi.runs.document import Run, RunPhase

@@ -22,8 +22,7 @@ from ringi.engine.document import (
 from ringi.engine.process import ActionRecord, ActionState, ErrorKind, Process
 from ringi.engine.run_plan import RunRole
 from ringi.kernel import codec
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.metrics.document import Basis, Figure, FigureName, Metrics, Unit, met
 from ringi.metrics.figures import Figures, spread
 from ringi.metrics.measure import measure

@@ -11,8 +11,8 @@ from ringi.app.api import Workspace, open_workspace
 from ringi.errors import NoSandbox
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
-from ringi.ledger.ports import Ran
 from ringi.plans.check import add_checks
+from ringi.plans.commands import Ran
 from ringi.plans.diff_view import Row, RowKind
 from ringi.plans.document import ActionSpec, CheckResult, PlanDocument, PlanState, PlanStatus, SpecKind
 from ringi.plans.feedback import Side

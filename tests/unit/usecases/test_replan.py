@@ -15,8 +15,7 @@ from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.run_parts import Planned
 from ringi.errors import CannotReplan, RunOver
 from ringi.kernel import codec
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import Run, RunPhase, Stop, StopCode
 from ringi.runs.drive import cancel_run
 from ringi.runs.replan import ANEW, replan

@@ -27,8 +27,7 @@ from ringi.errors import (
 )
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import RunPhase
 from ringi.runs.start import ReviewedRun, covering, start_from_file, start_from_request, start_from_session
 from ringi.sessions.document import ApprovedSession, DecisionPending, QuestionPending

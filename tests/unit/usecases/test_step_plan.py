@@ -22,8 +22,7 @@ from ringi.errors import (
     StepElsewhere,
     StepNotCommitted,
 )
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans import execute as executing
 from ringi.plans.document import CheckPhase, CheckResult, PlanStatus, SpecKind, undone_at
 from ringi.plans.execution import CommitOutcome

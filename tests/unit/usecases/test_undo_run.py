@@ -9,8 +9,7 @@ import pytest
 from ringi.app.api import Workspace
 from ringi.errors import BranchMerged, BranchMoved, NoChannel, NothingToUndo
 from ringi.kernel.text import Text
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import RunPhase, StepState
 from ringi.runs.undo import Undone, undo_run
 from tests.helpers import Person, ledger_of, rewire, undo

@@ -16,7 +16,6 @@ from ringi.cli.planning import dialogue, review
 from ringi.cli.ui import Ui, help_lines, width
 from ringi.kernel.markdown import markdown
 from ringi.kernel.text import Text
-from ringi.ledger.ports import StoredSession
 from ringi.sessions.document import (
     ApprovalPending,
     DecisionPending,
@@ -28,6 +27,7 @@ from ringi.sessions.document import (
     QuestionType,
     SessionFacts,
     SessionStatus,
+    StoredSession,
     TokenUsage,
     Tradeoffs,
 )

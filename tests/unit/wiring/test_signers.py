@@ -9,11 +9,11 @@ import pytest
 
 from ringi.app.setup import users_signers
 from ringi.approvals.accepted_signers import as_list, offered_lists
+from ringi.approvals.signatures import SignerList
 from ringi.config.load import executable
 from ringi.config.pins import Trust
 from ringi.errors import InTheWay, StorageFailed
 from ringi.kernel.places import project_file, signers_file
-from ringi.ledger.ports import SignerList
 from tests.helpers import NOBODY, in_child, reachable_folder
 
 MINE = b"hanako ssh-ed25519 AAAA\n"

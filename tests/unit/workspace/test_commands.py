@@ -20,8 +20,7 @@ from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.process.hidden import Hidden, hidden
 from ringi.kernel.process.sandbox import How, Mount, Places, arguments, kept_of, sees
 from ringi.kernel.process.supervisor import read_stat
-from ringi.ledger.ports import Ran
-from ringi.plans.commands import CommandSettings, WorkspaceCommands
+from ringi.plans.commands import CommandSettings, Ran, WorkspaceCommands
 from tests.helpers import python
 
 PATIENCE = 90.0

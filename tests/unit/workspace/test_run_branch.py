@@ -19,10 +19,9 @@ from ringi.errors import (
     WorkBranchExists,
 )
 from ringi.kernel.places import Places, places_of
-from ringi.ledger.ports import CommitOrder
 from ringi.runs.branch import BranchOf, RunBranch, base_of, dirty_files, require_free
 from ringi.runs.document import StopCode
-from ringi.tree.commits import GitCommits
+from ringi.tree.commits import CommitOrder, GitCommits
 from tests.helpers import copied, fingerprint
 from tests.unit.workspace.repositories import git
 

@@ -9,8 +9,7 @@ from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import STDIN, read_named, require_text
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text, translated, visible
-from ringi.ledger.ports import Gathered
-from ringi.project.context import FileKind
+from ringi.project.context import FileKind, Gathered
 from ringi.sessions.view import restless_words
 
 _KINDS: Final = {

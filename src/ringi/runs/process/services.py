@@ -7,9 +7,9 @@ from ringi.engine.document import PlanningDocument
 from ringi.engine.engine import PlanningEngine
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.process import ActionRecord
+from ringi.kernel.system import Clock
 from ringi.kernel.telemetry.port import SILENT, Telemetry
 from ringi.kernel.text import Text
-from ringi.ledger.ports import Clock
 from ringi.models.prompt import Material, Prompt
 from ringi.runs.document import Spent
 from ringi.runs.process.reflection import ReflectionEngine

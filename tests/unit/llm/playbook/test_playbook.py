@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.kernel.document import Document
-from ringi.ledger.ports import LanguageModel
-from ringi.models.prompt import Budget, NewDecisions, NewQuestions, NewSummary, Prompt
+from ringi.models.prompt import Budget, LanguageModel, NewDecisions, NewQuestions, NewSummary, Prompt
 from ringi.project.context import ProjectFacts
 from ringi.sessions.document import (
     Brief,

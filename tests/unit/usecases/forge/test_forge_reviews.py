@@ -30,8 +30,7 @@ from ringi.forges.document import (
 )
 from ringi.forges.review_lookup import ForgeReviews
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.approve import covering
 from ringi.plans.audit import Facts, doubts
 from ringi.plans.document import ALL_SPECS, PlanStatus

@@ -14,8 +14,7 @@ from ringi.forges.document import ForgeTerms, Item, ItemKind, ReviewHow, ReviewP
 from ringi.forges.review_lookup import ForgeReviews
 from ringi.kernel import codec
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import Actor, EventKind
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.audit import Facts, doubts
 from ringi.plans.verify import Examination
 from ringi.runs.revision import ReviewedRevision

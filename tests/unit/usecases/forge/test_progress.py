@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from ringi.forges.document import ForgeKind, ForgeTerms, Item, ItemKind, Offer, Project
 from ringi.forges.progress import LONGEST, Progress, mark_of, of_run, of_session
 from ringi.forges.view import terms_words
-from ringi.ledger.ports import StoredSession
 from ringi.runs.document import Run, RunPhase, StepState, StepStatus, StopCode
 from ringi.sessions.document import (
     DecisionPoint,
@@ -19,6 +18,7 @@ from ringi.sessions.document import (
     QuestionType,
     SessionFacts,
     SessionStatus,
+    StoredSession,
     Tradeoffs,
 )
 from tests.unit.runner.run_samples import done, passed, plan_of, run_of, step_of, stopped
