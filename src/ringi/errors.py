@@ -3,6 +3,7 @@
 RingiError                    code, message, hint, exit code; message and hint are templates
 ├── Failed              1     the attempt failed
 │   ├── StorageFailed         the ledger or a file could not be written
+│   │   ├── FolderUnusable    a folder of ours outside the project
 │   │   ├── Unreadable        a file could not be read
 │   │   │   └── TooLarge      it is larger than what is read at all
 │   │   ├── HalfWritten       an execution stopped in the middle, and could not take back
@@ -77,6 +78,8 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NoExtra               an optional part that is not installed
 │   ├── NoState               no project state was captured yet
 │   ├── NothingToAdopt        no ledger of an earlier path
+│   ├── NoHome                no home folder is known
+│   ├── NotAbsolute           a variable that has to name a whole path
 │   ├── NoWorkspace           there is no workspace here
 │   ├── UnknownModel          the configuration names an unknown model
 │   ├── NoTaskModel           a task, and no model to do it
@@ -219,6 +222,12 @@ class StorageFailed(Failed):
     code = "storage_failed"
     message = "{what} could not be written: {why}"
     hint = "Free some space or fix the permissions, then run the same command again; nothing is half-written."
+
+
+class FolderUnusable(StorageFailed):
+    code = "folder_unusable"
+    message = "{what} could not be written: {why}"
+    hint = "{todo}"
 
 
 class Unreadable(StorageFailed):
@@ -685,6 +694,18 @@ class Ambiguous(Usage):
     code = "ambiguous"
     message = "{name} could be any of: {candidates}."
     hint = "Give more characters of the id."
+
+
+class NoHome(Usage):
+    code = "no_home"
+    message = "No home folder is known: HOME is not set, and the system names none for this user."
+    hint = "Set it to an absolute path: export HOME=/…"
+
+
+class NotAbsolute(Usage):
+    code = "not_absolute"
+    message = "{variable} is {value}, which is not an absolute path."
+    hint = "Write the whole path: export {variable}=/…"
 
 
 class NoWorkspace(Usage):

@@ -15,11 +15,9 @@ SPEAKS: Final = ("src/ringi/cli/", "src/ringi/mcp/", "src/ringi/acp/")
 # Who starts a program hands its environment on, less what would steer it.
 READS_ENVIRONMENT: Final = (
     "src/ringi/kernel/system.py",
-    "src/ringi/tree/tree_capture.py",
     "src/ringi/kernel/process/git.py",
     "src/ringi/kernel/process/start.py",
     "src/ringi/kernel/process/ancestors.py",
-    "src/ringi/cli/claude_hook.py",  # a program of its own, which starts without the rest
     BOUNDARY,
 )
 LEAST_PATIENCE_SEC: Final = 30

@@ -4,30 +4,35 @@ import errno
 import os
 import shlex
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
+from pathlib import Path
 from typing import NamedTuple
 
 from ringi.agents.copies import MEGABYTE, abandoned, kept, make_room, remove_settled, size_of, too_much
 from ringi.app.context import OpenWorkspace
 from ringi.app.restore import restore_plans, restore_sessions
-from ringi.errors import LedgerCorrupt, NoChannel, RingiError, TooManyFiles, WorkKept
-from ringi.kernel.fs import OsFileSystem
+from ringi.errors import FolderUnusable, LedgerCorrupt, NoChannel, RingiError, TooManyFiles, WorkKept
+from ringi.kernel.fs import OsFileSystem, folder_unusable
 from ringi.kernel.places import Places
 from ringi.kernel.process import sandbox
-from ringi.kernel.process.environment import SYSTEM_PATH
+from ringi.kernel.process.environment import CACHE_VARIABLE, SYSTEM_PATH
+from ringi.kernel.system import ignored_variables
 from ringi.kernel.text import Text
 from ringi.ledger.ports import LedgerFiles
 from ringi.provenance.ref_damage import damaged_refs, mend_refs
 from ringi.tools.ports import ServerState
 from ringi.tree.copy import WorkCopy
+from ringi.tree.copy_layout import private_folder
 
 REPAIR = "ringi doctor --repair"
 MEND = "ringi recover"
 ADOPT = "ringi doctor --adopt"
 ACCEPT = "ringi doctor --accept-backup"
 _SHOWN = 5
+_PROBE_BYTES = 1 << 20
 
 
 class Mark(StrEnum):
@@ -73,7 +78,8 @@ class Doctor:
         self._servers = servers
 
     def examine(self) -> list[Finding]:
-        findings = [*_tools(), *self._settings(), *self._place()]
+        findings = [*_tools(), *_variables(), *self._settings(), *self._place()]
+        findings += _copies_folder(self._places.copies)
         if any(finding.mend == ADOPT for finding in findings):
             return findings
         try:
@@ -185,6 +191,28 @@ def _tools() -> Iterator[Finding]:
             yield Finding(Mark.NOTE, text, Text("use Linux 6.12 or newer, with Landlock"))
     else:
         yield Finding(Mark.NOTE, Text("there is no sandbox: {why}", why=found.why), found.mend)
+
+
+def _variables() -> Iterator[Finding]:
+    for name in ignored_variables():
+        text = Text("{variable} is not an absolute path, so it is ignored", variable=name)
+        yield Finding(Mark.NOTE, text, f"export {name}=/…")
+
+
+def _copies_folder(folder: Path) -> Iterator[Finding]:
+    """Whether an agent's copy could be made: the folder, and some bytes in it."""
+    try:
+        private_folder(folder, CACHE_VARIABLE)
+        try:
+            with tempfile.TemporaryFile(dir=folder) as probe:
+                probe.write(bytes(_PROBE_BYTES))
+                probe.flush()
+                os.fsync(probe.fileno())
+        except OSError as error:
+            raise folder_unusable(folder, error, CACHE_VARIABLE) from None
+    except FolderUnusable as error:
+        why = Text("there can be no copies for agents and checks: {why}", why=_as_text(error))
+        yield Finding(Mark.BAD, why, Text(error.hint, **error.details))
 
 
 def _ledger(workspace: OpenWorkspace) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ringi.agents.claude_hook import Unfit, call_of, is_in_copy, refusal
+from ringi.kernel.system import process_environment
 from ringi.kernel.text import Text, visible
 
 BLOCK: Final = 2
@@ -34,7 +35,7 @@ def answer() -> int:
     """The exit code; 0 leaves the edit to Claude Code's own permissions."""
     why: Text | None = _UNKNOWN
     try:
-        why = refusal(lambda: _read(0), os.environ)
+        why = refusal(lambda: _read(0), process_environment())
     finally:
         # Even if our own code fails: Claude Code takes any other exit code as permission.
         if why is not None:
@@ -49,7 +50,7 @@ def watch_shell() -> int:
 
     try:
         call = call_of(_read(0))
-        if not is_in_copy(os.environ):
+        if not is_in_copy(process_environment()):
             _watch(call)
     except (RingiError, Unfit, OSError):
         return 0
@@ -59,7 +60,8 @@ def watch_shell() -> int:
 def _watch(call: Mapping[str, Any]) -> None:
     from ringi.agents.shell_watch import named, note, watch_of  # noqa: PLC0415  # as above
 
-    event, watch = str(call.get("hook_event_name")), watch_of(call, os.environ, Path.cwd())
+    event, environment = str(call.get("hook_event_name")), process_environment()
+    watch = watch_of(call, environment, Path.cwd())
     if watch is None:
         return
     if event == "PreToolUse":
@@ -70,7 +72,7 @@ def _watch(call: Mapping[str, Any]) -> None:
         return
     from ringi.app.api import open_workspace  # noqa: PLC0415  # only if something changed
 
-    with open_workspace(watch.root, environment=os.environ) as workspace:
+    with open_workspace(watch.root, environment=environment) as workspace:
         files = note(workspace, "claude", found)
     if files:
         names = visible(named(files))

@@ -33,6 +33,7 @@ from ringi.errors import (
 from ringi.kernel.fs import read_bounded
 from ringi.kernel.places import find_root, places_of, project_file, user_file
 from ringi.kernel.process.progress import Count, watched
+from ringi.kernel.system import process_environment
 from ringi.kernel.text import Text
 
 if TYPE_CHECKING:
@@ -246,7 +247,7 @@ def _count_on(ui: Ui, count: Count) -> "Counter":
 def main(arguments: Sequence[str] | None = None) -> int:
     _hear_interrupts()
     arguments = hoisted(list(sys.argv[1:] if arguments is None else arguments))
-    environment = dict(os.environ)
+    environment = process_environment()
     speak(arguments, environment)
     spoken = _in_words(cli)
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()

@@ -6,7 +6,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ringi.errors import NoWorkspace
+from ringi.errors import NoHome, NotAbsolute, NoWorkspace
+from ringi.kernel.process.environment import CACHE_VARIABLE, STATE_VARIABLE
+from ringi.kernel.system import process_environment
 
 _HASH_LENGTH = 16
 
@@ -35,21 +37,19 @@ def find_root(start: Path) -> Path:
 
 def places_of(root: Path, environment: Mapping[str, str]) -> Places:
     root = root.resolve()
-    states = _base(environment, "RINGI_STATE_DIR", "XDG_STATE_HOME", ".local/state", "ringi")
-    copies = _base(environment, "RINGI_CACHE_DIR", "XDG_CACHE_HOME", ".cache", "ringi") / "work"
+    states, copies = _states(environment), _cache(environment) / "work"
     name = state_name(root)
     return Places(root=root, state=states / name, states=states, copies=copies / name)
 
 
 def models_folder(environment: Mapping[str, str]) -> Path:
     """An empty folder for command-line agents that answer as a model."""
-    return _base(environment, "RINGI_CACHE_DIR", "XDG_CACHE_HOME", ".cache", "ringi") / "models"
+    return _cache(environment) / "models"
 
 
 def signatures_file(environment: Mapping[str, str]) -> Path:
     """Which signatures were found good. Beside the ledgers, where no agent in a sandbox can write."""
-    states = _base(environment, "RINGI_STATE_DIR", "XDG_STATE_HOME", ".local/state", "ringi")
-    return states / "signatures.json"
+    return _states(environment) / "signatures.json"
 
 
 def state_name(root: Path) -> str:
@@ -100,10 +100,30 @@ def signers_file(workspace: Path) -> Path:
     return workspace / ".agent" / "allowed_signers"
 
 
-def _base(environment: Mapping[str, str], own: str, xdg: str, fallback: str, name: str) -> Path:
+def _states(environment: Mapping[str, str]) -> Path:
+    return _base(environment, STATE_VARIABLE, "XDG_STATE_HOME", ".local/state")
+
+
+def _cache(environment: Mapping[str, str]) -> Path:
+    return _base(environment, CACHE_VARIABLE, "XDG_CACHE_HOME", ".cache")
+
+
+def _base(environment: Mapping[str, str], own: str, xdg: str, fallback: str) -> Path:
+    """Always an absolute path: a relative one would be another folder in each folder of the project."""
     if chosen := environment.get(own):
-        return Path(chosen).expanduser().absolute()
+        path = _home(environment) / chosen[2:] if chosen.startswith("~/") else Path(chosen)
+        if not path.is_absolute():
+            raise NotAbsolute(variable=own, value=chosen)
+        return path
     # The XDG specification says to ignore a relative path.
     if (base := environment.get(xdg, "")).startswith("/"):
-        return Path(base) / name
-    return Path(environment.get("HOME") or Path.home()) / fallback / name
+        return Path(base) / "ringi"
+    return _home(environment) / fallback / "ringi"
+
+
+def _home(environment: Mapping[str, str]) -> Path:
+    """`environment` may be one that a caller made, without a home folder."""
+    for found in (environment, process_environment()):
+        if (home := found.get("HOME", "")).startswith("/"):
+            return Path(home)
+    raise NoHome

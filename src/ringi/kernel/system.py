@@ -1,10 +1,13 @@
 """The clock, new ids and facts about the process."""
 
 import os
+import pwd
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
+
+_FOLDERS: Final = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
 
 class Clock(Protocol):
@@ -30,8 +33,31 @@ def timestamp(moment: datetime) -> str:
     return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
-def process_environment() -> Mapping[str, str]:
-    return dict(os.environ)
+def process_environment() -> dict[str, str]:
+    """The variables of this process, without relative folders: in a project, they would be part of it.
+
+    The XDG specification says to ignore those. A home folder that is missing is the one of the password
+    database, as for a login; without an entry there, HOME is not set.
+    """
+    found = {name: value for name, value in os.environ.items() if not _is_relative(name, value)}
+    if not found.get("HOME"):
+        found.pop("HOME", None)
+        try:
+            home = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:  # a container may run as a user that has no name
+            home = ""
+        if home.startswith("/"):
+            found["HOME"] = home
+    return found
+
+
+def ignored_variables() -> list[str]:
+    """Those of this process that `process_environment` leaves out."""
+    return [name for name in _FOLDERS if _is_relative(name, os.environ.get(name, ""))]
+
+
+def _is_relative(name: str, value: str) -> bool:
+    return name in _FOLDERS and value != "" and not value.startswith("/")
 
 
 def new_id() -> str:

@@ -20,6 +20,8 @@ from ringi.errors import (
     RingiError,
     StorageFailed,
 )
+from ringi.kernel.fs import folder_unusable
+from ringi.kernel.process.environment import STATE_VARIABLE
 from ringi.kernel.text import Text
 from ringi.ledger.migrations import MIGRATIONS, Migration
 
@@ -61,7 +63,7 @@ def private_folder(folder: Path) -> Path:
         if found.st_mode & 0o077:
             folder.chmod(0o700)
     except OSError as error:
-        raise StorageFailed(what=str(folder), why=error.strerror or str(error)) from None
+        raise folder_unusable(folder, error, STATE_VARIABLE) from None
     return folder
 
 

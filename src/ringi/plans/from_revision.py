@@ -13,6 +13,7 @@ from ringi.app.context import OpenWorkspace
 from ringi.errors import Busy, NotFound, PathRefused, RingiError, StorageFailed
 from ringi.kernel.codec import pretty, trusted
 from ringi.kernel.document import Versioned
+from ringi.kernel.process.environment import STATE_VARIABLE
 from ringi.kernel.text import Text, why_failed
 from ringi.patch.file_merge import MergedFile, merge_file
 from ringi.patch.render import Side, is_binary
@@ -62,7 +63,7 @@ def revisions_of(workspace: OpenWorkspace) -> Revisions:
 def take_revision(workspace: OpenWorkspace, name: str, here: Path) -> TakenRevision:
     """Raises NotFound if nothing is called so, Unreviewable if it cannot be compared with the checkout."""
     revisions = revisions_of(workspace)
-    private_folder(workspace.places.state / _FOLDER)
+    private_folder(workspace.places.state / _FOLDER, STATE_VARIABLE)
     revision = revisions.find(name, here)
     folder = revisions.record_of(revision.name)
     with _claimed(folder, revision.label):
@@ -214,7 +215,7 @@ def _read(folder: Path, name: str) -> RevisionRecord:
 @contextmanager
 def _claimed(folder: Path, name: str) -> Iterator[None]:
     """So that two commands at once do not make two plans."""
-    private_folder(folder)
+    private_folder(folder, STATE_VARIABLE)
     try:
         lock = (folder / "lock").open("ab")
     except OSError as error:

@@ -26,6 +26,7 @@ from ringi.errors import (
 from ringi.kernel.fs import OsFileSystem, opened, replace_file
 from ringi.kernel.places import Places
 from ringi.kernel.process.durable import DurableGit, durable, sync_refs
+from ringi.kernel.process.environment import CACHE_VARIABLE
 from ringi.kernel.process.erase import erase
 from ringi.kernel.process.git import (
     Git,
@@ -262,7 +263,7 @@ class RunBranch:
             raise self._moved(Text("commit {id} is gone", id=of.start[:COMMIT_SHOWN]))
 
     def _lay_out(self) -> None:
-        private_folder(self.folder.parent)
+        private_folder(self.folder.parent, CACHE_VARIABLE)
         git_dir = self.root / ".git"
         for folder in ("objects/info", "refs/heads", "info"):
             (git_dir / folder).mkdir(parents=True)

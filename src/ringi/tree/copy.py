@@ -18,6 +18,7 @@ from ringi.kernel.codec import pretty, trusted
 from ringi.kernel.document import Document, Versioned
 from ringi.kernel.fs import read_bounded, replace_file, walk
 from ringi.kernel.process.ancestors import process_start
+from ringi.kernel.process.environment import CACHE_VARIABLE, STATE_VARIABLE
 from ringi.kernel.process.erase import erase, erase_later
 from ringi.kernel.process.git import ABSENT, Git, TreeChange
 from ringi.kernel.text import Text, why_failed
@@ -185,8 +186,8 @@ class WorkCopy:
         }
         root = root.resolve()
         carried = tuple(dict.fromkeys(carriable(root, name) for name in carry))
-        for folder in (state, cache):
-            private_folder(folder)
+        private_folder(state, STATE_VARIABLE)
+        private_folder(cache, CACHE_VARIABLE)
         on_progress(Text("Reading the workspace"))
         shadow = Shadow(state / "git", root)
         captured = shadow.capture()

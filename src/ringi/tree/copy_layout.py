@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
-from ringi.errors import CopyFailed, NotFound, PathRefused, StorageFailed
+from ringi.errors import CopyFailed, NotFound, PathRefused
+from ringi.kernel.fs import folder_unusable
 from ringi.kernel.process.erase import erase, plain_run
 from ringi.kernel.process.git import (
     LINK_MODE,
@@ -270,9 +271,10 @@ def carry_over(source: Path, target: Path, name: str) -> None:
     raise CopyFailed(why=Text("{path} could not be carried: {problem}", path=name, problem=problem))
 
 
-def private_folder(folder: Path) -> None:
+def private_folder(folder: Path, variable: str) -> None:
+    """`variable` is the one that moves it."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
     except OSError as error:
-        raise StorageFailed(what=str(folder), why=error.strerror or str(error)) from None
+        raise folder_unusable(folder, error, variable) from None

@@ -30,6 +30,7 @@ from ringi.kernel.process.git import (
     settings,
     tree_changes,
 )
+from ringi.kernel.system import process_environment
 from ringi.kernel.text import Text
 from ringi.tree.objects import Hold, KeptObjects
 from ringi.tree.private_git import (
@@ -418,11 +419,13 @@ def _personal_excludes(found: dict[tuple[str, str], str], folder: Path) -> bytes
     name = found.get(("global", "core.excludesfile")) or found.get(("system", "core.excludesfile"))
     if name:
         return read_small(folder / _expanded(name))
-    home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    return read_small(_expanded(home) / "git" / "ignore")
+    settings = process_environment().get("XDG_CONFIG_HOME") or "~/.config"
+    return read_small(_expanded(settings) / "git" / "ignore")
 
 
 def _expanded(name: str) -> Path:
+    if name.startswith("~/") and (home := process_environment().get("HOME")):
+        return Path(home + name[1:])
     return Path(os.path.expanduser(name))  # noqa: PTH111  # that of pathlib raises if there is no home
 
 

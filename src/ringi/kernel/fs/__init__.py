@@ -6,6 +6,7 @@ Everything is named by an open folder and one name in it, never by a path, and n
 from ringi.kernel.fs.bounded import TooLarge, read_bounded
 from ringi.kernel.fs.calls import Entry, FileChanged, FileSystem, Kind, NotRegular, OsFileSystem, opened
 from ringi.kernel.fs.checked import read_checked, replace_checked
+from ringi.kernel.fs.folders import folder_unusable
 from ringi.kernel.fs.replace import open_own, publish, replace_file, spare_of
 from ringi.kernel.fs.walk import walk
 
@@ -17,6 +18,7 @@ __all__ = [
     "NotRegular",
     "OsFileSystem",
     "TooLarge",
+    "folder_unusable",
     "open_own",
     "opened",
     "publish",

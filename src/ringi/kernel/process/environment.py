@@ -6,6 +6,10 @@ from typing import Final
 
 WITH_VARIABLE: Final = "RINGI_WITH"
 """Names the work copy that a command runs in."""
+STATE_VARIABLE: Final = "RINGI_STATE_DIR"
+"""Names the folder of all ledgers."""
+CACHE_VARIABLE: Final = "RINGI_CACHE_DIR"
+"""Names the folder of everything that can be made again."""
 
 # Variables that would point git to another repository than the one it is started in.
 GIT_PLACES: Final = frozenset(

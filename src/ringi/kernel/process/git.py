@@ -14,6 +14,7 @@ from typing import IO, Final, NamedTuple, cast
 from ringi.errors import CopyFailed, Unsupported
 from ringi.kernel.fs import NotRegular, TooLarge, read_bounded, replace_file
 from ringi.kernel.process.progress import counting, is_watched
+from ringi.kernel.system import process_environment
 from ringi.kernel.text import Text
 
 TIME_LIMIT: Final = 900.0
@@ -283,7 +284,7 @@ def require_version() -> None:
 
 def environment(*, personal: bool = False) -> dict[str, str]:
     """The caller's, without variables that steer git; PATH cannot lead into the repository."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    kept = {name: value for name, value in process_environment().items() if not name.startswith("GIT_")}
     kept |= _ENVIRONMENT
     kept["PATH"] = search_path(os.environ)
     if personal:
