@@ -291,6 +291,28 @@ def test_a_path_that_no_step_may_get(root: Path, allow: str, why: str) -> None:
     assert desk.run().allowed == ()
 
 
+@pytest.mark.req("RN-6")
+def test_a_path_that_is_allowed_already_changes_nothing(root: Path) -> None:
+    desk, there = waiting(root), Desk(root)
+    assert desk.go(allow=("extra",)).allowed == ("extra",)
+    before = desk.run()
+    for path in ("extra", "extra/more.py", "calc.py"):  # given before, inside of it, in the plan
+        done = there.run("continue", desk.run_id, "--allow", path)
+        assert done.returncode == 6
+        assert f"the steps may change {path} already" in " ".join(done.stderr.split())
+        assert f"ringi continue {desk.run_id}" in done.stderr
+        assert "may also change" not in done.stdout + done.stderr
+    assert desk.run() == before
+    said = list[str]()
+    with desk.open() as workspace:
+        options = RunOptions(allow=("extra", "notes.md"))
+        run_steps(workspace, desk.run_id, options, lambda event: said.append(str(event.what)))
+    assert (desk.run().allowed, said[0]) == (("extra", "notes.md"), "the steps may also change notes.md")
+    with desk.open() as workspace:
+        reasons = [one.event.reason for one in workspace.sessions.events(desk.run_id)]
+    assert "continued, --allow notes.md" in reasons
+
+
 def test_a_path_is_meant_as_it_is_typed(root: Path) -> None:
     desk = out_of_scope(root)
     run = desk.go(allow=(f"{root}/./extra.py",))

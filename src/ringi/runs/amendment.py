@@ -56,7 +56,7 @@ class RunAmendment(NamedTuple):
         return ", ".join(found)
 
     def words(self) -> Sequence[Text]:
-        """What holds from now on."""
+        """What holds from now on and did not before."""
         allowed = Text("the steps may also change {paths}", paths=", ".join(self.allow))
         tested = Text(
             "the steps are tested with {commands} instead of what the plan names",
@@ -67,13 +67,13 @@ class RunAmendment(NamedTuple):
 
 def amend_run(
     workspace: OpenWorkspace, run: Run, plan: RunPlan, given: RunAmendment, *, retry: bool = False
-) -> Run:
-    """The run with what was given, so that it acts from the next turn and the next test on.
+) -> tuple[Run, RunAmendment]:
+    """The run with what was given, so that it acts from the next turn and the next test on; and what was new.
 
     With `retry` its current step is made anew afterwards. Raises NotAmended, or NoChannel for an agent.
     """
     if not (given.allow or given.tests):
-        return run
+        return run, given
     verb = "retry" if retry else "continue"
     refuse_agent(workspace.person, given.command(verb, run.run_id))
     given = RunAmendment(
@@ -85,12 +85,24 @@ def amend_run(
         why = Text("all its steps are done, and nothing is changed or tested any more")
         raise NotAmended(run=run.run_id, why=why, command=f"ringi continue {run.run_id}")
     _require_open(run, plan, index, given)
+    known = tuple(path for path in given.allow if _is_allowed(run, plan, path))
+    if known == given.allow and known and not given.tests:
+        why = Text("the steps may change {paths} already", paths=", ".join(known))
+        raise NotAmended(run=run.run_id, why=why, command=f"ringi {verb} {run.run_id}")
+    given = given._replace(allow=tuple(path for path in given.allow if path not in known))
     amended = replace(
         run,
         allowed=tuple(dict.fromkeys([*run.allowed, *given.allow])),
         tests=given.tests or run.tests,
     )
-    return amended if retry else _act(workspace, amended, given)
+    return amended if retry else _act(workspace, amended, given), given
+
+
+def _is_allowed(run: Run, plan: RunPlan, path: str) -> bool:
+    """Whether a person added it before, or each step that is not done may change it anyway."""
+    done = {one.step_id for one in run.steps if one.status is _S.DONE}
+    targets = [step.scope.target_paths for step in plan.steps if step.step_id not in done]
+    return inside(path, run.allowed) or all(not one or inside(path, one) for one in targets)
 
 
 def _path(root: Path, run: Run, given: str) -> str:

@@ -73,8 +73,8 @@ def run_steps(
     require_current(stored.run)
     if plan is None:
         raise NotFound(what=Text("planning.json"), name=run_id, see=f"ringi status {run_id}")
-    given = RunAmendment(options.allow, options.tests)
-    amended = amend_run(workspace, stored.run, plan, given, retry=options.retry)
+    wanted = RunAmendment(options.allow, options.tests)
+    amended, given = amend_run(workspace, stored.run, plan, wanted, retry=options.retry)
     ready = _ready(workspace, services.bench, amended, plan, options)
     if ready.stop is None:
         _end_replaced(workspace, ready)
