@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ringi.config.keys import Level
 from ringi.engine.document import (
     ActionPlan,
     GoalUnderstanding,
@@ -11,7 +12,6 @@ from ringi.engine.document import (
     Subtask,
     TaskDecomposition,
 )
-from ringi.engine.levels import Level
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.process import ActionRecord, ActionState, ErrorKind, Process, Recovery, ToolEffect
 from ringi.models.prompt import Prompt

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from ringi.agents.sandbox import agent_sandbox
-from ringi.config.settings import BesideSettings, DiagnosticSettings, RunSettings, Settings
-from ringi.engine.levels import PlanningSettings
 from ringi.engine.process import ToolEffect
 from ringi.kernel.places import places_of
 from ringi.models.project_reader import Project
@@ -20,6 +18,7 @@ from ringi.runs.copy_tools import CopyTools
 from ringi.runs.tool_box import ToolBox
 from ringi.tools.ports_process import ToolInfo, ToolResult
 from ringi.tree.copy import WorkCopy
+from tests.fakes.config import config_with
 from tests.unit.workspace.repositories import commit, repository, write
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))
@@ -56,13 +55,10 @@ class ToolDesk:
             self._copy = WorkCopy.make(self.root, self.places.state, self.places.copies)
         return self._copy
 
-    def project(self, never_send: tuple[str, ...] = (), sandbox: str = "off", **planning: Any) -> Project:
-        beside = BesideSettings((), (), sandbox, (), 1, 1000)
-        settings = Settings(
-            beside, DiagnosticSettings((), "auto", 60.0), 60.0,
-            planning=PlanningSettings(**planning), runs=RunSettings(never_send=never_send),
-        )  # fmt: skip
-        return Project(self.places, settings)
+    def project(self, never_send: tuple[str, ...] = (), sandbox: str = "off", **security: Any) -> Project:
+        values: dict[str, Any] = {"with.sandbox": sandbox, "context.never_send": never_send}
+        values |= {f"planning.security.{name}": value for name, value in security.items()}
+        return Project(self.places, config_with(**values))
 
     def tools(self, **changes: Any) -> CopyTools:
         project = self.project(**changes)

@@ -11,8 +11,9 @@ import pytest
 
 from ringi import open_workspace
 from ringi.agents.launch import make_copy
+from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
-from ringi.runs.document import Attempt, RoleHow, Spent, StepState
+from ringi.runs.document import Attempt, Spent, StepState
 from ringi.runs.services import RoleWork, Task
 from ringi.tree.copy import WorkCopy
 from tests.functional.beside_desk import HomeDesk, home_desk

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ringi.app.api import Workspace
+from ringi.config.keys import Level
 from ringi.engine.document import CompletionSummary, PlanningDocument
-from ringi.engine.levels import Level
 from ringi.engine.outline import engine_of
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.process import ActionRecord, ActionState, ErrorKind, Process, ProcessPhase

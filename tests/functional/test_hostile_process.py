@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ringi.app.ledger import Ledger
+from ringi.config.keys import Level
 from ringi.engine.answers import NewReplan
 from ringi.engine.document import (
     ActionPlan,
@@ -22,7 +23,6 @@ from ringi.engine.document import (
     TaskDecomposition,
 )
 from ringi.engine.engine import one_step
-from ringi.engine.levels import Level
 from ringi.engine.plan_checks import PlanRules, findings
 from ringi.engine.process import ActionRecord, ActionState, ErrorKind, Process, ToolEffect, Wait
 from ringi.engine.revise import revision_of

@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from ringi.approvals.document import TypedAnswer
 from ringi.config.keys import HELP_LABEL
+from ringi.engine.levels import subtask_limit
 from ringi.forges.document import ForgeKind, ItemKind
 from ringi.runs.document import Review
 from ringi.sessions.document import ApprovedSession
@@ -401,8 +402,8 @@ def test_settings_for_the_kind_of_task_count_for_its_session_and_its_run(desk: I
     assert code == 3
     with desk.opened() as workspace:
         there = workspace.for_task(kind)
-        assert there.settings.planning.max_subtasks == 7
-        assert workspace.settings.planning.max_subtasks is None
+        assert subtask_limit(there.config) == 7
+        assert subtask_limit(workspace.config) is None
         assert workspace.for_task("github_pr") is workspace
         assert there.planning.view(view["sessionId"]).session_id == view["sessionId"]
 

@@ -10,13 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 from ringi.app.api import open_workspace
+from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunRole
 from ringi.kernel.places import places_of
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import (
     Attempt,
     Finding,
-    RoleHow,
     Run,
     RunPhase,
     Severity,

@@ -22,7 +22,7 @@ from ringi.agents.socket import AgentSocket
 from ringi.agents.turns import begin_turn, bring, changed_meanwhile, copy_of
 from ringi.agents.words import Printer, tell_copy, tell_replaced, tell_sandbox, tell_taken
 from ringi.app.api import Workspace, open_workspace
-from ringi.config.settings import Settings
+from ringi.config.keys import Config
 from ringi.errors import NoSuchProgram, RingiError
 from ringi.kernel.lines import Line
 from ringi.kernel.places import Places, find_root
@@ -52,7 +52,7 @@ class Around(NamedTuple):
     """What a sandbox needs to know of the workspace."""
 
     places: Places
-    settings: Settings
+    config: Config
 
 
 class Started(NamedTuple):
@@ -138,7 +138,7 @@ class Work:
                 log.line(told)
             if found := copy_of(workspace, conversation):
                 return self._started(workspace, found, argv, sandbox, places)
-            carry = (*workspace.settings.beside.carry, *wish.carry)
+            carry = (*workspace.config.beside.carry, *wish.carry)
             copy = beside.make_copy(workspace, argv, carry, lambda _: None)
             try:
                 tell_copy(log, copy, sandboxed=sandbox.bwrap is not None)
@@ -164,7 +164,7 @@ class Work:
             tell_sandbox(warned, sandbox, places)
         if copy.left_behind:
             tell_copy(warned, copy, sandboxed=sandbox.bwrap is not None)
-        around = Around(workspace.places, workspace.settings)
+        around = Around(workspace.places, workspace.config)
         with contextlib.ExitStack() as stack:
             stack.enter_context(copy.claimed())
             copy.note(supervisor=Supervisor.this_process())
@@ -253,7 +253,7 @@ class Work:
                 self._wish.command,
                 sandbox=started.sandbox,
                 environment=self._wish.environment,
-                checks=() if exit_code is None else (*workspace.settings.beside.checks, *self._wish.checks),
+                checks=() if exit_code is None else (*workspace.config.beside.checks, *self._wish.checks),
                 title=_title(asked[-1]),
                 asked=" / ".join(" ".join(one.split()) for one in asked),
                 agent_exit=exit_code,

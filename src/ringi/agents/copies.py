@@ -55,7 +55,7 @@ def _kept(workspace: OpenWorkspace, copy: WorkCopy) -> Kept | None:
     if not copy.record.taken or copy.is_running:
         return None
     now = datetime.fromisoformat(workspace.clock.now())
-    most = timedelta(days=workspace.settings.beside.copies_days)
+    most = timedelta(days=workspace.config.keep.copies_days)
     age = now - datetime.fromisoformat(copy.record.ended_at or copy.record.created_at)
     too_old = age >= most
     if copy.record.emptied and not too_old:
@@ -108,7 +108,7 @@ def make_room(workspace: OpenWorkspace) -> list[Text]:
             again = _kept(workspace, one.copy)
             if again and _ended(again) == ended:  # nobody resumed it meanwhile
                 one.copy.remove()
-                told.append(_crowded_out(one, workspace.settings.beside.copies_mb))
+                told.append(_crowded_out(one, workspace.config.keep.copies_mb))
     return told
 
 
@@ -117,7 +117,7 @@ def too_much(workspace: OpenWorkspace) -> list[Kept]:
     found = sorted(kept(workspace), key=_ended, reverse=True)
     if len(found) < 2:  # noqa: PLR2004  # the newest always has room
         return []
-    room, crowded = workspace.settings.beside.copies_mb * MEGABYTE, []
+    room, crowded = workspace.config.keep.copies_mb * MEGABYTE, []
     for one in found:
         size = size_of(one.copy.folder)
         if size > room and one is not found[0] and not one.copy.record.left_out:

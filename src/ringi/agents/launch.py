@@ -209,7 +209,7 @@ def take(
     results = []
     for check in checks:
         on_check(check)
-        results.append(copy_run.check(check, workspace.settings.check_timeout_sec))
+        results.append(copy_run.check(check, workspace.config.checks.timeout_sec))
     if results:
         add_checks(workspace.services, plan_id, results)
     changed = bool(results) and copy.difference().tree != difference.tree

@@ -46,7 +46,7 @@ class AgentSandbox(NamedTuple):
 
 def agent_sandbox(workspace: Surrounding, *, path: str = SYSTEM_PATH) -> AgentSandbox:
     """Raises NoSandbox if the configuration requires one and there is none."""
-    wanted = workspace.settings.beside.sandbox
+    wanted = workspace.config.beside.sandbox
     if wanted == "off":
         return AgentSandbox(None, why=Text("with.sandbox is off"))
     found, setsid = sandbox.usable(path), shutil.which("setsid", path=path)
@@ -188,7 +188,7 @@ def _wished(workspace: Surrounding, env: Mapping[str, str]) -> list[Path]:
     home = Path(env.get("HOME", ""))
     kept = [workspace.places.root, *hidden(env, own_folders(workspace.places, env)).folders]
     found = []
-    for name in workspace.settings.beside.writable:
+    for name in workspace.config.beside.writable:
         path = home / name[2:] if name.startswith("~/") else Path(name)
         real = Path(os.path.realpath(path))
         if path.is_absolute() and real.exists() and not any(real.is_relative_to(one) for one in kept):

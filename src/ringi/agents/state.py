@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol
 
 from ringi.agents.record import Place, State
 from ringi.agents.table import agent_of
-from ringi.config.settings import Settings
+from ringi.config.keys import Config
 from ringi.errors import StateInWorkspace
 from ringi.kernel.fs import replace_file
 from ringi.kernel.places import Places
@@ -29,7 +29,7 @@ class Surrounding(Protocol):
     @property
     def places(self) -> Places: ...
     @property
-    def settings(self) -> Settings: ...
+    def config(self) -> Config: ...
 
 
 class Cache(NamedTuple):

@@ -21,7 +21,6 @@ from ringi.approvals.person import PersonChannel, TerminalPerson
 from ringi.approvals.signers import Configured, Signers
 from ringi.config.keys import Config
 from ringi.config.load import load
-from ringi.config.settings_from import run_settings, settings_of
 from ringi.engine.run_plan import RunRole
 from ringi.errors import RingiError
 from ringi.forges.configured import KnownForges, reviews_of
@@ -328,8 +327,8 @@ def session_services(
         base_branch=lambda: branch_of(places.root) or MAIN_BRANCH,
         requests=lambda: request_files(places.root),
         permits=services.permits,
-        within=session_within(run_settings(config)),
-        priced=session_priced(run_settings(config)),
+        within=session_within(config),
+        priced=session_priced(config.llm),
         test_timeout_sec=config.checks.timeout_sec,
         reviews=services.reviews,
     )
@@ -346,7 +345,7 @@ def _reader(places: Places, config: Config, copy: "WorkCopy | None" = None) -> "
     from ringi.models.project_reader import CopyReader, Project
 
     withheld = bool(config.context.never_send)
-    return CopyReader(Project(places, settings_of(config)), withheld=withheld, copy=copy)
+    return CopyReader(Project(places, config), withheld=withheld, copy=copy)
 
 
 def _roles(
@@ -363,7 +362,7 @@ def _roles(
     from ringi.runs.configured_process import process_parts
     from ringi.runs.roles import ConfiguredRoles, RoleServices
 
-    project = Project(places, settings_of(config))
+    project = Project(places, config)
 
     def model(name: str, task: "Task | None") -> LanguageModel:
         copy, spans = task.copy if task else None, services.telemetry.spans

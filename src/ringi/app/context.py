@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from ringi.approvals.grant import Grants
 from ringi.approvals.person import PersonChannel
 from ringi.approvals.signers import Signers
-from ringi.config.settings import Settings
+from ringi.config.keys import Config
 from ringi.errors import BranchRefused, Busy, LedgerOlder, NotFound, SignersForged, StorageFailed, WrongAnswer
 from ringi.kernel.places import Places
 from ringi.kernel.system import Clock
@@ -48,7 +48,7 @@ class OpenWorkspace:
         upkeep: Upkeep,
         places: Places,
         environment: Mapping[str, str],
-        settings: Settings,
+        config: Config,
         sessions: RunStore,
         signers: Signers,
         planning: "Callable[[], PlanningTool]",
@@ -68,7 +68,7 @@ class OpenWorkspace:
         self.places = places
         self._own_places = places
         self.environment = environment
-        self.settings = settings
+        self.config = config
         self.sessions = sessions
         """For use cases only, like the services."""
         self.signers = signers

@@ -309,7 +309,7 @@ def _copies(workspace: OpenWorkspace) -> Iterator[Finding]:
             text = Text("the agent can resume {plan} in {path} ({days} days, {size} MB)", **facts)
             yield Finding(Mark.GOOD, text)
     if crowded := len(too_much(workspace)):
-        most = workspace.settings.beside.copies_mb
+        most = workspace.config.keep.copies_mb
         text = Text(
             "copies take more than {most} MB (keep.copies_mb): {count} of them will go",
             most=most,

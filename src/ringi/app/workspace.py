@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Self
 from ringi.app.assemble import Assembly, Progress, assemble
 from ringi.app.context import OpenWorkspace, adopt_proof, recover_if_needed
 from ringi.approvals.person import PersonChannel
-from ringi.config.keys import Config
-from ringi.config.settings_from import settings_of
 from ringi.kernel.places import find_root, places_of
 from ringi.kernel.system import Clock, process_environment
 from ringi.ledger.event import EventSink
@@ -34,7 +32,7 @@ class Workspace(OpenWorkspace):
             assembly.upkeep,
             assembly.places,
             assembly.environment,
-            settings_of(assembly.config),
+            assembly.config,
             assembly.ledger,
             assembly.signers,
             assembly.planning,
@@ -112,11 +110,7 @@ class Workspace(OpenWorkspace):
         from ringi.metrics.measure import measure  # noqa: PLC0415  # only for this
 
         ledger, mask = self._assembly.ledger, self.services.mask
-        return measure(ledger, self.settings, self.places.root, self.clock.now(), mask, since)
-
-    @property
-    def config(self) -> Config:
-        return self._assembly.config
+        return measure(ledger, self.config, self.places.root, self.clock.now(), mask, since)
 
 
 def publishing_of(assembly: Assembly) -> "RunPublishing":

@@ -1,13 +1,12 @@
-"""Who may do what, and what models may take, as the configuration, this machine's users and forges say."""
+"""Who may do what, as the configuration, this machine's users and forges say."""
 
 from ringi.approvals.permits import Permits
 from ringi.approvals.person import groups_of, is_user
-from ringi.config.keys import MOST_DOLLARS, MOST_TOKENS, Config, Runs
+from ringi.config.keys import Config
 from ringi.errors import NoForge
 from ringi.forges.document import Project
 from ringi.forges.port import Forges
 from ringi.policy.permissions import Account, PermissionLists
-from ringi.runs.document import RunBudget
 
 
 def permits_of(config: Config, forges: Forges) -> Permits:
@@ -60,17 +59,3 @@ class _Groups:
         if group not in self._known:
             self._known[group] = self._forges.host(self._project).people.is_member(self._login, group)
         return self._known[group]
-
-
-def run_budget(runs: Runs) -> RunBudget:
-    return RunBudget(
-        tokens=_limit(runs.max_tokens),
-        dollars=runs.max_dollars if runs.max_dollars < MOST_DOLLARS else None,
-        planning_tokens=_limit(runs.budget.planning_tokens),
-        execution_tokens=_limit(runs.budget.execution_tokens),
-        reflection_tokens=_limit(runs.budget.reflection_tokens),
-    )
-
-
-def _limit(tokens: int) -> int | None:
-    return tokens if tokens < MOST_TOKENS else None

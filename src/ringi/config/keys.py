@@ -129,6 +129,30 @@ class Notify(Section, frozen=True):
     how: Annotated[Literal["off", "bell", "desktop"], Rule()] = "bell"
 
 
+class Strategy(StrEnum):
+    """How a task is planned."""
+
+    CHAIN_OF_THOUGHT = "chain_of_thought"
+    HIERARCHICAL = "hierarchical"
+    SIMPLE = "simple"
+
+
+class Level(StrEnum):
+    """How finely a task is decomposed."""
+
+    DETAILED = "detailed"
+    MODERATE = "moderate"
+    MINIMAL = "minimal"
+
+
+class RoleHow(StrEnum):
+    """Who does the work of a role."""
+
+    COMMAND = "command"
+    MODEL = "model"
+    PERSON = "person"
+
+
 class Llm(Section, frozen=True):
     """Language models. Their keys come only from the environment."""
 
@@ -141,10 +165,21 @@ class Llm(Section, frozen=True):
     prices: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=PRICE)] = ()
     """Of models that do not say what they cost."""
 
+    @property
+    def price_by_model(self) -> Mapping[str, tuple[float, float]]:
+        """Dollars for a million tokens that it reads, and that it writes."""
+        prices = (item.split() for item in self.prices)
+        return {name: (float(read), float(written)) for name, read, written in prices}
+
 
 MOST_TOKENS: Final = 1_000_000_000
 MOST_DOLLARS: Final = 1_000_000.0
 """So much is no limit."""
+N = TypeVar("N", int, float)
+
+
+def to_limit(configured: N, most: N) -> N | None:
+    return configured if configured < most else None
 
 
 class Role(Section, frozen=True):
@@ -159,6 +194,21 @@ class Role(Section, frozen=True):
     """Kept of what it prints."""
     max_tokens: Annotated[int, Rule(Guard.SMALLER, least=1)] = MOST_TOKENS
     max_dollars: Annotated[float, Rule(Guard.SMALLER)] = MOST_DOLLARS
+
+    @property
+    def worker(self) -> RoleHow | None:
+        """None if nobody has the role."""
+        if self.how == "auto":
+            return RoleHow.COMMAND if self.command else RoleHow.MODEL if self.model else None
+        return None if self.how == "off" else RoleHow(self.how)
+
+    @property
+    def token_limit(self) -> int | None:
+        return to_limit(self.max_tokens, MOST_TOKENS)
+
+    @property
+    def dollar_limit(self) -> float | None:
+        return to_limit(self.max_dollars, MOST_DOLLARS)
 
 
 class Roles(Section, frozen=True):
@@ -183,6 +233,10 @@ class Runs(Section, frozen=True):
     max_dollars: Annotated[float, Rule(Guard.SMALLER)] = MOST_DOLLARS
     budget: RunsBudget = RunsBudget()
     main_branches: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=GLOB)] = ("main", "master")
+
+    @property
+    def dollar_limit(self) -> float | None:
+        return to_limit(self.max_dollars, MOST_DOLLARS)
 
 
 # Chapters 9, 11 and 12 of the planning process; what nothing reads yet, the documentation says.
@@ -258,12 +312,10 @@ class Permissions(Section, frozen=True):
 
 class Planning(Section, frozen=True):
     enabled: Annotated[bool, Rule(variable="PLANNING_ENABLED")] = True
-    strategy: Annotated[
-        Literal["chain_of_thought", "hierarchical", "simple"], Rule(variable="PLANNING_STRATEGY")
-    ] = "chain_of_thought"
+    strategy: Annotated[Strategy, Rule(variable="PLANNING_STRATEGY")] = Strategy.CHAIN_OF_THOUGHT
     max_subtasks: Annotated[int, Rule(least=1, most=99, variable="PLANNING_MAX_SUBTASKS")] = 10
     """If nobody sets it, a complex task may have 15."""
-    decomposition_level: Annotated[Literal["detailed", "moderate", "minimal"], Rule()] = "moderate"
+    decomposition_level: Annotated[Level, Rule()] = Level.MODERATE
     auto_adjust_level: Annotated[bool, Rule()] = True
     """Choose the level by the size of the task."""
     complexity_threshold: ComplexityThreshold = ComplexityThreshold()
@@ -309,6 +361,10 @@ class Forge(Section, frozen=True):
     poll_sec: Annotated[float, Rule(least=5, most=LONGEST_WAIT_SEC)] = 60.0
     remote: Annotated[str, Rule(form=OPTIONAL_WORDS)] = ""
     """Empty: the one of the branch, or origin."""
+
+    @property
+    def accepts_reviews(self) -> bool:
+        return self.reviews == "on"
 
 
 class Logs(Section, frozen=True):
@@ -466,6 +522,23 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
         """Whether the project's file sets it in vain, because nobody has trusted it."""
         return self.source(name).origin is Origin.IGNORED
 
+    def ignored(self, name: str) -> tuple[str, ...]:
+        """What the project's file has in a list that counts only once somebody trusts it."""
+        if self.trust is None or self.trust.trusted or self.source(name).origin is Origin.ENVIRONMENT:
+            return ()
+        return self.trust.lines(name)
+
+    def role(self, name: str, *, by_model: bool = False) -> Role:
+        """With what it leaves open settled: who does the work, and which model that would be.
+
+        `by_model` is for a task: models plan and implement, and do what else somebody does at all.
+        """
+        role: Role = getattr(self.roles, name)
+        role = replace(role, how=role.worker or "off", model=role.model or self.model)
+        if by_model and (role.worker or name in {"planner", "implementer"}):
+            return replace(role, how=RoleHow.MODEL, command="")
+        return role
+
     def for_task(self, task: str) -> Self:
         """As if what is set for a kind of task, one of TASKS, were set for all of them."""
         begin = f"{TASK_SPECIFIC}.{task}."
@@ -506,8 +579,14 @@ def _keys(struct: msgspec.Struct, name: str = "", path: tuple[str, ...] = ()) ->
             continue
         annotation: Any = type(struct).__annotations__[attribute]
         if rule := getattr(annotation, "__metadata__", ()):
-            choices = get_args(annotation.__origin__) if isinstance(default, str) else ()
+            choices = _choices(default, annotation.__origin__)
             yield Key(name + written, (*path, attribute), default, rule[0], choices)
+
+
+def _choices(default: Value, kind: Any) -> tuple[str, ...]:
+    if isinstance(default, StrEnum):
+        return tuple(type(default))
+    return get_args(kind) if isinstance(default, str) else ()
 
 
 def build(struct: T, values: Mapping[tuple[str, ...], Value], path: tuple[str, ...] = ()) -> T:

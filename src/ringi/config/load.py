@@ -272,7 +272,7 @@ def _value(key: Key, node: Node, *, counts: bool = True) -> Value:
         if not (isinstance(node.value, str) and node.value in key.choices):
             known = ", ".join(key.choices)
             wrong(node, Text("{key} is one of {known}, not {found}", key=name, known=known, found=found))
-        return node.value
+        return type(key.default)(node.value)
     if isinstance(key.default, bool):
         return _truth(key, node)
     return _number(key, node)

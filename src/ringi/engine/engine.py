@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ringi.config.keys import Config
 from ringi.engine.answers import NewAction, NewActionPlan, NewDecomposition, NewGoal, NewOutline, NewReplan
 from ringi.engine.call_log import Call, failure_end
 from ringi.engine.decompose import Drafted, action_plan, decomposition, drafted, renamed, settled
@@ -27,7 +28,7 @@ from ringi.engine.document import (
     TaskDecomposition,
     UnclearGoal,
 )
-from ringi.engine.levels import Measure, PlanningSettings, measure_of
+from ringi.engine.levels import Measure, measure_of, subtask_limit
 from ringi.engine.order import Order, Unordered, ordered
 from ringi.engine.phases import Phases
 from ringi.engine.plan_checks import PlanRules, findings
@@ -65,7 +66,7 @@ _WORDS: Final[dict[str, dict[Language, str]]] = {
 class EngineServices(NamedTuple):
     model: Callable[[], LanguageModel]
     budget: Budget
-    settings: PlanningSettings
+    config: Config
     count: Callable[[str], int]
     """The tokens of a text, estimated."""
     code: CodeContext | None = None
@@ -109,7 +110,6 @@ class PlanningEngine:
 
     def __init__(self, services: EngineServices) -> None:
         self.services = services
-        self._settings = services.settings
         self._has = services.code.has if services.code else _everything
         self._phases = Phases(services.telemetry)
         self.asked: list[Call] = []
@@ -191,7 +191,7 @@ class PlanningEngine:
 
     def plan(self, task_prompt: str, context: Gathered | None = None) -> Outcome:
         """One call for a small task, otherwise one for each document."""
-        if not self._settings.enabled:
+        if not self.services.config.planning.enabled:
             return one_step(task_prompt)
         outcome = self._planned(task_prompt, context)
         while self._unsettled:
@@ -316,12 +316,12 @@ class PlanningEngine:
         return answer.value
 
     def _measure(self, task: str) -> Measure:
-        return measure_of(self.services.count(task), self._settings)
+        return measure_of(self.services.count(task), self.services.config)
 
 
 def _tools(services: EngineServices, known: Sequence[str] = ()) -> ToolRules:
-    settings = services.settings
-    return ToolRules(tuple(known) or services.tools, settings.allowed_tools, settings.forbidden_tools)
+    security = services.config.planning.security
+    return ToolRules(tuple(known) or services.tools, security.allowed_tools, security.forbidden_tools)
 
 
 def _brief(
@@ -343,7 +343,7 @@ def adopted(services: EngineServices, task_prompt: str, document: PlanningDocume
     if isinstance(order, Unordered):
         failed = _failed(subtasks, order, 0, NewDecomposition(()), language_of(task_prompt))
         return Undecomposed(replace(document, error=failed), failed)
-    measure = measure_of(services.count(task_prompt), services.settings)
+    measure = measure_of(services.count(task_prompt), services.config)
     return _checked(services, document, order, measure, ())
 
 
@@ -354,7 +354,7 @@ def _checked(
     measure: Measure,
     notes: tuple[Text, ...],
 ) -> Outcome:
-    most = max(measure.most, services.settings.max_subtasks or 0)
+    most = max(measure.most, subtask_limit(services.config) or 0)
     found = findings(document, PlanRules(_tools(services), most))
     return Refused(document, found) if found else Planned(document, order, notes)
 

@@ -64,7 +64,7 @@ def engine_of(workspace: OpenWorkspace, on_progress: OnProgress = lambda _: None
         EngineServices(
             model=services.model,
             budget=services.model_budget,
-            settings=workspace.settings.planning,
+            config=workspace.config,
             count=tokens,
             code=services.code(),
             on_progress=on_progress,
@@ -89,7 +89,7 @@ def outline(
     words = request.strip()
     if why := unfit(words, LONGEST_INSTRUCTION):
         raise BadInstruction(why=why)
-    planned = workspace.settings.planning.enabled
+    planned = workspace.config.planning.enabled
     gathered = workspace.code.gather(words) if planned else None
     engine = engine_of(workspace, on_progress)
     if similar is not None and use_it:
@@ -108,7 +108,7 @@ def outline(
 
 def similar_outline(workspace: OpenWorkspace, request: str) -> Offer | None:
     """The plan for a similar request, for a person to decide about."""
-    if not workspace.settings.planning.enabled:
+    if not workspace.config.planning.enabled:
         return None
     return similar_plan.find(workspace, PlanKind.OUTLINE, request.strip())
 
@@ -144,11 +144,10 @@ def _asked(
 
 def _write_log(workspace: OpenWorkspace, engine: PlanningEngine, log: Path) -> None:
     """Instead of that of the outline before; without it nothing else is missing."""
-    services, settings = workspace.services, workspace.settings.planning
-    detailed, confidential = settings.detailed_log, settings.confidential
+    services, logs = workspace.services, workspace.config.logs
     now = services.clock.now()
     texts = [
-        call_text(call, now, services.mask, detailed=detailed, confidential=confidential)
+        call_text(call, now, services.mask, detailed=logs.detailed, confidential=logs.confidential)
         for call in engine.asked
     ]
     with suppress(OSError):
@@ -169,7 +168,7 @@ def _run_plan(workspace: OpenWorkspace, request: str, gathered: Gathered | None,
         language=language_of(request),
     )
     names = RunNames(f"RQ-{run[:8]}-000", run, now, branch_of(workspace.places.root) or MAIN_BRANCH)
-    wishes = run_parts.RunWishes(timeout_sec=workspace.settings.check_timeout_sec)
+    wishes = run_parts.RunWishes(timeout_sec=workspace.config.checks.timeout_sec)
     return compile_run_plan(found, names, wishes)
 
 

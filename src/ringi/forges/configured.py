@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from ringi.config.keys import Config, Origin
-from ringi.config.settings import ForgeSettings
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
 from ringi.forges.document import Account, ForgeKind, Item, ItemKind, Project
 from ringi.forges.view import NAME_ISSUE
@@ -56,16 +55,6 @@ _CHANGES: Final = frozenset(["pull", "merge_requests", "!"])
 class _Known(NamedTuple):
     kind: ForgeKind
     base_url: str
-
-
-def forge_settings(told: Forge) -> ForgeSettings:
-    return ForgeSettings(
-        read_all=told.read_all,
-        reviews=told.reviews == "on",
-        label=told.label,
-        comments=told.comments,
-        poll_sec=told.poll_sec,
-    )
 
 
 class KnownForges:
@@ -249,7 +238,7 @@ def reviews_of(forges: KnownForges, told: Forge) -> ReviewChecks | None:
     """None if a review there does not count."""
     from ringi.forges.review_lookup import ForgeReviews
 
-    return ForgeReviews(forges.host, forges.others) if told.reviews == "on" else None
+    return ForgeReviews(forges.host, forges.others) if told.accepts_reviews else None
 
 
 def _no_remote(name: str, names: Sequence[str], file: str) -> NoForge:

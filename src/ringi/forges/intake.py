@@ -93,7 +93,7 @@ def start_from_item(
     terms = terms_here(workspace, item, opens_change=opens_change)
     _require_same(terms.project, project, item)
     host = workspace.forge(terms.project)
-    intake = read_item(host, item, read_all=workspace.settings.forge.read_all)
+    intake = read_item(host, item, read_all=workspace.config.forge.read_all)
     author = terms.project.account(intake.author.login)
     here = opens_change and approved_here(workspace, author) is not None
     terms = msgspec.structs.replace(terms, item=intake.item, approved_here=here or UNSET)

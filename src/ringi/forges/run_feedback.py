@@ -42,7 +42,7 @@ def take_words(watch: ProjectWatch, run: Run, terms: ForgeTerms, page: Page) -> 
     for said in fresh:
         if not _is_word(watch, said) or (said.item == terms.item and said.at < since):
             continue
-        if not (watch.listener.counts(said.author) or watch.workspace.settings.forge.read_all):
+        if not (watch.listener.counts(said.author) or watch.workspace.config.forge.read_all):
             watch.ignore_stranger(run.run_id, said)
             continue
         with watch.workspace.sessions.transaction() as transaction:

@@ -18,7 +18,7 @@ def terms_here(
     workspace: "OpenWorkspace", item: Item | None = None, *, opens_change: bool = True
 ) -> ForgeTerms:
     """Where the remote leads, as configured. Raises NoForge."""
-    place, told = workspace.forges.here(), workspace.settings.forge
+    place, told = workspace.forges.here(), workspace.config.forge
     return ForgeTerms(
         project=place.project,
         remote=place.remote,
@@ -33,7 +33,7 @@ def terms_here(
 
 def reviews_count(workspace: "OpenWorkspace") -> bool:
     """Whether a yes on the forge can approve anything here."""
-    return workspace.settings.forge.reviews and not workspace.services.signatures.required()
+    return workspace.config.forge.accepts_reviews and not workspace.services.signatures.required()
 
 
 class ApprovedHere(NamedTuple):
@@ -57,7 +57,7 @@ def approved_here(workspace: "OpenWorkspace", created_by: str = "") -> ApprovedH
         return ApprovedHere(why, each=True, mend=box.mend)
     if workspace.services.signatures.required():
         return ApprovedHere(Text("approvals are signed here (approval.proof)"))
-    return None if workspace.settings.forge.reviews else ApprovedHere(Text("forge.reviews is off"))
+    return None if workspace.config.forge.accepts_reviews else ApprovedHere(Text("forge.reviews is off"))
 
 
 def require_approved_so(workspace: "OpenWorkspace", run_id: str, review: Review | None) -> None:

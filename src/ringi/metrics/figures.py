@@ -4,13 +4,14 @@ What is not known is no figure: it is counted apart, and a figure without data h
 """
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from ringi.approvals.document import Strength
-from ringi.config.settings import MetricSettings
-from ringi.engine.levels import EXPECTED, Level
+from ringi.config.keys import DEFAULTS, Config, Level
+from ringi.config.rules import Section
+from ringi.engine.levels import EXPECTED
 from ringi.kernel.text import Text
 from ringi.metrics.code import Syntax
 from ringi.metrics.coverage import Coverage, NoCoverage
@@ -56,14 +57,14 @@ _TARGETS: Final[Mapping[str, str]] = {
 class Figures:
     """Makes figures, with targets and words as configured."""
 
-    def __init__(self, settings: MetricSettings) -> None:
-        self._settings = settings
+    def __init__(self, config: Config) -> None:
+        self._configured = dict(_entries(config))
+        self._own = dict(_entries(DEFAULTS))
 
     def make(
         self, name: FigureName, unit: Unit, value: float | None, of: int, basis: Basis, **more: Any
     ) -> Figure:
-        settings = self._settings
-        target = settings.targets.get(name, _TARGETS.get(name, ""))
+        target = getattr(self._configured.get(name), "target", _TARGETS.get(name, ""))
         value = None if value is None else round(value, _DIGITS)
         return Figure(
             name=name,
@@ -73,9 +74,9 @@ class Figures:
             basis=basis,
             target=target,
             met=met(value, target),
-            measure=settings.measures.get(name, ""),
-            calculation=settings.calculations.get(name, ""),
-            shown_in=settings.units.get(name, ""),
+            measure=self._words(name, "measure"),
+            calculation=self._words(name, "calculation"),
+            shown_in=self._words(name, "unit"),
             **more,
         )
 
@@ -90,9 +91,27 @@ class Figures:
 
     def parts(self, name: FigureName, found: Mapping[str, float]) -> dict[str, float]:
         """Those that the configuration names; what else is known follows."""
-        wanted = self._settings.breakdowns.get(name, ())
+        wanted = getattr(self._configured.get(name), "breakdown", ())
         first = {part: found[part] for part in wanted if part in found}
         return {part: round(value, _DIGITS) for part, value in {**first, **found}.items() if wanted or value}
+
+    def _words(self, name: FigureName, field: str) -> str:
+        """The person's own; empty if they are ours, which are translated."""
+        words: str = getattr(self._configured.get(name), field, "")
+        return "" if words == getattr(self._own.get(name), field, "") else words
+
+
+def _entries(config: Config) -> Iterator[tuple[str, Section]]:
+    """By the name of the figure, what chapter 16 of the planning process says of it."""
+    for section in (
+        config.metrics,
+        config.performance_metrics,
+        config.resource_metrics,
+        config.quality_metrics,
+    ):
+        for name in section.__struct_fields__:
+            if isinstance(entry := getattr(section, name), Section):
+                yield name, entry
 
 
 def spread(values: Sequence[float]) -> dict[str, float | None]:

@@ -7,8 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ringi.config.settings import Settings
-from ringi.engine.levels import PlanningSettings
+from ringi.config.keys import Config
 from ringi.kernel.text import Text
 from ringi.metrics import figures
 from ringi.metrics.code import syntax_of
@@ -24,21 +23,23 @@ _LONGEST_NAME: Final = 80
 
 
 def measure(
-    history: History, settings: Settings, root: Path, now: str, mask: Callable[[str], str], since: str = ""
+    history: History, config: Config, root: Path, now: str, mask: Callable[[str], str], since: str = ""
 ) -> Metrics:
     """From `since` on: tasks that began, plans that were proposed, decisions that were made."""
     with history.one_moment():
         read = read_events(history, since)
         plans = count_plans(history.every_plan(), read, since)
-        tasks = _tasks(history, read, settings.planning, Prices(settings.runs.prices))
-        tasks = [task for task in tasks if task.began_at >= since]
+        found = tasks_of(
+            history, read.reasons, config.planning.complexity_threshold, Prices(config.llm.price_by_model)
+        )
+        tasks = [task for task in found if task.began_at >= since]
         syntax = syntax_of(history, plans.generated)
         said = _remarks(history, tasks, read, plans, since)
-    report = settings.metrics.coverage_report
+    report = config.quality_metrics.coverage_report
     coverage = (
         read_report(root, report) if report else NoCoverage(Text("set quality_metrics.coverage_report"))
     )
-    make, confidential = figures.Figures(settings.metrics), settings.planning.confidential
+    make, confidential = figures.Figures(config), config.logs.confidential
     return Metrics(
         created_at=now,
         since=since,
@@ -55,10 +56,6 @@ def measure(
         tasks=tuple(figures.plotted(task) for task in tasks[-figures.MOST_TASKS :]),
         days=read.days,
     )
-
-
-def _tasks(history: History, read: Read, planning: PlanningSettings, prices: Prices) -> Sequence[Task]:
-    return [*tasks_of(history, read.reasons, planning, prices)]
 
 
 def _remarks(

@@ -11,14 +11,15 @@ from enum import StrEnum
 from functools import cache
 from typing import Final, NamedTuple
 
+from ringi.config.keys import ComplexityThreshold, Level, RoleHow
 from ringi.engine.document import NEEDS_PERSON, Subtask
-from ringi.engine.levels import Level, PlanningSettings, measure_of
+from ringi.engine.levels import level_of
 from ringi.engine.order import Order, ordered
 from ringi.engine.process import ActionRecord, ActionState, Process
 from ringi.engine.run_plan import RunRole
 from ringi.metrics.port import History
 from ringi.project.tokens import tokens
-from ringi.runs.document import Attempt, RoleHow, Run, RunPhase, Spent, StepState, StepStatus, StopCode
+from ringi.runs.document import Attempt, Run, RunPhase, Spent, StepState, StepStatus, StopCode
 from ringi.sessions.document import Purpose, SessionStatus, StoredSession, TokenUsage
 
 _A_MILLION: Final = 1_000_000
@@ -167,20 +168,20 @@ Reasons = Mapping[str, Sequence[str]]
 
 
 def tasks_of(
-    history: History, reasons: Reasons, settings: PlanningSettings, prices: Prices
+    history: History, reasons: Reasons, threshold: ComplexityThreshold, prices: Prices
 ) -> Iterator[Task]:
     """In the order they began."""
-    reader = _Reader(history, reasons, settings._replace(auto_adjust_level=True), prices)
+    reader = _Reader(history, reasons, threshold, prices)
     yield from sorted(reader.tasks(), key=lambda task: (task.began_at, task.id))
 
 
 class _Reader:
     def __init__(
-        self, history: History, reasons: Reasons, settings: PlanningSettings, prices: Prices
+        self, history: History, reasons: Reasons, threshold: ComplexityThreshold, prices: Prices
     ) -> None:
         self._history = history
         self._reasons = reasons
-        self._settings = settings
+        self._threshold = threshold
         self._prices = prices
         self._runs = {run.run_id: run for run in history.runs()}
         self._session_ids = history.session_ids()
@@ -212,7 +213,7 @@ class _Reader:
             found = self._runs.get(found.replaces)
 
     def _level(self, task: str) -> Level:
-        return measure_of(tokens(task), self._settings).level
+        return level_of(tokens(task), self._threshold)
 
     def _of_runs(self, chain: Sequence[Run]) -> tuple[Task, set[str]]:
         newest, first = chain[0], chain[-1]

@@ -1,23 +1,22 @@
 """What models may take at most, before they are asked (PP-13)."""
 
 from ringi.app.context import OpenWorkspace
-from ringi.config.settings import RoleSettings, RunSettings, as_model
+from ringi.config.keys import Config, RoleHow
 from ringi.engine.run_plan import RunRole
 from ringi.models.budget import Forecast
-from ringi.models.run_budget import price_of
-from ringi.runs.document import RoleHow, Spent, StepStatus
+from ringi.models.run_budget import price_of, run_budget
+from ringi.runs.document import Spent, StepStatus
 from ringi.sessions.document import PLAYBOOK
 
 
-def forecast_planning(settings: RunSettings, model: str, *, by_model: bool = False) -> Forecast | None:
+def forecast_planning(config: Config, model: str, *, by_model: bool = False) -> Forecast | None:
     """What planning and carrying out may take at most; None if no model plans."""
-    planner = settings.roles.get(RunRole.PLANNER, RoleSettings())
-    planner = as_model(RunRole.PLANNER, planner) if by_model else planner
-    if planner.how is RoleHow.MODEL:
-        return _forecast(settings, planner.model, Spent())
-    if planner.how is RoleHow.COMMAND or model == PLAYBOOK:
+    planner = config.role(RunRole.PLANNER, by_model=by_model)
+    if planner.worker is RoleHow.MODEL:
+        return _forecast(config, planner.model, Spent())
+    if planner.worker is RoleHow.COMMAND or model == PLAYBOOK:
         return None
-    return _forecast(settings, model, Spent())
+    return _forecast(config, model, Spent())
 
 
 def forecast_run(workspace: OpenWorkspace, run_id: str, command: str = "") -> Forecast | None:
@@ -28,20 +27,19 @@ def forecast_run(workspace: OpenWorkspace, run_id: str, command: str = "") -> Fo
     run = workspace.sessions.run(run_id)
     if workspace.sessions.run_plan(run_id) is None:
         return None
-    by_command, settings = command or run.implementer, workspace.settings.runs
+    by_command, config = command or run.implementer, workspace.config
     names = []
     for role in (RunRole.IMPLEMENTER, RunRole.REVIEWER, RunRole.QA):
-        told = settings.roles.get(role, RoleSettings())
-        told = as_model(role, told) if run.by_model else told
-        if told.how is not RoleHow.MODEL or (role is RunRole.IMPLEMENTER and by_command):
+        told = config.role(role, by_model=run.by_model)
+        if told.worker is not RoleHow.MODEL or (role is RunRole.IMPLEMENTER and by_command):
             continue
         names.append(told.model)
     is_left = any(step.status is not StepStatus.DONE for step in run.steps)
-    return _forecast(settings, max(names), run.spent) if names and is_left else None
+    return _forecast(config, max(names), run.spent) if names and is_left else None
 
 
-def _forecast(settings: RunSettings, model: str, spent: Spent) -> Forecast:
-    budget, price = settings.budget, price_of(model, settings.prices)
+def _forecast(config: Config, model: str, spent: Spent) -> Forecast:
+    budget, price = run_budget(config.runs), price_of(model, config.llm.price_by_model)
     taken = spent.input_tokens + spent.output_tokens
     tokens = None if budget.tokens is None else max(0, budget.tokens - taken)
     dollars = None if budget.dollars is None else max(0.0, budget.dollars - spent.dollars)

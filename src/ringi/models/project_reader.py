@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ringi.agents.reading import Enclosed
 from ringi.agents.sandbox import AgentSandbox, agent_sandbox, enclosed
 from ringi.agents.state import AgentState, Surrounding
-from ringi.config.settings import Settings
+from ringi.config.keys import Config
 from ringi.kernel.places import Places
 from ringi.kernel.text import Text
 from ringi.plans.commands import Invocation
@@ -18,7 +18,7 @@ from ringi.tree.copy_run import ScratchCopies
 
 class Project(NamedTuple):
     places: Places
-    settings: Settings
+    config: Config
 
 
 class CopyReader:

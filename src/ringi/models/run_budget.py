@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from ringi.config.settings import RoleSettings, RunSettings
+from ringi.config.keys import MOST_TOKENS, Config, Llm, Role, Runs, to_limit
 from ringi.errors import BudgetUsed
 from ringi.models.budget import SpentOn, by_phase, limit_of, own_tokens, planned_with
 from ringi.models.prompt import Prompt
@@ -20,6 +20,17 @@ def price_of(model: str, prices: Mapping[str, tuple[float, float]]) -> tuple[flo
     return (0.0, 0.0) if model.startswith(_FREE) else prices.get(model)
 
 
+def run_budget(runs: Runs) -> RunBudget:
+    phases = runs.budget
+    return RunBudget(
+        tokens=to_limit(runs.max_tokens, MOST_TOKENS),
+        dollars=runs.dollar_limit,
+        planning_tokens=to_limit(phases.planning_tokens, MOST_TOKENS),
+        execution_tokens=to_limit(phases.execution_tokens, MOST_TOKENS),
+        reflection_tokens=to_limit(phases.reflection_tokens, MOST_TOKENS),
+    )
+
+
 def run_left(budget: RunBudget, spent: Spent) -> Iterator[Limit]:
     """Of a whole run, and of each phase."""
     yield from _left("runs", budget.tokens, budget.dollars, spent)
@@ -29,8 +40,8 @@ def run_left(budget: RunBudget, spent: Spent) -> Iterator[Limit]:
             yield Limit(f"runs.budget.{phase}_tokens", tokens=most - taken[phase], phase=phase)
 
 
-def role_left(role: str, settings: RoleSettings, spent: Spent) -> Iterator[Limit]:
-    yield from _left(f"roles.{role}", settings.max_tokens, settings.max_dollars, spent)
+def role_left(name: str, role: Role, spent: Spent) -> Iterator[Limit]:
+    yield from _left(f"roles.{name}", role.token_limit, role.dollar_limit, spent)
 
 
 def _left(name: str, tokens: int | None, dollars: float | None, spent: Spent) -> Iterator[Limit]:
@@ -40,13 +51,12 @@ def _left(name: str, tokens: int | None, dollars: float | None, spent: Spent) ->
         yield Limit(f"{name}.max_dollars", dollars=dollars - spent.dollars)
 
 
-def session_within(settings: RunSettings) -> Callable[[Prompt, str, TokenUsage], None]:
+def session_within(config: Config) -> Callable[[Prompt, str, TokenUsage], None]:
     """For the calls of a planning session: they count for the run that it becomes."""
+    budget, prices = run_budget(config.runs), config.llm.price_by_model
 
     def require(prompt: Prompt, model: str, used: TokenUsage) -> None:
-        limits = Limits(
-            tuple(run_left(settings.budget, planned_with(used))), price_of(model, settings.prices)
-        )
+        limits = Limits(tuple(run_left(budget, planned_with(used))), price_of(model, prices))
         read = read_tokens(prompt)
         least = TokenUsage(0, asked_tokens(prompt) + read, LEAST_ANSWER, material_tokens=read)
         if key := limits.exceeded(least, {SpentOn.PLANNING: own_tokens(least)}):
@@ -55,5 +65,6 @@ def session_within(settings: RunSettings) -> Callable[[Prompt, str, TokenUsage],
     return require
 
 
-def session_priced(settings: RunSettings) -> Callable[[str, TokenUsage], TokenUsage]:
-    return lambda model, usage: Limits((), price_of(model, settings.prices)).priced(usage)
+def session_priced(llm: Llm) -> Callable[[str, TokenUsage], TokenUsage]:
+    prices = llm.price_by_model
+    return lambda model, usage: Limits((), price_of(model, prices)).priced(usage)

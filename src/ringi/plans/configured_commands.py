@@ -99,13 +99,12 @@ class BranchChecks:
         return self._made()(commands, files, phase, reviewer)
 
     def _made(self) -> "StepChecks":
-        from ringi.config.settings_from import settings_of  # noqa: PLC0415  # see the top
         from ringi.models.project_reader import Project  # noqa: PLC0415  # see the top
         from ringi.runs.step_checks import StepChecks  # noqa: PLC0415  # see the top
 
         for_real = PlanChecks(self._branch, self._config, self._environment, self._on_progress)
         return StepChecks(
-            Project(self._places, settings_of(self._config)),
+            Project(self._places, self._config),
             self._branch.root,
             self._environment,
             self._timeout_sec(),

@@ -16,7 +16,7 @@ from ringi.plans.change_plan import milliseconds
 from ringi.policy.files import critical_files, mutable_state_files
 from ringi.project.analysis import dependencies_of
 from ringi.project.dependencies import analyser, is_final
-from ringi.project.diagnose import Basis, diagnose
+from ringi.project.diagnose import Basis, commands_of, diagnose
 from ringi.project.diagnostics import merged
 from ringi.project.state import Diagnostic, EditorState, Gap, GapCode, ProjectState, StateSource, Unsaved
 from ringi.tree.snapshot import Listing, Snapshot, Snapshots
@@ -72,7 +72,7 @@ def capture(
         )
     diagnosed = diagnose(
         workspace,
-        workspace.settings.diagnostics.commands,
+        commands_of(workspace.config),
         Basis(snapshot.id, snapshot.tree, inside),
         environment=workspace.environment,
         on_command=lambda command: on_progress(Text("running {command} …", command=command)),
@@ -81,7 +81,7 @@ def capture(
     gaps += tuple(_editor_gaps(workspace, editor)) if editor else ()
     pushed = [_named(workspace, item) for item in editor.diagnostics] if editor else []
     ours = [item for item in pushed if item.file in inside]
-    thresholds = workspace.services.rules.thresholds
+    risk = workspace.config.risk
     state = ProjectState(
         snapshot_id=snapshot.id,
         captured_at=milliseconds(workspace.clock.now()),
@@ -89,8 +89,8 @@ def capture(
         files=listing.files,
         diagnostics=merged([diagnosed.diagnostics, ours]),
         dependencies=dependencies,
-        critical_files=critical_files(paths, thresholds.critical),
-        mutable_state_files=mutable_state_files(paths, thresholds.mutable),
+        critical_files=critical_files(paths, risk.critical),
+        mutable_state_files=mutable_state_files(paths, risk.mutable),
         complete=not gaps,
         gaps=gaps,
         settings=settings if is_final(dependencies) else "",
@@ -115,12 +115,13 @@ def state_now(workspace: OpenWorkspace, on_progress: Progress = lambda _: None) 
 def _needs_no_look(workspace: OpenWorkspace, known: ProjectState) -> bool:
     """Whether capturing it again would find the same: no command and no editor has a say in it."""
     from_files = known.source is StateSource.WORKSPACE and known.complete
-    return from_files and not workspace.settings.diagnostics.commands
+    return from_files and not commands_of(workspace.config)
 
 
 def _settings(workspace: OpenWorkspace) -> str:
-    thresholds, config = workspace.services.rules.thresholds, workspace.settings.diagnostics
-    parts = (config.commands, config.format, thresholds.critical, thresholds.mutable, analyser())
+    config = workspace.config
+    commands, form = commands_of(config), config.diagnostics.format
+    parts = (commands, form, config.risk.critical, config.risk.mutable, analyser())
     return digest(canonical(parts))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from ringi.app.context import OpenWorkspace
-from ringi.config.settings import DiagnosticCommand, DiagnosticSettings
+from ringi.config.keys import Config, Diagnostics
 from ringi.errors import CopyFailed, Failed, Refused, RingiError, Usage
 from ringi.kernel import codec
 from ringi.kernel.document import Versioned
@@ -48,6 +48,19 @@ class Kept(Versioned, frozen=True, kw_only=True):
     outside: int = 0
 
 
+class DiagnosticCommand(NamedTuple):
+    text: str
+    trusted: bool = True
+    """False if it comes from the project and nobody has trusted it."""
+
+
+def commands_of(config: Config) -> tuple[DiagnosticCommand, ...]:
+    """The user's own and the trusted ones first, then the untrusted ones of the project."""
+    own = config.diagnostics.commands
+    others = (text for text in config.ignored("diagnostics.commands") if text not in own)
+    return (*map(DiagnosticCommand, own), *(DiagnosticCommand(text, trusted=False) for text in others))
+
+
 def diagnose(
     workspace: OpenWorkspace,
     commands: Sequence[DiagnosticCommand],
@@ -59,10 +72,10 @@ def diagnose(
     most_kept: int = _MOST_KEPT,
 ) -> Diagnosed:
     """Uses cached results for this snapshot; makes a copy only if something must run."""
-    settings = workspace.settings.diagnostics
+    settings = workspace.config.diagnostics
     found: list[Kept] = []
     gaps: list[Gap] = []
-    carry = workspace.settings.beside.carry
+    carry = workspace.config.beside.carry
     with ScratchCopies(workspace.places, environment, carry=carry) as copies:
         for command in dict.fromkeys(commands):
             if not command.trusted:
@@ -88,7 +101,7 @@ _NONE: Final = Kept(diagnostics=())
 
 
 def _run(
-    copies: ScratchCopies, basis: Basis, command: str, settings: DiagnosticSettings, limits: Limits
+    copies: ScratchCopies, basis: Basis, command: str, settings: Diagnostics, limits: Limits
 ) -> tuple[Kept, Text | None]:
     """Its diagnostics, or why they are unreliable; failures are never cached."""
     try:
@@ -181,7 +194,7 @@ def _keep(path: Path, kept: Kept, most: int) -> None:
 
 
 def _cache_file(workspace: OpenWorkspace, snapshot_id: str, command: str) -> Path:
-    settings = workspace.settings
-    mattering = [_READER_VERSION, settings.diagnostics.format, sorted(settings.beside.carry)]
+    config = workspace.config
+    mattering = [_READER_VERSION, config.diagnostics.format, sorted(config.beside.carry)]
     name = codec.digest(codec.canonical([snapshot_id, command, codec.digest(codec.canonical(mattering))]))
     return workspace.places.state / "diagnostics" / f"{name}.json"

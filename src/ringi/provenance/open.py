@@ -62,7 +62,7 @@ def _witness(folder: Path, environment: Mapping[str, str]) -> "tuple[ForgeWitnes
 
     root = next((one for one in (folder, *folder.parents) if (one / ".agent").is_dir()), None)
     config = load(root, environment)
-    if config.forge.reviews != "on":
+    if not config.forge.accepts_reviews:
         raise ReviewRefused(why=Text("reviews on a forge do not count here"))
     forges = KnownForges(config, environment, folder)
     project = forges.here().project

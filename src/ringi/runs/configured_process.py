@@ -42,7 +42,7 @@ def process_parts(
         clock=services.clock,
         ids=services.ids,
         settings=process_settings(config),
-        planning=workspace.settings.planning,
+        config=config,
         tools=tools,
         outside=lambda run_id, who, language: PlannedCalls(services, run_id, who, language),
         telemetry=services.telemetry,

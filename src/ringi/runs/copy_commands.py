@@ -32,7 +32,7 @@ class CopyServices(NamedTuple):
     @property
     def runs(self) -> bool:
         """A command could print any file of the copy and its history."""
-        return self.sandbox.bwrap is not None and not self.workspace.settings.runs.never_send
+        return self.sandbox.bwrap is not None and not self.workspace.config.context.never_send
 
 
 def refused(argv: Sequence[str]) -> tuple[ErrorKind, str] | None:

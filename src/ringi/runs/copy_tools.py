@@ -102,7 +102,7 @@ class CopyTools:
     def __init__(self, copy: WorkCopy, services: CopyServices) -> None:
         self._copy = copy
         self._services = services
-        self._files = CopyFiles(copy, services.workspace.settings.runs.never_send)
+        self._files = CopyFiles(copy, services.workspace.config.context.never_send)
         self._calls: Mapping[str, Callable[[Mapping[str, Any], float], ToolResult]] = {
             LIST: self._list,
             READ: self._read,

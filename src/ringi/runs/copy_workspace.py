@@ -379,7 +379,7 @@ def _make(workspace: OpenWorkspace, run: Run) -> WorkCopy:
         places.root,
         places.state,
         places.copies,
-        carry=workspace.settings.beside.carry,
+        carry=workspace.config.beside.carry,
         ignored=tuple(dict.fromkeys(name for agent in AGENTS.values() for name in agent.ignored)),
         supervisor=Supervisor.this_process(),
         command=(RUN, run.run_id),

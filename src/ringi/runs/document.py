@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.approvals.document import ProofKind, Strength
+from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunRole
 from ringi.forges.document import ForgeTerms, Offer
 from ringi.kernel.document import Document, Machine, Versioned
@@ -167,12 +168,6 @@ def stop_for(
         told=kept(message, mask) if message.details else UNSET,
         then=kept(todo, mask) if todo is then and todo.details else UNSET,
     )
-
-
-class RoleHow(StrEnum):
-    COMMAND = "command"
-    MODEL = "model"
-    PERSON = "person"
 
 
 class Spent(Document, frozen=True, kw_only=True, omit_defaults=True):

@@ -25,6 +25,7 @@ from ringi.kernel.telemetry.port import (
 )
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.models.run_budget import run_budget
 from ringi.plans.document import PlanStatus
 from ringi.provenance.ref_damage import mend_run
 from ringi.runs import machine
@@ -124,14 +125,14 @@ def _services(
             run.request_id,
             run.run_id,
             workspace.services.mask,
-            confidential=workspace.settings.planning.confidential,
+            confidential=workspace.config.logs.confidential,
         ),
-        keep_briefs=not workspace.settings.planning.confidential,
+        keep_briefs=not workspace.config.logs.confidential,
         mask=workspace.services.mask,
         on_event=on_event,
         telemetry=workspace.services.telemetry,
         checks=workspace.services.rules.checks.after,
-        check_timeout_sec=workspace.settings.check_timeout_sec,
+        check_timeout_sec=workspace.config.checks.timeout_sec,
     )
 
 
@@ -145,7 +146,7 @@ def _ready(workspace: OpenWorkspace, bench: Bench, run: Run, plan: RunPlan, opti
             return _unapproved(run)
     if workspace.services.permits.always_asked(run.created_by, workspace.person.user()):
         run = replace(run, review=Review.EACH)
-    run = replace(run, budget=workspace.settings.runs.budget)
+    run = replace(run, budget=run_budget(workspace.config.runs))
     current = machine.current(run)
     tested_again = run.phase is RunPhase.FAILED and options.tests
     if run.phase is RunPhase.NEEDS_INPUT or tested_again or (run.phase is RunPhase.FAILED and options.retry):

@@ -49,7 +49,7 @@ def draft_for_run(workspace: OpenWorkspace, name: str, wanted: Wanted, expires_a
     lines = wanted.lines or sum(
         min(step.scope.max_diff_lines, plan.limits.max_diff_lines) for step in plan.steps
     )
-    dollars = workspace.settings.runs.budget.dollars if wanted.dollars is None else wanted.dollars
+    dollars = workspace.config.runs.dollar_limit if wanted.dollars is None else wanted.dollars
     terms = RunTerms(
         run_id=run.run_id,
         plan_sha256=run.plan_sha256,

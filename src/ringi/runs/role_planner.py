@@ -11,7 +11,7 @@ import msgspec
 
 from ringi.agents.output import documents
 from ringi.agents.state import Surrounding
-from ringi.config.settings import RoleSettings
+from ringi.config.keys import Role, RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole, inside
 from ringi.errors import BadBrought
 from ringi.kernel import codec
@@ -20,7 +20,7 @@ from ringi.kernel.problems import faults, in_words
 from ringi.kernel.text import Text
 from ringi.models.budget import planned_with
 from ringi.models.prompt import Material, NewSplit, NewStep, NewSummary, Prompt
-from ringi.runs.document import RoleHow, Spent, StepState, Stop
+from ringi.runs.document import Spent, StepState, Stop
 from ringi.runs.role_command import RoleRun, run_command, words_of
 from ringi.runs.role_model import Caller, TurnTime
 from ringi.runs.role_stops import time_key, too_slow
@@ -66,9 +66,9 @@ class _Said(NamedTuple, Generic[T]):
 
 
 class Planner:
-    def __init__(self, tools: PlannerTools, settings: RoleSettings, who: str) -> None:
+    def __init__(self, tools: PlannerTools, role: Role, who: str) -> None:
         self._tools = tools
-        self._settings = settings
+        self._role = role
         self.who = who
 
     def bring(self, tool: PlanningTool, session_id: str) -> SessionView:
@@ -112,8 +112,8 @@ class Planner:
             raise BadBrought(
                 what=self._what(), why=Text("{message} {next}", message=stop.why, next=stop.todo)
             )
-        turn = TurnTime(time_key(RunRole.PLANNER), self._settings.timeout_sec)
-        if self._settings.how is RoleHow.MODEL:
+        turn = TurnTime(time_key(RunRole.PLANNER), self._role.timeout_sec)
+        if self._role.worker is RoleHow.MODEL:
             caller = self._tools.caller(spent)
         for _ in range(_TRIES):
             said = self._answer(prompt, kind, caller, turn)
@@ -151,13 +151,13 @@ class Planner:
 
     def _run(self, brief: str, turn: TurnTime) -> str:
         """What its command prints, in a copy that it cannot change."""
-        tools, settings = self._tools, self._settings
+        tools, role = self._tools, self._role
         with ScratchCopies(tools.workspace.places, tools.environment) as copies:
             order = RoleRun(
                 tools.workspace, tools.environment, copies.current().copy, turn.left(),
-                settings.output_bytes, lambda _: None, reading=True,
+                role.output_bytes, lambda _: None, reading=True,
             )  # fmt: skip
-            ran = run_command(order, words_of(settings.command), brief)
+            ran = run_command(order, words_of(role.command), brief)
         if ran.timed_out:
-            raise BadBrought(what=self._what(), why=too_slow(self.who, RunRole.PLANNER, settings))
+            raise BadBrought(what=self._what(), why=too_slow(self.who, RunRole.PLANNER, role.timeout_sec))
         return ran.output[-_MOST_BYTES_READ:].decode("utf-8", "replace")

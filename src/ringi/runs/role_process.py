@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, NamedTuple
 
+from ringi.config.keys import Config, RoleHow
 from ringi.engine.engine import one_step
-from ringi.engine.levels import PlanningSettings, measure_of
+from ringi.engine.levels import measure_of
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.process import Process, Wait
 from ringi.engine.prompts import language_of
@@ -18,7 +19,7 @@ from ringi.kernel.telemetry.port import SILENT, Telemetry
 from ringi.kernel.text import Text
 from ringi.models.prompt import Material
 from ringi.project.tokens import tokens
-from ringi.runs.document import RoleHow, Run, Spent, StopCode, since, total
+from ringi.runs.document import Run, Spent, StopCode, since, total
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
 from ringi.runs.process.services import CoordinatorServices, Outside, ProcessTask
@@ -41,7 +42,7 @@ class ProcessParts(NamedTuple):
     clock: Clock
     ids: Callable[[], str]
     settings: ProcessSettings
-    planning: PlanningSettings
+    config: Config
     tools: Callable[[WorkCopy, Callable[[bytes], None]], AbstractContextManager[ToolBox]]
     """Those that work in this copy, and those of servers; closed when the turn ends."""
     outside: Callable[[str, str, str], Outside]
@@ -106,7 +107,7 @@ def work_with_tools(
 
     with parts.tools(task.copy, task.log) as tools:
         rules = PlanRules(tools.rules(), _MOST_SUBTASKS)
-        measure = measure_of(tokens(order.brief), parts.planning)
+        measure = measure_of(tokens(order.brief), parts.config)
         reflection = ReflectionEngine(
             ReflectionServices(
                 ask=caller.ask,

@@ -3,7 +3,7 @@
 import json
 from typing import Final
 
-from ringi.config.settings import RoleSettings
+from ringi.config.keys import Config
 from ringi.engine.run_plan import RunRole
 from ringi.kernel.text import Text
 from ringi.runs.document import Stop, StopCode, stop_for
@@ -21,8 +21,8 @@ def time_key(role: RunRole) -> str:
     return f"roles.{role}.timeout_sec"
 
 
-def too_slow(who: str, role: RunRole, settings: RoleSettings) -> Text:
-    seconds = f"{settings.timeout_sec:g}"
+def too_slow(who: str, role: RunRole, timeout_sec: float) -> Text:
+    seconds = f"{timeout_sec:g}"
     return Text("{who} did not end within {seconds} s ({key}).", who=who, seconds=seconds, key=time_key(role))
 
 
@@ -31,8 +31,8 @@ def gh_stop(command: str, then: Text) -> Stop:
     return stop_for(StopCode.GH_FORBIDDEN, message, then)
 
 
-def nobody(role: RunRole, settings: RoleSettings) -> Stop:
-    if settings.untrusted:
+def nobody(role: RunRole, config: Config) -> Stop:
+    if any(config.is_untrusted(f"roles.{role}.{key}") for key in ("how", "command", "model")):
         message = Text("roles.{role} comes from the project, and nobody has trusted it yet.", role=role)
         return stop_for(StopCode.NO_ROLE, message, Text("ringi trust"))
     message = Text("Nobody has the role {role}.", role=role)

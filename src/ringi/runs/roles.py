@@ -6,11 +6,12 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from ringi.agents.output import documents
 from ringi.agents.sandbox import agent_sandbox
 from ringi.agents.state import Surrounding
-from ringi.config.settings import RoleSettings, RunSettings, as_model
+from ringi.config.keys import Config, Role, RoleHow
 from ringi.engine.prompts import language_of
 from ringi.engine.run_plan import RunPlan, RunRole, RunStep
 from ringi.errors import BudgetUsed, Interrupted, NoSuchProgram, NotFound, RingiError, RoleTimeout
@@ -20,13 +21,13 @@ from ringi.kernel.process.program import program_name, program_of
 from ringi.kernel.text import Text, visible
 from ringi.ledger.ports import SessionStore
 from ringi.models.prompt import Budget, LanguageModel, Material, NewVerdict, Prompt
-from ringi.models.run_budget import price_of, role_left, run_left
+from ringi.models.run_budget import price_of, role_left, run_budget, run_left
 from ringi.policy.files import is_credential
 from ringi.policy.gh import runs_gh
 from ringi.policy.globs import globs
 from ringi.project.context import CodeContext
 from ringi.runs.brief import JUDGES, BriefFacts, Decision, brief_of
-from ringi.runs.document import Finding, RoleHow, Spent, Stop, StopCode, stop_for, total
+from ringi.runs.document import Finding, RunBudget, Spent, Stop, StopCode, stop_for, total
 from ringi.runs.gates import e2e_commands, unit_commands
 from ringi.runs.role_command import RoleRun, run_command, words_of
 from ringi.runs.role_model import VERDICT_RULES, Caller, Limits, TurnTime, files_shown
@@ -37,7 +38,6 @@ from ringi.runs.services import RoleWork, Task
 from ringi.sessions.document import PLAYBOOK, Purpose
 from ringi.tree.copy_steps import changed_between
 
-_NOBODY: Final = RoleSettings()
 _CONTEXT_TOKENS: Final = 1_500
 _FILES_TOKENS: Final = 24_000
 _TELL_COST: Final = "command:claude"
@@ -63,8 +63,12 @@ class RoleServices(NamedTuple):
     """What a model works at a step with."""
 
     @property
-    def settings(self) -> RunSettings:
-        return self.workspace.settings.runs
+    def config(self) -> Config:
+        return self.workspace.config
+
+    @property
+    def run_budget(self) -> RunBudget:
+        return run_budget(self.config.runs)
 
 
 class ConfiguredRoles:
@@ -81,15 +85,14 @@ class ConfiguredRoles:
         found._by_model = True
         return found
 
-    def _settings(self, role: RunRole) -> RoleSettings:
-        found = self._services.settings.roles.get(role, _NOBODY)
-        found = as_model(role, found) if self._by_model else found
-        if command := self._commands.get(role, ""):
-            return found._replace(how=RoleHow.COMMAND, command=command, untrusted=False)
+    def _role(self, name: RunRole) -> Role:
+        found = self._services.config.role(name, by_model=self._by_model)
+        if command := self._commands.get(name, ""):
+            return replace(found, how=RoleHow.COMMAND, command=command)
         return found
 
     def has(self, role: RunRole) -> bool:
-        return self._settings(role).how is not None
+        return self._role(role).worker is not None
 
     # ------------------------------------------------------------------ before anything runs
 
@@ -100,54 +103,54 @@ class ConfiguredRoles:
         wanted = [*(step.role for step in plan.steps), *filter(self.has, sorted(JUDGES))]
         return next(filter(None, map(self._check_role, dict.fromkeys(wanted))), None)
 
-    def _check_role(self, role: RunRole) -> Stop | None:
-        settings = self._settings(role)
-        match settings.how:
+    def _check_role(self, name: RunRole) -> Stop | None:
+        role = self._role(name)
+        match role.worker:
             case None:
-                return nobody(role, settings)
+                return nobody(name, self._services.config)
             case RoleHow.COMMAND:
-                return self._check_command(role, settings)
+                return self._check_command(name, role)
             case RoleHow.MODEL:
-                return self._check_model(role, settings)
+                return self._check_model(name, role)
         return None
 
-    def _check_command(self, role: RunRole, settings: RoleSettings) -> Stop | None:
-        key = f"roles.{role}.command"
-        if runs_gh(settings.command):
-            return gh_stop(settings.command, Text("Change {key}", key=key))
-        if settings.max_tokens is not None or settings.max_dollars is not None:
+    def _check_command(self, name: RunRole, role: Role) -> Stop | None:
+        key = f"roles.{name}.command"
+        if runs_gh(role.command):
+            return gh_stop(role.command, Text("Change {key}", key=key))
+        if role.token_limit is not None or role.dollar_limit is not None:
             message = Text(
                 "roles.{role} has a budget, but a command does not say what it spends: it cannot be kept.",
-                role=role,
+                role=name,
             )
             return stop_for(StopCode.NO_ROLE, message, Text("Remove the budget, or use a model"))
         try:
-            words = words_of(settings.command)
+            words = words_of(role.command)
             program_of(words, self._services.workspace.places.root, self._services.environment)
         except NoSuchProgram as error:
-            name = error.details["name"]
+            program = error.details["name"]
         else:
             return None
-        if role in self._commands:  # given for this run: there may be no such key
+        if name in self._commands:  # given for this run: there may be no such key
             then = Text("Install it, or name another: ringi retry --with COMMAND")
-            return stop_for(StopCode.NO_ROLE, Text("There is no program {name}.", name=name), then)
-        message = Text("{key}: there is no program {name}.", key=key, name=name)
+            return stop_for(StopCode.NO_ROLE, Text("There is no program {name}.", name=program), then)
+        message = Text("{key}: there is no program {name}.", key=key, name=program)
         return stop_for(StopCode.NO_ROLE, message, Text("Install it, or change {key}", key=key))
 
-    def _check_model(self, role: RunRole, settings: RoleSettings) -> Stop | None:
-        name, key = settings.model, f"roles.{role}.model"
-        if name == PLAYBOOK:
-            message = Text("The playbook cannot do the work of roles.{role}.", role=role)
+    def _check_model(self, name: RunRole, role: Role) -> Stop | None:
+        model, key = role.model, f"roles.{name}.model"
+        if model == PLAYBOOK:
+            message = Text("The playbook cannot do the work of roles.{role}.", role=name)
             return stop_for(StopCode.NO_ROLE, message, Text("Set {key} to a language model", key=key))
         try:
-            self._services.model(name, None)
+            self._services.model(model, None)
         except RingiError as error:
             hint = Text(error.hint, **error.details) if error.hint else Text("Change {key}", key=key)
             return stop_for(StopCode.NO_ROLE, Text(error.message, **error.details), hint)
-        limited = settings.max_dollars is not None or self._services.settings.budget.dollars is not None
-        if limited and self._price(name) is None and name != _TELL_COST:
-            message = Text("Dollars are limited, and what {model} costs is not known.", model=name)
-            example = f'llm: {{prices: ["{name} 1.25 10"]}}'
+        limited = role.dollar_limit is not None or self._services.config.runs.dollar_limit is not None
+        if limited and self._price(model) is None and model != _TELL_COST:
+            message = Text("Dollars are limited, and what {model} costs is not known.", model=model)
+            example = f'llm: {{prices: ["{model} 1.25 10"]}}'
             return stop_for(
                 StopCode.NO_ROLE,
                 message,
@@ -156,31 +159,31 @@ class ConfiguredRoles:
         return None
 
     def _price(self, model: str) -> tuple[float, float] | None:
-        return price_of(model, self._services.settings.prices)
+        return price_of(model, self._services.config.llm.price_by_model)
 
     # ------------------------------------------------------------------ before there is a run
 
     def planner(self) -> Planner | None:
         """None if nobody has the role, or a person, who plans in a session."""
-        settings = self._settings(RunRole.PLANNER)
-        if settings.how not in {RoleHow.COMMAND, RoleHow.MODEL}:
+        role = self._role(RunRole.PLANNER)
+        if role.worker not in {RoleHow.COMMAND, RoleHow.MODEL}:
             return None
         services = self._services
 
         def caller(spent: Spent) -> Caller:
             left = (
-                *run_left(services.settings.budget, spent),
-                *role_left(RunRole.PLANNER, settings, spent),
+                *run_left(services.run_budget, spent),
+                *role_left(RunRole.PLANNER, role, spent),
             )
-            limits = Limits(left, self._price(settings.model))
-            turn = TurnTime(time_key(RunRole.PLANNER), settings.timeout_sec)
-            return Caller(services.model(settings.model, None), limits, services.budget, turn)
+            limits = Limits(left, self._price(role.model))
+            turn = TurnTime(time_key(RunRole.PLANNER), role.timeout_sec)
+            return Caller(services.model(role.model, None), limits, services.budget, turn)
 
         tools = PlannerTools(
             services.workspace, services.environment, lambda: self._check_role(RunRole.PLANNER),
             services.written, caller,
         )  # fmt: skip
-        return Planner(tools, settings, _who(settings))
+        return Planner(tools, role, _who(role))
 
     # ------------------------------------------------------------------ at work
 
@@ -191,14 +194,14 @@ class ConfiguredRoles:
         return self._guarded(task, _Turn.judge)
 
     def _guarded(self, task: Task, act: "Callable[[_Turn], RoleWork]") -> RoleWork:
-        settings = self._settings(task.role)
+        role = self._role(task.role)
         if task.state.fallback and task.role is task.step.role:
-            settings = _instead(settings, task.step)
-        if settings.how is None:
-            why = nobody(task.role, settings)
+            role = _instead(role, task.step)
+        if role.worker is None:
+            why = nobody(task.role, self._services.config)
             problem = Text("{message} {next}", message=why.why, next=why.todo)
             return RoleWork(RoleHow.PERSON, "", 1, problem=problem, code=why.reason_code)
-        turn = _Turn(self._services, settings, task, self._price(settings.model))
+        turn = _Turn(self._services, role, task, self._price(role.model))
         if task.copy.is_gone:
             return turn.lost()
         try:
@@ -213,15 +216,13 @@ class ConfiguredRoles:
             return turn.failed(error)
 
 
-def _instead(settings: RoleSettings, step: RunStep) -> RoleSettings:
+def _instead(role: Role, step: RunStep) -> Role:
     """Whoever the step's fallback names: {"how": "command", "command": "codex"}, for instance."""
     named = step.fallback or {}
     command, model = str(named.get("command", "")), str(named.get("model", ""))
     usual = RoleHow.COMMAND if command else RoleHow.MODEL if model else RoleHow.PERSON
     how = RoleHow(named["how"]) if named.get("how") in set(RoleHow) else usual
-    return settings._replace(
-        how=how, command=command or settings.command, model=model or settings.model, untrusted=False
-    )
+    return replace(role, how=how, command=command or role.command, model=model or role.model)
 
 
 class _Briefs:
@@ -277,21 +278,21 @@ class _Turn:
     def __init__(
         self,
         services: RoleServices,
-        settings: RoleSettings,
+        role: Role,
         task: Task,
         price: tuple[float, float] | None,
     ) -> None:
         self._services = services
-        self._settings = settings
+        self._role = role
         self._task = task
         self._price = price
         self._spent = Spent()
-        self._briefs = _Briefs(services, settings.how, task)
-        self._who = _who(settings)
-        self._time = TurnTime(time_key(task.role), settings.timeout_sec)
+        self._briefs = _Briefs(services, role.worker, task)
+        self._who = _who(role)
+        self._time = TurnTime(time_key(task.role), role.timeout_sec)
 
     def work(self) -> RoleWork:
-        match self._settings.how:
+        match self._role.worker:
             case RoleHow.COMMAND:
                 return self._ended(self._run(self._briefs.write()))
             case RoleHow.MODEL:
@@ -299,7 +300,7 @@ class _Turn:
         return self._by_person()
 
     def judge(self) -> RoleWork:
-        match self._settings.how:
+        match self._role.worker:
             case RoleHow.COMMAND:
                 return self._judged_by_command()
             case RoleHow.MODEL:
@@ -309,7 +310,7 @@ class _Turn:
     # ------------------------------------------------------------------ how it ended
 
     def _result(self, exit_code: int | None, **more: Any) -> RoleWork:
-        how = self._settings.how or RoleHow.PERSON
+        how = self._role.worker or RoleHow.PERSON
         return RoleWork(how, self._who, exit_code, spent=self._spent, **more)
 
     def lost(self) -> RoleWork:
@@ -328,7 +329,7 @@ class _Turn:
         if self._task.copy.is_gone:
             return self.lost()
         if ran.timed_out:
-            problem = too_slow(self._who, self._task.role, self._settings)
+            problem = too_slow(self._who, self._task.role, self._role.timeout_sec)
             return self._result(ran.exit_code, timed_out=True, problem=problem, code=StopCode.ROLE_TIMEOUT)
         return self._result(ran.exit_code)
 
@@ -344,9 +345,9 @@ class _Turn:
         services, task = self._services, self._task
         order = RoleRun(
             services.workspace, services.environment, task.copy, self._time.left(),
-            self._settings.output_bytes, task.log, reading,
+            self._role.output_bytes, task.log, reading,
         )  # fmt: skip
-        ran = run_command(order, words_of(self._settings.command), brief)
+        ran = run_command(order, words_of(self._role.command), brief)
         self._spent = total([self._spent, Spent(seconds=round(ran.duration_sec, 3))])
         return ran
 
@@ -372,16 +373,16 @@ class _Turn:
         return process_of(self._task)
 
     def _caller(self) -> Caller:
-        services, settings, task = self._services, self._settings, self._task
+        services, role, task = self._services, self._role, self._task
         now = uncounted(services.process.store, task.run)
         mine = [one.spent for step in task.run.steps for one in step.attempts if one.role == task.role]
         if task.role is RunRole.IMPLEMENTER:
             mine.append(now)
         left = (
-            *run_left(services.settings.budget, total([task.run.ended, now])),
-            *role_left(task.role, settings, total(mine)),
+            *run_left(services.run_budget, total([task.run.ended, now])),
+            *role_left(task.role, role, total(mine)),
         )
-        model = services.model(settings.model, task)
+        model = services.model(role.model, task)
         return Caller(model, Limits(left, self._price), services.budget, self._time)
 
     def _changed_by_model(self) -> RoleWork:
@@ -411,7 +412,7 @@ class _Turn:
         step, services = self._task.step, self._services
         hints = step.inputs.code_files_hint or ()
         known = [path for path in (*step.scope.target_paths, *hints) if "*" not in path]
-        never = globs(tuple(services.settings.never_send))
+        never = globs(services.config.context.never_send)
         shown = files_shown(
             self._task.copy,
             [*_changed(self._task), *known],
@@ -427,14 +428,14 @@ class _Turn:
         )
 
 
-def _who(settings: RoleSettings) -> str:
-    match settings.how:
+def _who(role: Role) -> str:
+    match role.worker:
         case RoleHow.COMMAND:
             with suppress(NoSuchProgram):
-                return program_name(words_of(settings.command))
-            return settings.command
+                return program_name(words_of(role.command))
+            return role.command
         case RoleHow.MODEL:
-            return settings.model
+            return role.model
     return ""
 
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from ringi.runs.document import Spent
 
 if TYPE_CHECKING:  # only names of types
+    from ringi.config.keys import RoleHow
     from ringi.engine.run_plan import RunPlan, RunRole, RunStep
     from ringi.kernel.text import Text
-    from ringi.runs.document import Finding, RoleHow, Run, StepState, Stop, StopCode
+    from ringi.runs.document import Finding, Run, StepState, Stop, StopCode
     from ringi.tree.copy import WorkCopy
 
 

@@ -82,7 +82,7 @@ def require_open(run: Run) -> None:
 
 def require_no_main_branch(workspace: OpenWorkspace, run: Run) -> None:
     """What goes there is approved apart from the run, by merging. Raises MainBranch."""
-    mains = globs(workspace.settings.runs.main_branches)
+    mains = globs(workspace.config.runs.main_branches)
     if mains.match(run.work_branch) or run.work_branch in main_of_remotes(workspace.places.root):
         raise MainBranch(branch=run.work_branch)
 

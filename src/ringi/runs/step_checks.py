@@ -58,7 +58,7 @@ class StepChecks:
         with ScratchCopies(
             workspace.places,
             self._environment,
-            carry=workspace.settings.beside.carry,
+            carry=workspace.config.beside.carry,
             files=files,
             first=lambda copy: files_to(copy, self._branch),
             enclosing=self._enclosing,

@@ -2,7 +2,6 @@
 
 from ringi.app.context import OpenWorkspace
 from ringi.approvals.who import actor_at
-from ringi.config.settings import RoleSettings
 from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.document import GoalUnderstanding
 from ringi.engine.prompts import language_of
@@ -28,10 +27,9 @@ def begin_task(
     A person approves either. Raises NoTaskModel, BadInstruction, NotPermitted.
     """
     for role in (RunRole.PLANNER, RunRole.IMPLEMENTER):
-        told = workspace.settings.runs.roles.get(role, RoleSettings())
-        if told.model in {"", PLAYBOOK}:
+        if workspace.config.role(role).model in {"", PLAYBOOK}:
             raise NoTaskModel
-    if not workspace.settings.planning.enabled:
+    if not workspace.config.planning.enabled:
         return _unplanned(workspace, request, forge)
     return workspace.planning.start(request, actor=actor, agent_brings=True, by_model=True, forge=forge)
 
@@ -60,5 +58,5 @@ def _unplanned(workspace: OpenWorkspace, request: str, forge: ForgeTerms | None)
     )
     base = branch_of(workspace.places.root) or MAIN_BRANCH
     names = RunNames(next_id(workspace), run_id(now, services.ids()), now, base)
-    plan = compile_run_plan(planned, names, RunWishes(timeout_sec=workspace.settings.check_timeout_sec))
+    plan = compile_run_plan(planned, names, RunWishes(timeout_sec=workspace.config.checks.timeout_sec))
     return add_run(workspace, plan, "", words, by_model=True, forge=forge)

@@ -142,9 +142,9 @@ def tool_box(
     log: Callable[[bytes], None] = lambda _: None,
 ) -> ToolBox:
     """The tools of a role that works in this copy. Raises NoSandbox if one is required and there is none."""
-    planning = workspace.settings.planning
+    tools = workspace.config.planning.security
     services = CopyServices(workspace, environment, mask, agent_sandbox(workspace), log)
-    rules = ToolRules((), planning.allowed_tools, planning.forbidden_tools, planning.require_approval)
+    rules = ToolRules((), tools.allowed_tools, tools.forbidden_tools, tools.require_approval)
     return ToolBox([CopyTools(copy, services)], servers, rules, mask)
 
 

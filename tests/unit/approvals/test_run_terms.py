@@ -12,13 +12,14 @@ from ringi.app.api import Workspace
 from ringi.approvals.document import Act, ApprovalSubject, CommitSubject
 from ringi.approvals.grant_document import GrantScope, RunTerms, counted
 from ringi.approvals.run_terms import uncovered, unfit_terms
+from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import StepOf, requester_of_run
 from ringi.plans.document import CHANGING, Plan, PlanDocument, PlannedChecks, PlanState, PlanStatus
 from ringi.plans.propose import set_specs
 from ringi.policy.risk_level import Risk
-from ringi.runs.document import Attempt, Finding, RoleHow, Run, Severity, Spent, StepState, StepStatus
+from ringi.runs.document import Attempt, Finding, Run, Severity, Spent, StepState, StepStatus
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import Person, create, open_scratch, rewire
 from tests.unit.runner.run_samples import RUN_ID, TREE, passed, plan_of, run_of, step_of

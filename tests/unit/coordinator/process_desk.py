@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from ringi.app.ledger import Ledger
+from ringi.config.keys import Level
 from ringi.engine.document import ActionPlan, PlannedAction, PlanningDocument, Subtask, TaskDecomposition
 from ringi.engine.engine import one_step
-from ringi.engine.levels import Level
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.process import ActionRecord, ErrorKind, Process, ToolEffect
 from ringi.kernel.system import new_id

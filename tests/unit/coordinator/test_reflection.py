@@ -3,6 +3,7 @@
 import pytest
 from msgspec import UNSET
 
+from ringi.config.keys import Level
 from ringi.engine.answers import NewChange, NewReflection, NewReplan
 from ringi.engine.document import (
     ActionStatus,
@@ -13,7 +14,6 @@ from ringi.engine.document import (
     ReflectionDocument,
     RemoveAction,
 )
-from ringi.engine.levels import Level
 from ringi.engine.process import (
     ActionState,
     ErrorKind,

@@ -6,9 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from ringi.config.keys import Config, Level, Strategy
+from ringi.config.rules import Value
 from ringi.engine.document import DecompositionFailed, GoalUnderstanding, PlanningDocument, UnclearGoal
 from ringi.engine.engine import EngineServices, Planned, PlanningEngine, Refused, Unclear, Undecomposed
-from ringi.engine.levels import Level, PlanningSettings, Strategy, measure_of
+from ringi.engine.levels import measure_of
 from ringi.engine.plan_prompts import RULES, task_for
 from ringi.errors import ModelUnreachable
 from ringi.kernel import codec
@@ -18,6 +20,7 @@ from ringi.project.context import Context, FileKind, FoundFile, Gathered, Projec
 from ringi.project.tokens import tokens as count
 from ringi.sessions.document import Purpose
 from ringi.sessions.playbook import Playbook
+from tests.fakes.config import config_with
 from tests.fakes.models import ScriptedModel
 
 SMALL = "add an install section to README.md"
@@ -67,11 +70,15 @@ def outline(**changes: Any) -> dict[str, Any]:
     return whole | changes
 
 
+def planning_with(**values: Value) -> Config:
+    return config_with(**{f"planning.{name}": value for name, value in values.items()})
+
+
 def engine_of(model: LanguageModel, **settings: Any) -> PlanningEngine:
     services = EngineServices(
         model=lambda: model,
         budget=Budget(10, 1000),
-        settings=PlanningSettings(**settings),
+        config=planning_with(**settings),
         count=lambda text: len(text.split()),
         code=Project(),
     )
@@ -135,15 +142,19 @@ def test_a_large_task_is_planned_document_by_document():
         (501, {}, (Level.DETAILED, 10, 15, True, False)),
         (501, {"max_subtasks": 8}, (Level.DETAILED, 8, 8, True, False)),
         (10, {"max_subtasks": 1}, (Level.MINIMAL, 1, 1, False, True)),
-        (10, {"simple_tokens": 5}, (Level.MODERATE, 5, 10, False, False)),
+        (10, {"complexity_threshold.simple": 5}, (Level.MODERATE, 5, 10, False, False)),
         (501, {"strategy": Strategy.SIMPLE}, (Level.DETAILED, 10, 15, False, True)),
         (10, {"strategy": Strategy.HIERARCHICAL}, (Level.MINIMAL, 2, 5, True, True)),
         (10, {"auto_adjust_level": False}, (Level.MODERATE, 5, 10, False, False)),
-        (10, {"auto_adjust_level": False, "level": Level.DETAILED}, (Level.DETAILED, 10, 15, True, False)),
+        (
+            10,
+            {"auto_adjust_level": False, "decomposition_level": Level.DETAILED},
+            (Level.DETAILED, 10, 15, True, False),
+        ),
     ],
 )
 def test_levels(tokens: int, settings: dict[str, Any], expected: tuple[Any, ...]):
-    found = measure_of(tokens, PlanningSettings(**settings))
+    found = measure_of(tokens, planning_with(**settings))
     assert (found.level, found.least, found.most, found.hierarchical, found.at_once) == expected
 
 
@@ -151,7 +162,7 @@ def test_levels(tokens: int, settings: dict[str, Any], expected: tuple[Any, ...]
 @pytest.mark.parametrize("strategy", Strategy)
 @pytest.mark.parametrize("tokens", [1, 9999])
 def test_rules_name_the_process_in_few_words(strategy: Strategy, tokens: int):
-    measure = measure_of(tokens, PlanningSettings(strategy=strategy))
+    measure = measure_of(tokens, planning_with(strategy=strategy))
     for purpose in (Purpose.OUTLINE, Purpose.GOAL, Purpose.SUBTASKS, Purpose.ACTIONS, Purpose.REPLAN):
         rules = f"{RULES}\n{task_for(purpose, measure, again=True)}"
         assert count(rules) <= 600, purpose
@@ -251,7 +262,7 @@ def test_what_cannot_be_done_is_told_apart():
 def test_bad_tools_are_asked_about_once_and_then_refused(tool: str):
     tasks = {"subtasks": [task(1, required_tools=[tool])]}
     model = scripted(outline=outline(task_decomposition=tasks))
-    found = engine_of(model, forbidden_tools=("del*",)).plan(SMALL, GATHERED)
+    found = engine_of(model, **{"security.forbidden_tools": ("del*",)}).plan(SMALL, GATHERED)
     assert isinstance(found, Refused)
     assert len(model.asked) == 2
     assert [one.subject for one in found.findings] == [tool]

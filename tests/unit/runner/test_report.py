@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.forges.document import ForgeKind, ForgeTerms, Item, ItemKind, Project
 from ringi.kernel.text import Text, in_language
@@ -15,7 +16,6 @@ from ringi.runs.document import (
     Attempt,
     Evidence,
     Finding,
-    RoleHow,
     Run,
     RunApproval,
     RunFacts,

@@ -14,8 +14,8 @@ from ringi.agents.copies import abandoned
 from ringi.app.api import Workspace, open_workspace
 from ringi.config.load import executable
 from ringi.config.pins import Trust
-from ringi.config.settings import DiagnosticCommand as Command
-from ringi.project.diagnose import Basis, Diagnosed, diagnose
+from ringi.project.diagnose import Basis, Diagnosed, commands_of, diagnose
+from ringi.project.diagnose import DiagnosticCommand as Command
 from ringi.project.diagnostics import LIMITS, Limits
 from ringi.project.state import Diagnostic, Gap, GapCode, Severity
 from ringi.tree.copy import WorkCopy
@@ -192,7 +192,7 @@ def test_commands_of_the_project_do_not_run_untrusted(repo: Path, tmp_path: Path
     configured(repo)
     (tmp_path / "home").mkdir()
     with opened(repo, tmp_path) as workspace:
-        (command,) = workspace.settings.diagnostics.commands
+        (command,) = commands_of(workspace.config)
         assert not command.trusted
         done = diagnose(workspace, [command], basis_of(workspace), environment=environment_of(tmp_path))
         assert done == Diagnosed((), (Gap(GapCode.UNTRUSTED, command.text),))
@@ -200,7 +200,7 @@ def test_commands_of_the_project_do_not_run_untrusted(repo: Path, tmp_path: Path
     assert not (tmp_path / "home" / "ran").exists()
     Trust(repo, environment_of(tmp_path)).pin(executable(repo), at="", by="", channel="")
     with opened(repo, tmp_path) as workspace:
-        (command,) = workspace.settings.diagnostics.commands
+        (command,) = commands_of(workspace.config)
         done = diagnose(workspace, [command], basis_of(workspace), environment=environment_of(tmp_path))
         assert done == Diagnosed((FOUND,))
     assert (tmp_path / "home" / "ran").exists()
@@ -212,13 +212,13 @@ def test_whose_commands_they_are(repo: Path, tmp_path: Path):
     user = tmp_path / "user.yaml"
     user.write_text("diagnostics: {commands: [mypy]}\n")
     with opened(repo, tmp_path, RINGI_CONFIG=str(user)) as workspace:
-        commands = workspace.settings.diagnostics.commands
+        commands = commands_of(workspace.config)
         assert commands == (Command("mypy"), Command(theirs, trusted=False))
     user.write_text(f'diagnostics: {{commands: ["{theirs}"]}}\n')
     with opened(repo, tmp_path, RINGI_CONFIG=str(user)) as workspace:
-        assert workspace.settings.diagnostics.commands == (Command(theirs),)
+        assert commands_of(workspace.config) == (Command(theirs),)
     with opened(repo, tmp_path, RINGI_DIAGNOSTICS_COMMANDS="ruff check") as workspace:
-        assert workspace.settings.diagnostics.commands == (Command("ruff check"),)
+        assert commands_of(workspace.config) == (Command("ruff check"),)
 
 
 # What is known already

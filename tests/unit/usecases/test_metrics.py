@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from ringi.app.api import Workspace
 from ringi.app.ledger import Ledger
-from ringi.config.settings import BesideSettings, DiagnosticSettings, MetricSettings, RunSettings, Settings
+from ringi.config.keys import DEFAULTS, RoleHow
+from ringi.config.rules import Value
 from ringi.engine.document import (
     CompletionDocument,
     CompletionSummary,
@@ -28,25 +29,21 @@ from ringi.metrics.figures import Figures, spread
 from ringi.metrics.measure import measure
 from ringi.plans.answer_document import DropHunks, NewContent
 from ringi.project.tokens import tokens
-from ringi.runs.document import Attempt, RoleHow, Run, RunPhase, Spent, StepState, StepStatus
+from ringi.runs.document import Attempt, Run, RunPhase, Spent, StepState, StepStatus
 from ringi.sessions.document import TargetPath, TokenUsage
+from tests.fakes.config import config_with
 from tests.fakes.models import Desk, ScriptedModel, ShownProject
 from tests.helpers import approve, create, open_scratch, proposed, set_clock, undo, write
 from tests.unit.runner.run_samples import plan_of, step_of
 
 F = FigureName
 NOW = "2026-06-01T00:00:00.000000Z"
-SETTINGS = Settings(
-    BesideSettings((), (), "off", (), 14, 100),
-    DiagnosticSettings((), "auto", 1.0),
-    1.0,
-    runs=RunSettings(prices={"openai:priced": (1.0, 10.0)}),
-    metrics=MetricSettings(targets={"planning_accuracy": "80%", "api_cost": ""}),
-)
+PRICED = {"llm.prices": ("openai:priced 1 10",)}
 
 
-def measured(ledger: Ledger, root: Path, since: str = "", settings: Settings = SETTINGS) -> Metrics:
-    return measure(ledger, settings, root, NOW, lambda text: text.replace("hunter2", "[masked]"), since)
+def measured(ledger: Ledger, root: Path, since: str = "", **values: Value) -> Metrics:
+    config = config_with(**PRICED, **values)
+    return measure(ledger, config, root, NOW, lambda text: text.replace("hunter2", "[masked]"), since)
 
 
 def of(metrics: Metrics, name: FigureName) -> tuple[float | None, int]:
@@ -69,9 +66,10 @@ def test_a_session_that_was_sent_back_once_and_given_up(tmp_path: Path):
     found = measured(desk.ledger, tmp_path)
     calls = asked + again
     assert of(found, F.LLM_CALLS) == (calls, 1)
-    assert found.figure(F.LLM_CALLS).parts == {"planning": calls}
+    assert found.figure(F.LLM_CALLS).parts == {"planning": calls, "execution": 0, "reflection": 0}
     assert of(found, F.TOKENS_USED) == (120 * calls, 1)
-    assert found.figure(F.TOKENS_USED).parts == {"input": 100 * calls, "output": 20 * calls}
+    tokens = {"input": 100 * calls, "output": 20 * calls, "cached": 0, "material": 0}
+    assert found.figure(F.TOKENS_USED).parts == tokens
     assert of(found, F.API_COST) == (0.5 * calls, 1)
     assert of(found, F.PLANNING_TIME) == (0.25 * calls, 1)
     assert of(found, F.PLANNING_TOKENS) == (120 * calls, 1)
@@ -82,8 +80,7 @@ def test_a_session_that_was_sent_back_once_and_given_up(tmp_path: Path):
     assert of(found, F.PLANNING_ACCURACY) == (None, 0)
     assert of(found, F.REJECT_RATE) == (1.0, 1)
     assert [one.text for one in found.reasons] == ["Use the [masked] of the table."]
-    confidential = SETTINGS._replace(planning=SETTINGS.planning._replace(confidential=True))
-    assert measured(desk.ledger, tmp_path, settings=confidential).reasons == ()
+    assert measured(desk.ledger, tmp_path, **{"logs.confidential": True}).reasons == ()
 
 
 @pytest.mark.req("PP-13")
@@ -196,7 +193,8 @@ def test_turns_of_models_by_phase_with_their_price(tmp_path: Path):
     )  # fmt: skip
     found = measured(ledger, tmp_path)
     calls = found.figure(F.LLM_CALLS)
-    assert (calls.value, calls.without, calls.parts) == (4, 1, {"execution": 2, "reflection": 2})
+    assert (calls.value, calls.without) == (4, 1)
+    assert calls.parts == {"planning": 0, "execution": 2, "reflection": 2}
     assert of(found, F.TOKENS_USED) == (2_400, 1)
     cost = found.figure(F.API_COST)
     # A dollar for a million tokens read, ten for a million written.
@@ -421,7 +419,7 @@ def test_median_and_p90_are_in_range(values: list[float]):
 @pytest.mark.req("PP-21")
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
 def test_a_share_is_between_0_and_1_or_nothing(hits: int, of_all: int):
-    figure = Figures(MetricSettings()).share(F.REJECT_RATE, hits, of_all, Basis.DECISIONS)
+    figure = Figures(DEFAULTS).share(F.REJECT_RATE, hits, of_all, Basis.DECISIONS)
     assert (figure.value is None) == (of_all == 0)
     assert figure.value is None or 0 <= figure.value <= 1
 
@@ -441,23 +439,20 @@ def test_targets(value: float | None, target: str, good: bool | None):
 
 @pytest.mark.req("PP-26")
 def test_targets_words_units_and_parts_are_those_of_the_configuration(tmp_path: Path):
-    settings = MetricSettings(
-        targets={"llm_calls": "<3"},
-        measures={"llm_calls": "asked"},
-        calculations={"llm_calls": "all of them"},
-        units={"planning_time": "minutes"},
-        breakdowns={"llm_calls": ("reflection", "planning")},
-    )
+    values: dict[str, Value] = {
+        "resource_metrics.llm_calls.measure": "asked",
+        "resource_metrics.llm_calls.breakdown": ("reflection", "planning"),
+        "performance_metrics.planning_time.unit": "minutes",
+        "quality_metrics.task_completion_rate.calculation": "all of them",
+        "quality_metrics.task_completion_rate.target": "<3",
+    }
     desk = Desk(tmp_path)
     desk.tool.cancel(desk.at_review())
-    found = measured(desk.ledger, tmp_path, settings=SETTINGS._replace(metrics=settings))
+    found = measured(desk.ledger, tmp_path, **values)
     calls: Figure = found.figure(F.LLM_CALLS)
-    assert (calls.target, calls.met, calls.measure, calls.calculation) == (
-        "<3",
-        False,
-        "asked",
-        "all of them",
-    )
+    assert (calls.target, calls.measure, calls.calculation) == ("", "asked", "")
+    rate = found.figure(F.TASK_COMPLETION_RATE)
+    assert (rate.target, rate.met, rate.measure, rate.calculation) == ("<3", True, "", "all of them")
     assert [*calls.parts][:2] == ["reflection", "planning"]
     assert (found.figure(F.PLANNING_TIME).shown_in, found.figure(F.PLANNING_TIME).unit) == (
         "minutes",

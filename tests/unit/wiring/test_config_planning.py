@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from ringi.config.keys import KEYS, Config, Origin
+from ringi.config.keys import KEYS, Config, Level, Origin, Strategy
 from ringi.config.load import load
-from ringi.config.settings_from import planning_settings
-from ringi.engine.levels import Level, PlanningSettings, Strategy
+from ringi.engine.levels import Measure, measure_of, subtask_limit
 from ringi.errors import BadConfiguration
 from ringi.kernel.places import project_file
 from tests.fakes.config import values_of
@@ -349,7 +348,8 @@ def test_a_list_that_allows_can_only_become_shorter(place: Place):
 
 @pytest.mark.req("PP-5", "PP-11")
 def test_the_engine_plans_as_it_is_configured(place: Place):
-    assert planning_settings(place.load()) == PlanningSettings()
+    assert subtask_limit(place.load()) is None
+    assert measure_of(501, place.load()).most == 15
     text = """
 planning:
   enabled: false
@@ -360,16 +360,11 @@ planning:
   complexity_threshold: {simple: 1, moderate: 2}
   security: {allowed_tools: [read], forbidden_tools: [write]}
 """
-    assert planning_settings(place.load(user=text)) == PlanningSettings(
-        enabled=False,
-        strategy=Strategy.SIMPLE,
-        level=Level.MINIMAL,
-        auto_adjust_level=False,
-        simple_tokens=1,
-        moderate_tokens=2,
-        max_subtasks=10,
-        allowed_tools=("read",),
-        forbidden_tools=("write",),
+    config = place.load(user=text)
+    assert subtask_limit(config) == 10
+    assert config.planning.strategy is Strategy.SIMPLE
+    assert measure_of(501, config) == Measure(
+        Level.MINIMAL, 2, 5, hierarchical=False, reasoned=False, at_once=True
     )
 
 

@@ -54,7 +54,7 @@ class _Command:
         app = self._app
         timeout = app.workspace.config.planning.revision.approval_timeout
         made = watcher(app.workspace, timeout, self._tell, self._hear)
-        poll = app.workspace.settings.forge.poll_sec
+        poll = app.workspace.config.forge.poll_sec
         try:
             with watching_lock(app.places.state), ending_alike(), watched(None):
                 found = made.round(self._name)

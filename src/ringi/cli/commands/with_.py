@@ -79,7 +79,7 @@ def with_(
     if resume is not None and title:
         raise click.UsageError(_("--title belongs to a new plan, not to --resume"))
     require_text(title)
-    settings = app.workspace.settings.beside
+    settings = app.workspace.config.beside
     session = _Session(app, agent_sandbox(app.workspace), commit=commit, title=title.strip())
     if resume is None:
         for told in (*remove_settled(app.workspace), *make_room(app.workspace)):
@@ -142,7 +142,7 @@ class _Session:
         workspace, ui, command = self._app.workspace, self._ui, before.record.command
         self._writable(command)
         ui.line(Text("Making a copy of the project …"), style="dim")
-        carry = workspace.settings.beside.carry
+        carry = workspace.config.beside.carry
         fresh = beside.make_copy(
             workspace, command, carry, lambda text: ui.line(text, style="dim"), before.record.start
         )

@@ -173,7 +173,7 @@ def _tell_budget(app: App, *, by_model: bool) -> None:
     """Before anything is spent."""
     workspace = app.workspace
     model = workspace.config.model
-    found = forecast_planning(workspace.settings.runs, model, by_model=by_model)
+    found = forecast_planning(workspace.config, model, by_model=by_model)
     if found is not None:
         app.ui.show([forecast_line(found)])
 

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from ringi.config.keys import Level
 from ringi.engine.answers import NewReflection, NewReplan
 from ringi.engine.document import (
     ActionStatus,
@@ -19,7 +20,7 @@ from ringi.engine.document import (
     PlanRevision,
     Reflection,
 )
-from ringi.engine.levels import Level, Measure
+from ringi.engine.levels import Measure
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.plan_prompts import plan_shown, prompt_for
 from ringi.engine.process import (
