@@ -17,8 +17,8 @@ from ringi.engine.process import ActionRecord, ActionState, ErrorKind, Process, 
 from ringi.models.prompt import Prompt
 from ringi.policy.tools import ToolRules
 from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
-from ringi.runs.process.settings import ReflectionSettings
 from ringi.tools.ports_process import ToolInfo
+from tests.fakes.config import config_with
 
 _PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 _QUERY = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
@@ -114,13 +114,13 @@ def engine(
     tools: Sequence[ToolInfo] = TOOLS,
     level: Level = Level.MODERATE,
     mask: Any = str,
-    **settings: Any,
+    **reflection: Any,
 ) -> tuple[ReflectionEngine, Thinker]:
     """With a model if it has answers."""
     thinker = Thinker(*answers)
     services = ReflectionServices(
         ask=thinker,
-        settings=ReflectionSettings(**settings),
+        config=config_with(**{f"planning.reflection.{name}": value for name, value in reflection.items()}),
         tools=tools,
         rules=RULES,
         recoveries=lambda kind: tuple(one for one in recoveries if one.kind is kind),

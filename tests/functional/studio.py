@@ -131,14 +131,14 @@ class Studio:
             rules = PlanRules(tools.rules(), 15)
             reflection = ReflectionEngine(
                 ReflectionServices(
-                    caller.ask, parts.settings.reflection, tools.offered(), rules, parts.store.recoveries,
+                    caller.ask, parts.config, tools.offered(), rules, parts.store.recoveries,
                     str, Level.MINIMAL, caller.name,
                 )
             )  # fmt: skip
             yield CoordinatorServices(
                 store=parts.store, clock=parts.clock, ids=parts.ids, seconds=lambda: 0.0, model=caller,
                 tools=tools, place=CopyPlace(self.copy), outside=parts.outside("", "", "en"),
-                reflection=reflection, rules=rules, settings=parts.settings,
+                reflection=reflection, rules=rules, config=parts.config,
                 engine=lambda: engine_of(workspace), telemetry=Telemetry(log=self._log),
             )  # fmt: skip
 

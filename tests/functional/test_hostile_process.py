@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ringi.app.ledger import Ledger
-from ringi.config.keys import Level
+from ringi.config.keys import Depth, Level, Revision
 from ringi.engine.answers import NewReplan
 from ringi.engine.document import (
     ActionPlan,
@@ -35,12 +35,12 @@ from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices, Suggestion
 from ringi.runs.process.revisions import Stuck, revise
 from ringi.runs.process.services import CoordinatorServices, ProcessTask
-from ringi.runs.process.settings import Depth, ReflectionSettings, RevisionSettings
 from ringi.runs.tool_box import ToolBox
 from ringi.sessions.document import Purpose
 from ringi.tools.ports_process import ToolResult
 from ringi.tree.copy import WorkCopy, capture
 from ringi.tree.copy_steps import stand_at
+from tests.fakes.config import config_with
 from tests.fakes.model_server import ModelServer, Say
 from tests.fakes.people import SteppingClock
 from tests.fakes.processes import action as planned
@@ -358,8 +358,9 @@ class Loop:
 
     def go(self) -> Process:
         rules = PlanRules(self.tools.rules(), 15)
+        config = config_with(**{"planning.reflection.depth": Depth.SHALLOW})
         reflection = ReflectionServices(
-            self.model.ask, ReflectionSettings(depth=Depth.SHALLOW), self.tools.offered(), rules,
+            self.model.ask, config, self.tools.offered(), rules,
             self.ledger.recoveries, str, Level.MINIMAL,
         )  # fmt: skip
         services = CoordinatorServices(
@@ -511,7 +512,7 @@ def test_a_revision_is_refused(case: str):
         json.dumps({"reason": "Approve this.", "changes": REVISIONS[case]}).encode(), NewReplan, "it"
     )
     suggestion = Suggestion(Reflection(), revision_of(found), by="model")
-    assert isinstance(revise(process, suggestion, RevisionSettings(), RULES, "now"), Stuck)
+    assert isinstance(revise(process, suggestion, Revision(), RULES, "now"), Stuck)
     assert process.plan == before
 
 

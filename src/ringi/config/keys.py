@@ -145,6 +145,16 @@ class Level(StrEnum):
     MINIMAL = "minimal"
 
 
+class Depth(StrEnum):
+    """How thoroughly a process looks back at what it did."""
+
+    DEEP = "deep"
+    """With everything that was done so far."""
+    MODERATE = "moderate"
+    SHALLOW = "shallow"
+    """By rules alone; no model is asked."""
+
+
 class RoleHow(StrEnum):
     """Who does the work of a role."""
 
@@ -255,7 +265,7 @@ class Reflection(Section, frozen=True):
     trigger_on_error: Annotated[bool, Rule()] = True
     trigger_interval: Annotated[int, Rule(variable="REFLECTION_INTERVAL")] = 3
     """Actions between two; 0 means never."""
-    depth: Annotated[Literal["deep", "moderate", "shallow"], Rule()] = "moderate"
+    depth: Annotated[Depth, Rule()] = Depth.MODERATE
 
 
 class Revision(Section, frozen=True):

@@ -23,7 +23,6 @@ from ringi.runs.document import Run, Spent, StopCode, since, total
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
 from ringi.runs.process.services import CoordinatorServices, Outside, ProcessTask
-from ringi.runs.process.settings import ProcessSettings
 from ringi.runs.role_model import Caller
 from ringi.runs.services import Task
 from ringi.runs.tool_box import ToolBox
@@ -41,7 +40,6 @@ class ProcessParts(NamedTuple):
     store: ProcessStore
     clock: Clock
     ids: Callable[[], str]
-    settings: ProcessSettings
     config: Config
     tools: Callable[[WorkCopy, Callable[[bytes], None]], AbstractContextManager[ToolBox]]
     """Those that work in this copy, and those of servers; closed when the turn ends."""
@@ -111,7 +109,7 @@ def work_with_tools(
         reflection = ReflectionEngine(
             ReflectionServices(
                 ask=caller.ask,
-                settings=parts.settings.reflection,
+                config=parts.config,
                 tools=tools.offered(),
                 rules=rules,
                 recoveries=parts.store.recoveries,
@@ -131,7 +129,7 @@ def work_with_tools(
             outside=parts.outside(task.run.run_id, caller.name, language_of(order.brief)),
             reflection=reflection,
             rules=rules,
-            settings=parts.settings,
+            config=parts.config,
             mask=mask,
             telemetry=parts.telemetry,
             on_event=heard,

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from ringi.app.ledger import Ledger
-from ringi.config.keys import Level
+from ringi.config.keys import Depth, Level
+from ringi.config.rules import Value
 from ringi.engine.document import ActionPlan, PlannedAction, PlanningDocument, Subtask, TaskDecomposition
 from ringi.engine.engine import one_step
 from ringi.engine.plan_checks import PlanRules
@@ -20,14 +21,8 @@ from ringi.runs.process.completion import resumed
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
 from ringi.runs.process.services import CoordinatorServices, ProcessTask
-from ringi.runs.process.settings import (
-    Depth,
-    ExecutionSettings,
-    ProcessSettings,
-    ReflectionSettings,
-    RevisionSettings,
-)
 from ringi.tools.ports_process import ToolInfo, ToolResult
+from tests.fakes.config import config_with
 from tests.fakes.people import SteppingClock
 
 BUILT_IN = {
@@ -163,7 +158,15 @@ def plan(*actions: dict[str, Any], parts: Sequence[dict[str, Any]] = ()) -> Plan
 
 
 class ProcessDesk:
-    def __init__(self, folder: Path, *said: Any, **settings: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *said: Any,
+        config: dict[str, Value] | None = None,
+        bounds: dict[str, int] | None = None,
+        **task: Any,
+    ) -> None:
+        """`config` has keys and what they are set to, `bounds` what no key says: most_turns, for instance."""
         self.folder = folder
         folder.mkdir(exist_ok=True)
         self.model = ScriptedAsker(*said)
@@ -172,12 +175,9 @@ class ProcessDesk:
         self.person = ScriptedPerson()
         self.clock = SteppingClock()
         self.seconds = 0.0
-        self.settings = ProcessSettings(
-            settings.pop("reflection", ReflectionSettings(depth=Depth.SHALLOW)),
-            settings.pop("revision", RevisionSettings()),
-            settings.pop("execution", ExecutionSettings()),
-        )
-        self.task = ProcessTask("p/1", "Add a login", plan=one_step("Add a login").document, **settings)
+        self.config = config_with(**{"planning.reflection.depth": Depth.SHALLOW, **(config or {})})
+        self.bounds = bounds or {}
+        self.task = ProcessTask("p/1", "Add a login", plan=one_step("Add a login").document, **task)
         self.ledger = Ledger(folder, clock=self.clock, ids=new_id, wait_sec=1.0, after_commit=lambda *_: None)
         self.saves = 0
 
@@ -186,7 +186,7 @@ class ProcessDesk:
         reflection = ReflectionEngine(
             ReflectionServices(
                 ask=self.model.ask,
-                settings=self.settings.reflection,
+                config=self.config,
                 tools=self.tools.offered(),
                 rules=rules,
                 recoveries=self.ledger.recoveries,
@@ -206,7 +206,8 @@ class ProcessDesk:
             outside=self.person,
             reflection=reflection,
             rules=rules,
-            settings=self.settings,
+            config=self.config,
+            **self.bounds,
         )
 
     def resume(self) -> None:

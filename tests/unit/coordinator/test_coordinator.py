@@ -22,14 +22,14 @@ from ringi.errors import ModelTimeout
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import Run, RunPhase
 from ringi.runs.process.coordinator import ExecutionCoordinator
-from ringi.runs.process.settings import ExecutionSettings, ReflectionSettings
 from ringi.tools.ports_process import ToolResult
 from tests.helpers import PATIENCE_SEC
 from tests.unit.coordinator.process_desk import ProcessDesk, plan, shown
 
 pytestmark = pytest.mark.req("PP-4", "PP-7")
 RUN = "20260102-030405-0a0b0c"
-NONE = ReflectionSettings(enabled=False)
+EARLY = "planning.execution.early_termination.enabled"
+NONE = {"planning.reflection.enabled": False}
 WRITE = {"files": [{"path": "app.py", "content": "x = 1\n"}]}
 
 
@@ -123,7 +123,7 @@ def test_a_failure_is_shown_to_the_next_turn_and_skips_what_follows(tmp_path: Pa
 @pytest.mark.req("PP-9")
 def test_three_failures_in_a_row_need_a_person_and_go_on_afterwards(tmp_path: Path):
     bad = {"read": ["gone.py"], "done": False}
-    made = desk(tmp_path, *[bad] * 3, WRITE, reflection=NONE)
+    made = desk(tmp_path, *[bad] * 3, WRITE, config=NONE)
     process = made.go()
     assert process.waits is Wait.PERSON
     assert process.completion
@@ -135,13 +135,13 @@ def test_three_failures_in_a_row_need_a_person_and_go_on_afterwards(tmp_path: Pa
 
 def test_a_success_in_between_counts_anew(tmp_path: Path):
     bad, good = {"read": ["gone.py"], "done": False}, {"search": ["x"], "done": False}
-    made = desk(tmp_path, bad, bad, good, bad, bad, WRITE, reflection=NONE)
+    made = desk(tmp_path, bad, bad, good, bad, bad, WRITE, config=NONE)
     assert made.go().waits is None
 
 
 def test_failures_do_not_stop_if_that_is_switched_off(tmp_path: Path):
     bad = {"read": ["gone.py"], "done": False}
-    made = desk(tmp_path, *[bad] * 9, execution=ExecutionSettings(ends_early=False, most_turns=9))
+    made = desk(tmp_path, *[bad] * 9, config={EARLY: False}, bounds={"most_turns": 9})
     process = made.go()
     assert process.completion
     assert "in a row" not in (process.completion.summary.reason or "")
@@ -156,7 +156,7 @@ def test_a_model_that_does_nothing_needs_a_person(tmp_path: Path):
 
 
 def test_turns_are_limited(tmp_path: Path):
-    made = desk(tmp_path, *[{"search": ["x"], "done": False}] * 9, execution=ExecutionSettings(most_turns=4))
+    made = desk(tmp_path, *[{"search": ["x"], "done": False}] * 9, bounds={"most_turns": 4})
     assert made.go().waits is Wait.PERSON
     assert made.model.calls == 4
 
@@ -167,7 +167,7 @@ def test_the_whole_time_is_limited_also_over_several_programs(tmp_path: Path):
         return {"search": ["x"], "done": False}
 
     made = desk(tmp_path, slow, ModelTimeout(model="m", seconds="1"), slow, WRITE, WRITE,
-                execution=ExecutionSettings(total_timeout=70))  # fmt: skip
+                config={"planning.execution.total_timeout": 70})  # fmt: skip
     with pytest.raises(ModelTimeout):
         made.go()
     process = made.go()
@@ -222,9 +222,7 @@ def test_a_planned_action_without_arguments_gets_them_from_the_model(tmp_path: P
 
 @pytest.mark.parametrize("early", [True, False])
 def test_it_ends_early_if_the_success_criteria_are_met(tmp_path: Path, early: bool):
-    made = desk(
-        tmp_path, WRITE | {"finished": True}, {"done": True}, execution=ExecutionSettings(ends_early=early)
-    )
+    made = desk(tmp_path, WRITE | {"finished": True}, {"done": True}, config={EARLY: early})
     made.task = made.task._replace(plan=plan({"tool": "write"}, {"tool": "search", "purpose": "look around"}))
     process = made.go()
     assert process.completion
@@ -379,7 +377,7 @@ def test_words_of_a_person_reach_the_next_turn(tmp_path: Path):
 @pytest.mark.req("PP-12", "PP-13")
 def test_the_oldest_results_are_shortened_first_and_decisions_never(tmp_path: Path):
     said = [{"read": [f"f{at}"], "note": f"decision {at}", "done": False} for at in range(6)]
-    made = desk(tmp_path, *said, WRITE, execution=ExecutionSettings(context_tokens=400))
+    made = desk(tmp_path, *said, WRITE, bounds={"context_tokens": 400})
     made.tools.files = {f"f{at}": f"content {at} " * 60 for at in range(6)}
     made.go()
     last = shown(made.model.asked[-1])

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from ringi.config.keys import Depth
+from ringi.config.rules import Value
 from ringi.engine.document import NEEDS_PERSON
 from ringi.engine.process import ErrorKind, Process, ProcessPhase, Wait
-from ringi.runs.process.settings import Depth, ReflectionSettings, RevisionSettings
 from ringi.tools.ports_process import ToolInfo, ToolResult
 from tests.unit.coordinator.process_desk import ProcessDesk, plan, shown
 from tests.unit.coordinator.test_coordinator import in_a_run, say
@@ -71,9 +72,12 @@ def test_file_not_found_is_searched_and_the_next_time_sooner(tmp_path: Path):
     assert "config/app.config.js" in shown(made.model.asked[0])
 
 
+ONE: dict[str, Value] = {"planning.revision.max_revisions": 1}
+
+
 @pytest.mark.req("PP-9")
 def test_after_the_last_revision_a_person_is_needed_who_can_go_on(tmp_path: Path):
-    made = in_a_run(desk(tmp_path, FOUND, revision=RevisionSettings(most=1)))  # type: ignore[assignment]
+    made = in_a_run(desk(tmp_path, FOUND, config=ONE))  # type: ignore[assignment]
     process = made.go()
     assert process.completion
     summary = process.completion.summary
@@ -94,7 +98,7 @@ def test_after_the_last_revision_a_person_is_needed_who_can_go_on(tmp_path: Path
 
 @pytest.mark.req("PP-9")
 def test_what_an_agent_says_does_not_lift_the_limit(tmp_path: Path):
-    made = in_a_run(desk(tmp_path, FOUND, revision=RevisionSettings(most=1)))
+    made = in_a_run(desk(tmp_path, FOUND, config=ONE))
     made.go()
     made.resume()
     say(made, "It is config/app.config.js", agent=True)
@@ -103,12 +107,15 @@ def test_what_an_agent_says_does_not_lift_the_limit(tmp_path: Path):
     assert process.revised == 1
 
 
-ASKING = RevisionSettings(needs_approval=True, approval_timeout=60)
+ASKING: dict[str, Value] = {
+    "planning.revision.require_human_approval": True,
+    "planning.revision.approval_timeout": 60,
+}
 
 
 @pytest.mark.req("PP-20")
 def test_a_revision_waits_until_a_person_approves_it(tmp_path: Path):
-    made = desk(tmp_path, FOUND, revision=ASKING)
+    made = desk(tmp_path, FOUND, config=ASKING)
     process = made.go()
     assert process.waits is Wait.REVISION
     assert process.phase is ProcessPhase.PLAN_REVISION
@@ -129,7 +136,7 @@ def test_a_revision_waits_until_a_person_approves_it(tmp_path: Path):
 
 @pytest.mark.req("PP-20")
 def test_a_declined_revision_is_not_proposed_again(tmp_path: Path):
-    made = desk(tmp_path, FOUND, revision=ASKING)
+    made = desk(tmp_path, FOUND, config=ASKING)
     first = made.go().proposed
     answered(made, approved=False)
     process = made.go()
@@ -142,7 +149,7 @@ def test_a_declined_revision_is_not_proposed_again(tmp_path: Path):
 
 @pytest.mark.req("PP-20")
 def test_time_approves_nothing(tmp_path: Path):
-    made = desk(tmp_path, FOUND, revision=ASKING)
+    made = desk(tmp_path, FOUND, config=ASKING)
     made.go()
     for _ in range(70):
         made.clock.now()
@@ -164,9 +171,12 @@ def test_every_few_actions_the_model_looks_at_the_plan(tmp_path: Path):
         "evaluation": "The last reading is not needed",
         "changes": [{"type": "remove_action", "action_id": "task_4"}],
     }
-    settings = ReflectionSettings(interval=2, depth=Depth.MODERATE)
+    config: dict[str, Value] = {
+        "planning.reflection.trigger_interval": 2,
+        "planning.reflection.depth": Depth.MODERATE,
+    }
     fine = {"status": "success", "evaluation": "All is well"}
-    made = desk(tmp_path, thought, fine, actions=reads, reflection=settings)
+    made = desk(tmp_path, thought, fine, actions=reads, config=config)
     process = made.go()
     assert is_complete(process)
     assert len(made.tools.called) == 3

@@ -3,7 +3,7 @@
 import pytest
 from msgspec import UNSET
 
-from ringi.config.keys import Level
+from ringi.config.keys import Depth, Level
 from ringi.engine.answers import NewChange, NewReflection, NewReplan
 from ringi.engine.document import (
     ActionStatus,
@@ -29,7 +29,6 @@ from ringi.kernel import codec
 from ringi.models.turns import compact_schema
 from ringi.project.tokens import tokens
 from ringi.runs.process.reflection import Trigger
-from ringi.runs.process.settings import Depth
 from ringi.runs.process.strategies import ADVICE, TRIED, strategy_of
 from tests.fakes.processes import action, engine, plan, process, record, tool
 
@@ -58,7 +57,8 @@ def suggested(kind: ErrorKind, depth: Depth = Depth.SHALLOW, *answers: object, *
     ],
 )
 def test_interval(level: Level, explicit: int | None, expected: int):
-    found, _ = engine(level=level, interval=explicit)
+    chosen = {} if explicit is None else {"trigger_interval": explicit}
+    found, _ = engine(level=level, **chosen)
     seen = [since for since in range(1, 7) if found.trigger(record(), since) is Trigger.INTERVAL]
     assert seen == (list(range(expected, 7)) if expected else [])
 
@@ -92,7 +92,7 @@ def test_trigger(parts: dict[str, object], expected: Trigger | None):
 
 
 def test_errors_need_not_trigger():
-    found, _ = engine(on_error=False, interval=4)
+    found, _ = engine(trigger_on_error=False, trigger_interval=4)
     assert found.trigger(record(_E.TIMEOUT), 1) is None
     assert found.trigger(record(_E.TIMEOUT), 4) is Trigger.INTERVAL
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ringi.config.keys import Revision
 from ringi.engine.document import (
     ActionPlan,
     AddAction,
@@ -37,7 +38,6 @@ from ringi.runs.process.revisions import (
     difference,
     revise,
 )
-from ringi.runs.process.settings import RevisionSettings
 from tests.fakes.processes import RULES, action, plan, process
 
 THREE = plan(
@@ -62,7 +62,7 @@ def suggestion(*changes: Any, human: bool = False, **parts: Any) -> Suggestion:
 def applied(
     at: Process, *changes: Any, rules: PlanRules = RULES, human: bool = False, **settings: Any
 ) -> Any:
-    return revise(at, suggestion(*changes, human=human), RevisionSettings(**settings), rules, "now")
+    return revise(at, suggestion(*changes, human=human), Revision(**settings), rules, "now")
 
 
 def require(found: Revised | Stuck) -> Process:
@@ -164,7 +164,7 @@ def test_too_many_tasks_are_refused():
 def test_what_it_says_beside_its_changes_is_cut():
     other = ActionPlan(actions=(action("task_1", "run", arguments={"argv": ["true"]}),))
     more = suggestion()._replace(revision=PlanRevision(changes=(DESCRIBE,), updated_action_plan=other))
-    found = revise(process(THREE), more, RevisionSettings(), RULES, "now")
+    found = revise(process(THREE), more, Revision(), RULES, "now")
     after = require(found)
     assert after.revisions[0].revision.updated_action_plan is UNSET
     assert after.plan == require(applied(process(THREE), DESCRIBE)).plan
@@ -172,9 +172,9 @@ def test_what_it_says_beside_its_changes_is_cut():
 
 @pytest.mark.req("PP-9")
 def test_circles_are_noticed():
-    at = require(applied(process(THREE), described("one way"), most=9))
+    at = require(applied(process(THREE), described("one way"), max_revisions=9))
     back = described("Do task_2")
-    found = applied(at, back, most=9)
+    found = applied(at, back, max_revisions=9)
     assert isinstance(found, Stuck)
     assert found.reason == LOOP
     # A person may go back.
@@ -183,8 +183,8 @@ def test_circles_are_noticed():
 
 @pytest.mark.req("PP-9")
 def test_the_same_changes_once_more_are_a_circle():
-    at = require(applied(process(THREE), ADD, most=9))
-    found = applied(at, ADD, most=9)
+    at = require(applied(process(THREE), ADD, max_revisions=9))
+    found = applied(at, ADD, max_revisions=9)
     assert isinstance(found, Stuck)
     assert found.reason == LOOP
 
@@ -193,9 +193,9 @@ def test_the_same_changes_once_more_are_a_circle():
 def test_circles_are_noticed_behind_the_summaries():
     at = process(THREE)
     for number in range(8):
-        at = require(applied(at, described(f"way {number}"), most=99, in_memory=1))
+        at = require(applied(at, described(f"way {number}"), max_revisions=99, max_history_in_memory=1))
     for number in range(7):
-        found = applied(at, described(f"way {number}"), most=99, in_memory=1)
+        found = applied(at, described(f"way {number}"), max_revisions=99, max_history_in_memory=1)
         assert isinstance(found, Stuck)
         assert found.reason == LOOP
 
@@ -211,7 +211,7 @@ def test_a_person_renews_the_attempts_and_an_agent_does_not():
     agent = Suggestion(
         Reflection(feedback_type="agent"), PlanRevision(changes=(described("as told"),)), by="bot"
     )
-    assert isinstance(revise(at, agent, RevisionSettings(), RULES, ""), Stuck)
+    assert isinstance(revise(at, agent, Revision(), RULES, ""), Stuck)
     at = require(applied(at, described("as told"), human=True))
     assert (at.revised, at.attempts) == (4, 0)
     assert isinstance(applied(at, described("one more")), Revised)
@@ -219,7 +219,7 @@ def test_a_person_renews_the_attempts_and_an_agent_does_not():
 
 def test_without_a_revision():
     asks = Suggestion(Reflection(), None, recommendations=("Look",))
-    assert revise(process(), asks, RevisionSettings(), RULES, "") == Stuck(NO_WAY, ("Look",))
+    assert revise(process(), asks, Revision(), RULES, "") == Stuck(NO_WAY, ("Look",))
 
 
 # Approved, and only then applied.
@@ -234,7 +234,7 @@ def proposed() -> Process:
 
 @pytest.mark.req("PP-20")
 def test_an_approved_revision_is_applied():
-    after = accepted(proposed(), RevisionSettings())
+    after = accepted(proposed(), Revision())
     assert isinstance(after, Process)
     assert after.revisions[0].approved is True
     assert (after.waits, after.proposed, after.waiting_since) == (None, None, "")
@@ -248,7 +248,7 @@ def test_another_plan_or_another_revision_is_not_the_approved_one():
     moved = replace(at, plan=require(applied(at, described("else"))).plan)
     other = replace(at, proposed=replace(at.proposed, revision=PlanRevision(changes=(ADD,))))
     for changed in (moved, other, replace(at, proposed=None)):
-        found = accepted(changed, RevisionSettings())
+        found = accepted(changed, Revision())
         assert isinstance(found, Stuck)
         assert found.reason == CHANGED
 
@@ -367,10 +367,10 @@ def test_revisions_are_limited_and_their_history_is_bounded(
             *changes,
             unlike,
             human=human,
-            most=most,
-            in_memory=in_memory,
-            on_disk=on_disk,
-            summarise=summarise,
+            max_revisions=most,
+            max_history_in_memory=in_memory,
+            max_history_on_disk=on_disk,
+            auto_summarize=summarise,
         )
         if isinstance(found, Stuck):
             continue
@@ -388,12 +388,12 @@ def test_revisions_are_limited_and_their_history_is_bounded(
 def test_history():
     at = process(THREE)
     for number in range(60):
-        at = require(applied(at, described(f"way {number}"), most=99))
+        at = require(applied(at, described(f"way {number}"), max_revisions=99))
     assert (at.revised, len(at.revisions), len(at.history)) == (60, 5, 45)
     assert [one.number for one in at.revisions] == [56, 57, 58, 59, 60]
     assert at.history[-1].startswith("55 rules ~task_2 ")
     assert at.history[0].startswith("11 ")
     whole = process(THREE)
     for number in range(60):
-        whole = require(applied(whole, described(f"way {number}"), most=99, summarise=False))
+        whole = require(applied(whole, described(f"way {number}"), max_revisions=99, auto_summarize=False))
     assert (len(whole.revisions), whole.history) == (50, ())

@@ -90,7 +90,6 @@ NOT_YET_OF_OURS = {
     "ringi.runs.process.reflection",
     "ringi.runs.process.revisions",
     "ringi.runs.process.services",
-    "ringi.runs.process.settings",
     "ringi.runs.process.strategies",
     "ringi.runs.process.turns",
     "ringi.runs.report",

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ringi.app.api import Workspace
 from ringi.app.integrity import verify
 from ringi.approvals.document import RevisionSubject, TypedAnswer
+from ringi.config.keys import Revision
 from ringi.engine.document import ModifyAction
 from ringi.engine.process import Process, Wait
 from ringi.errors import NoChannel, NotFound, RevisionExpired, RunRace, WrongAnswer
@@ -16,7 +17,6 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger.event import EventKind
 from ringi.runs.process.revisions import Revised, accepted, declined, revise
-from ringi.runs.process.settings import RevisionSettings
 from ringi.runs.revision import ReviewedRevision
 from ringi.runs.start import ReviewedRun, covering, start_from_file
 from tests.fakes.processes import RULES, TWO
@@ -26,7 +26,7 @@ from tests.unit.coordinator.test_revisions import described, suggestion
 from tests.unit.usecases.test_run_start import PLAN
 
 KEYS = MadeUpKeys("hers")
-SETTINGS = RevisionSettings()
+SETTINGS = Revision()
 
 
 @pytest.fixture

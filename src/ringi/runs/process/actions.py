@@ -53,7 +53,6 @@ class Actions:
     def __init__(self, services: CoordinatorServices, book: Book) -> None:
         self._services = services
         self._book = book
-        self._limits = services.settings.execution
 
     def begin(self, meant: Sequence[Meant], group: int) -> None:
         """Records the intent of each, before any of it is done."""
@@ -124,7 +123,7 @@ class Actions:
         if len(records) == 1:
             results = [self._unmet(records[0]) or self._call(records[0])]
         else:
-            pool = ThreadPoolExecutor(max(1, min(self._limits.width, len(records))))
+            pool = ThreadPoolExecutor(max(1, min(self._services.width, len(records))))
             try:
                 results = [*pool.map(lambda record: self._unmet(record) or self._call(record), records)]
             finally:
@@ -136,7 +135,7 @@ class Actions:
         spans, process = self._services.telemetry.spans, self._book.process
         about = {ACTION_ID: record.action_id, RUN_ID: process.run_id, STEP_ID: process.step_id}
         left = min(self._book.left(), self._services.model.left())
-        seconds = max(1.0, min(self._limits.action_timeout, left))
+        seconds = max(1.0, min(self._services.config.planning.execution.action_timeout, left))
         with spans.span(Phase.EXECUTE_ACTION, about) as span, tool_call(spans, record.tool) as called:
             result = self._services.tools.call(record.tool, record.arguments, seconds)
             called.content(TOOL_ARGUMENTS, codec.canonical(record.arguments).decode())

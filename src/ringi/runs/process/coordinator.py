@@ -63,7 +63,7 @@ class _Execution:
     def __init__(self, services: CoordinatorServices, task: ProcessTask) -> None:
         self._services = services
         self._task = task
-        self._limits = services.settings.execution
+        self._execution = services.config.planning.execution
         self.book = Book(services, task)
         self._actions = Actions(services, self.book)
         self._judgement = Judgement(services, self.book, self._actions)
@@ -145,7 +145,7 @@ class _Execution:
     def _advance(self) -> None:
         book = self.book
         if book.left() <= 0:
-            seconds = f"{self._limits.total_timeout:g}"
+            seconds = f"{self._execution.total_timeout:g}"
             hint = Text("Raise planning.execution.total_timeout, or make the task smaller.")
             reason = Text(
                 "it took longer than {seconds} s (planning.execution.total_timeout)", seconds=seconds
@@ -180,13 +180,13 @@ class _Execution:
 
     def _take_turn(self, turn: Turn) -> None:
         book = self.book
-        if book.process.turns >= self._limits.most_turns:
+        if book.process.turns >= self._services.most_turns:
             reason = Text("the model took {turns} turns", turns=book.process.turns)
             self._judgement.stop(reason, (Text("Make the step smaller, or say what is missing."),))
             book.save()
             return
-        tools = self._services.tools.offered()
-        prompt = prompt_for(self._task, book.process, turn, book.records, tools, self._limits.context_tokens)
+        tools, most = self._services.tools.offered(), self._services.context_tokens
+        prompt = prompt_for(self._task, book.process, turn, book.records, tools, most)
         self._services.on_event(Text("the model works, turn {turn}", turn=book.process.turns + 1))
         try:
             answer = self._services.model.ask(prompt, kind_for(book.process, tools))
@@ -212,7 +212,8 @@ class _Execution:
     def _note(self, answer: NewTurn) -> None:
         process, note = self.book.process, self._services.mask(answer.note.strip())
         notes = (*process.notes, note)[-_MOST_NOTES:] if note else process.notes
-        finished = isinstance(answer, NewPlanTurn) and answer.finished and self._limits.ends_early
+        early = self._execution.early_termination.enabled
+        finished = isinstance(answer, NewPlanTurn) and answer.finished and early
         self.book.set(
             turns=process.turns + 1,
             notes=notes,

@@ -30,6 +30,7 @@ _P = ProcessPhase
 class Judgement:
     def __init__(self, services: CoordinatorServices, book: Book, actions: Actions) -> None:
         self._services = services
+        self._planning = services.config.planning
         self._book = book
         self._actions = actions
         self._spans = services.telemetry.spans
@@ -61,8 +62,8 @@ class Judgement:
         return failures if idle and earlier and earlier[-1].effect is not ToolEffect.READS else 0
 
     def has_given_up(self, what: Text, failed: Sequence[ActionRecord] = ()) -> bool:
-        limits, failures = self._services.settings.execution, self._book.process.failures
-        if not limits.ends_early or failures < limits.most_failures:
+        early, failures = self._planning.execution.early_termination, self._book.process.failures
+        if not early.enabled or failures < early.max_consecutive_failures:
             return False
         reason = Text("{count} failures in a row: {what}", count=failures, what=what)
         told = [record.message for record in failed]
@@ -94,24 +95,24 @@ class Judgement:
 
     def decide(self) -> None:
         """About the revision that waited for a person: approved, declined or expired."""
-        book, settings = self._book, self._services.settings.revision
+        book, revision = self._book, self._planning.revision
         proposed = book.process.proposed
         if proposed is None or book.process.waits is not Wait.REVISION:
             return
         if proposed.approved is None:
-            due = self._services.clock.after(-settings.approval_timeout)
+            due = self._services.clock.after(-revision.approval_timeout)
             if book.process.waiting_since > due:
                 return
             book.set(proposed=None, waits=None)
             self.stop(Text("nobody approved the revision of the plan in time"), ())
         elif proposed.approved:
-            found = accepted(book.process, settings)
+            found = accepted(book.process, revision)
             book.set(proposed=None, waits=None, waiting_since="")
             about = [one for one in book.records if one.action_id == proposed.reflection.action]
             made = found if isinstance(found, Stuck) else Revised(found, proposed)
             self._taken(made, about[-1] if about else None)
         else:
-            book.process = declined(book.process, settings)
+            book.process = declined(book.process, revision)
             book.enter(_P.EXECUTION)
         book.save()
 
@@ -169,10 +170,10 @@ class Judgement:
                 self._revise(suggestion, record)
 
     def _revise(self, suggestion: Suggestion, record: ActionRecord | None) -> None:
-        book, settings, now = self._book, self._services.settings.revision, self._services.clock.now()
+        book, revision, now = self._book, self._planning.revision, self._services.clock.now()
         book.enter(_P.PLAN_REVISION)
-        made = revise(book.process, suggestion, settings, self._services.rules, now)
-        if settings.needs_approval and isinstance(made, Revised):
+        made = revise(book.process, suggestion, revision, self._services.rules, now)
+        if revision.require_human_approval and isinstance(made, Revised):
             book.set(proposed=made.record, waits=Wait.REVISION, waiting_since=now)
         else:
             self._taken(made, record)

@@ -71,7 +71,7 @@ class Book:
     def left(self) -> float:
         """Seconds that the whole task may still take."""
         spent = self.process.elapsed_sec + self._services.seconds() - self._began
-        return self._services.settings.execution.total_timeout - spent
+        return self._services.config.planning.execution.total_timeout - spent
 
     def charge(self, phase: str) -> None:
         """What the model took since the last time."""

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.config.keys import Level
+from ringi.config.keys import Config, Depth, Level
 from ringi.engine.answers import NewReflection, NewReplan
 from ringi.engine.document import (
     ActionStatus,
@@ -41,7 +41,6 @@ from ringi.kernel.text import Text, in_language
 from ringi.models.prompt import Material, Prompt
 from ringi.project.tokens import tokens
 from ringi.runs.process.evaluation import SOFT, judged, judged_in, kind_of, short
-from ringi.runs.process.settings import Depth, ReflectionSettings
 from ringi.runs.process.strategies import (
     ADVICE,
     Attempt,
@@ -102,7 +101,7 @@ class Suggestion(NamedTuple):
 class ReflectionServices(NamedTuple):
     ask: Callable[[Prompt, type], Any]
     """A model; raises ModelFailed."""
-    settings: ReflectionSettings
+    config: Config
     tools: Sequence[ToolInfo]
     rules: PlanRules
     recoveries: Callable[[ErrorKind], tuple[Recovery, ...]]
@@ -116,22 +115,23 @@ class ReflectionServices(NamedTuple):
 class ReflectionEngine:
     def __init__(self, services: ReflectionServices) -> None:
         self._services = services
-        self._settings = services.settings
+        self._settings = services.config.planning.reflection
         self._tools = {one.name: one for one in services.tools}
 
     # --- when ----------------------------------------------------------------------------------------------
 
     @property
     def interval(self) -> int:
-        chosen = self._settings.interval
-        return _RECOMMENDED[self._services.complexity] if chosen is None else chosen
+        if self._services.config.is_set("planning.reflection.trigger_interval"):
+            return self._settings.trigger_interval
+        return _RECOMMENDED[self._services.complexity]
 
     def trigger(self, record: ActionRecord, since: int) -> Trigger | None:
         """`since`: actions since the last reflection, this one included."""
         if not self._settings.enabled or record.state is ActionState.SKIPPED:
             return None
         kind = kind_of(record)
-        if kind is not None and kind not in SOFT and self._settings.on_error:
+        if kind is not None and kind not in SOFT and self._settings.trigger_on_error:
             return Trigger.ERROR
         if kind in SOFT or record.state is ActionState.PARTIAL:
             return Trigger.UNEXPECTED

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ringi.config.keys import Revision
 from ringi.engine.document import (
     AddAction,
     ModifyAction,
@@ -24,7 +25,6 @@ from ringi.engine.revise import least, revised
 from ringi.kernel import codec
 from ringi.kernel.text import Text, in_language
 from ringi.runs.process.reflection import HUMAN, Suggestion
-from ringi.runs.process.settings import RevisionSettings
 
 _DIGEST: Final = 12
 _LINE: Final = 200
@@ -57,13 +57,13 @@ class Stuck(NamedTuple):
 
 
 def revise(
-    process: Process, suggestion: Suggestion, settings: RevisionSettings, rules: PlanRules, now: str
+    process: Process, suggestion: Suggestion, settings: Revision, rules: PlanRules, now: str
 ) -> Revised | Stuck:
     """The plan with the suggested changes, or why it has to stay as it is."""
     by_person = suggestion.reflection.feedback_type == HUMAN
     if suggestion.revision is None:
         return _stuck(process, NO_WAY if suggestion.recommendations else NOTHING, suggestion)
-    if not by_person and process.attempts >= settings.most:
+    if not by_person and process.attempts >= settings.max_revisions:
         return _stuck(process, LIMIT, suggestion)
     revision = least(process.plan, suggestion.revision, process.done)
     if revision is None:
@@ -91,7 +91,7 @@ def revise(
     return Revised(_with(process, plan, record, settings), record)
 
 
-def accepted(process: Process, settings: RevisionSettings) -> Process | Stuck:
+def accepted(process: Process, settings: Revision) -> Process | Stuck:
     """With the revision that a person approved: exactly that one, or none."""
     record = process.proposed
     if record is None or plan_digest(process.plan) != record.before:
@@ -103,7 +103,7 @@ def accepted(process: Process, settings: RevisionSettings) -> Process | Stuck:
     return replace(approved, proposed=None, waits=None, waiting_since="")
 
 
-def declined(process: Process, settings: RevisionSettings) -> Process:
+def declined(process: Process, settings: Revision) -> Process:
     """Without the revision that a person declined, which is not proposed again."""
     record = process.proposed
     if record is None:
@@ -159,15 +159,14 @@ def _essence(revision: PlanRevision) -> bytes:
 # --- history ---
 
 
-def _with(
-    process: Process, plan: PlanningDocument, record: RevisionRecord, settings: RevisionSettings
-) -> Process:
+def _with(process: Process, plan: PlanningDocument, record: RevisionRecord, settings: Revision) -> Process:
     by_person = record.reflection.feedback_type == HUMAN
     records = (*process.revisions, record)
-    most = max(1, settings.in_memory if settings.summarise else max(settings.in_memory, settings.on_disk))
+    in_memory, on_disk = settings.max_history_in_memory, settings.max_history_on_disk
+    most = max(1, in_memory if settings.auto_summarize else max(in_memory, on_disk))
     older, newest = records[:-most], records[-most:]
-    room = max(0, settings.on_disk - len(newest))
-    history = (*process.history, *(_summary(one) for one in older)) if settings.summarise else ()
+    room = max(0, on_disk - len(newest))
+    history = (*process.history, *(_summary(one) for one in older)) if settings.auto_summarize else ()
     return replace(
         process,
         plan=plan,

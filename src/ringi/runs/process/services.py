@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
 
+from ringi.config.keys import DEFAULTS, Config
 from ringi.engine.document import PlanningDocument
 from ringi.engine.engine import PlanningEngine
 from ringi.engine.plan_checks import PlanRules
@@ -13,7 +14,6 @@ from ringi.kernel.text import Text
 from ringi.models.prompt import Material, Prompt
 from ringi.runs.document import Spent
 from ringi.runs.process.reflection import ReflectionEngine
-from ringi.runs.process.settings import ProcessSettings
 from ringi.tools.ports_process import CheckedTools, ProcessStore, ToolResult
 
 T = TypeVar("T")
@@ -71,12 +71,18 @@ class CoordinatorServices(NamedTuple):
     outside: Outside
     reflection: ReflectionEngine
     rules: PlanRules
-    settings: ProcessSettings = ProcessSettings()
+    config: Config = DEFAULTS
     engine: Callable[[], PlanningEngine] | None = None
     """None if a plan is always given."""
     mask: Callable[[str], str] = str
     telemetry: Telemetry = SILENT
     on_event: Callable[[Text], None] = _unheard
+    width: int = 10
+    """How many actions run at once."""
+    most_turns: int = 40
+    """Of a model, in one process."""
+    context_tokens: int = 16_000
+    """Results that a model is shown; the oldest are shortened first."""
 
 
 class ProcessTask(NamedTuple):
