@@ -11,11 +11,11 @@ from ringi.app.assemble import rules_of
 from ringi.app.ledger import Ledger, LedgerTransaction
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.signing import SshSignatures
-from ringi.config.keys import Config
+from ringi.config.keys import Config, Run
 from ringi.kernel.fs import FileSystem
 from ringi.kernel.lock import FileLock
 from ringi.kernel.system import new_id
-from ringi.plans.commands import CommandSettings, WorkspaceCommands
+from ringi.plans.commands import WorkspaceCommands
 from ringi.plans.document import ActionSpec
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.services import Services
@@ -62,7 +62,7 @@ class World:
             rules=rules_of(Config()),
             snapshot_id=lambda: Snapshots(state, root).take().id,
             snapshots=lambda: Snapshots(state, root),
-            commands=WorkspaceCommands(root, dict(os.environ), CommandSettings("off", (), 65536, ())),
+            commands=WorkspaceCommands(root, dict(os.environ), Run(sandbox="off"), ()),
             signatures=SshSignatures(tuple),
             check=lambda *_: (),
             analyse=lambda path: path,

@@ -17,7 +17,7 @@ from ringi.kernel.process.installation import extending_command
 from ringi.kernel.telemetry.port import NO_SPANS, Component, Level, ProcessLog, Span, Spans, Telemetry
 from ringi.kernel.text import Text
 from ringi.models.configured import mask_of
-from ringi.runs.process_log import LogSettings, ProcessLogFile
+from ringi.runs.process_log import ProcessLogFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,12 +25,6 @@ if TYPE_CHECKING:
     from ringi.config.keys import Config
     from ringi.kernel.system import Clock
 
-_LEVELS: Final = {
-    "DEBUG": Level.DEBUG,
-    "INFO": Level.INFO,
-    "WARNING": Level.WARN,
-    "ERROR": Level.ERROR,
-}
 _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _CAPTURING: Final = frozenset(["true", "span_only", "span_and_event"])
@@ -46,12 +40,7 @@ def telemetry_of(
     def mask(text: str) -> str:
         return masks()(text)
 
-    settings = LogSettings(
-        level=_LEVELS[config.planning.logging.level],
-        as_json=config.logs.format == "json",
-        confidential=config.logs.confidential,
-    )
-    log = ProcessLogFile(root, clock, mask, settings)
+    log = ProcessLogFile(root, clock, mask, config)
     if not (config.tracing.enabled and has_receiver(environment)):
         return Telemetry(NO_SPANS, log)
     return Telemetry(_OnFirstUse(lambda: _spans(config, environment, mask, namespace(), log)), log)

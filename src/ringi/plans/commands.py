@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from ringi.config.keys import Run
 from ringi.errors import NoSandbox, NoSuchProgram, PathRefused
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.capture import last, run
@@ -49,30 +50,25 @@ class Invocation(NamedTuple):
     """See `started`."""
 
 
-class CommandSettings(NamedTuple):
-    sandbox: str
-    """off, auto or required."""
-    environment: tuple[str, ...]
-    """Further variables that are passed to a command."""
-    output_bytes: int
-    own: tuple[Path, ...]
-    """Our own folders, which a command in the sandbox does not see either."""
-
-
 class WorkspaceCommands:
     def __init__(
         self,
         root: Path,
         environment: Mapping[str, str],
-        settings: CommandSettings,
+        settings: Run,
+        own: tuple[Path, ...],
         *,
         sandbox_path: str = SYSTEM_PATH,
     ) -> None:
-        """Uses only the system's bwrap: one that somebody put into PATH may not be a sandbox."""
+        """`own` are our folders, which a command in the sandbox does not see either.
+
+        Uses only the system's bwrap: one that somebody put into PATH may not be a sandbox.
+        """
         self._sandbox_path = sandbox_path
         self._root = Path(os.path.realpath(root))
         self._environment = environment
         self._settings = settings
+        self._own = own
 
     def sandboxed(self) -> bool:
         return self._bwrap() is not None
@@ -118,7 +114,7 @@ class WorkspaceCommands:
         # That folder is read-only in the sandbox; without the variable programs use /tmp.
         passed.pop("TMPDIR", None)
         # What any variable of the person's names, not only those that are passed on.
-        unseen = hidden(self._environment, self._settings.own)
+        unseen = hidden(self._environment, self._own)
         passed = {name: value for name, value in passed.items() if name not in unseen.variables}
         laid = copy.mounts if copy else (Mount(self._root, How.WRITE),)
         kept = () if copy else sandbox.kept_of(self._root)

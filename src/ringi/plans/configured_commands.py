@@ -30,15 +30,10 @@ class PlanCommands:
 
     def in_folder(self, root: Path) -> "WorkspaceCommands":
         """The workspace, or a copy of it."""
-        from ringi.plans.commands import CommandSettings, WorkspaceCommands  # noqa: PLC0415  # see the top
+        from ringi.plans.commands import WorkspaceCommands  # noqa: PLC0415  # see the top
 
-        settings = CommandSettings(
-            sandbox=self._config.run.sandbox,
-            environment=self._config.run.environment,
-            output_bytes=self._config.run.output_bytes,
-            own=own_folders(self._places, self._environment),
-        )
-        return WorkspaceCommands(root, self._environment, settings)
+        own = own_folders(self._places, self._environment)
+        return WorkspaceCommands(root, self._environment, self._config.run, own)
 
 
 class PlanChecks:

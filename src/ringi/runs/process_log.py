@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
+from ringi.config.keys import Config
 from ringi.errors import InTheWay
 from ringi.kernel.fs import open_own
 from ringi.kernel.system import Clock
@@ -22,6 +23,12 @@ from ringi.kernel.text import visible
 from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder
 
 FILE: Final = "process.log"
+_LEVELS: Final = {
+    "DEBUG": Level.DEBUG,
+    "INFO": Level.INFO,
+    "WARNING": Level.WARN,
+    "ERROR": Level.ERROR,
+}
 _PLACE: Final = (AGENT_FOLDER, "logs")
 _MOST_BYTES: Final = 1024 * 1024
 _OLDER: Final = 2
@@ -33,26 +40,20 @@ _LONGEST: Final = 2_000
 _LONGEST_SECRET: Final = 8_192
 
 
-class LogSettings(NamedTuple):
-    level: Level = Level.INFO
-    as_json: bool = False
-    confidential: bool = False
-    """Without what people, models and tools wrote."""
-
-
 class ProcessLogFile:
     """Implements `ProcessLog`."""
 
-    def __init__(self, root: Path, clock: Clock, mask: Callable[[str], str], settings: LogSettings) -> None:
+    def __init__(self, root: Path, clock: Clock, mask: Callable[[str], str], config: Config) -> None:
         self._agent = AgentFolder(root)
         self._clock = clock
         self._mask = mask
-        self._settings = settings
+        self._level = _LEVELS[config.planning.logging.level]
+        self._logs = config.logs
 
     def __call__(self, component: Component, level: Level, message: str, detail: str = "") -> None:
-        if level < self._settings.level:
+        if level < self._level:
             return
-        known = "" if self._settings.confidential else detail
+        known = "" if self._logs.confidential else detail
         line = self._line(component, level, self._plain(message), self._plain(known))
         data = line.encode("utf-8", "backslashreplace")
         for _ in range(_TRIES_TO_OPEN):  # another process may be making the folder
@@ -72,7 +73,7 @@ class ProcessLogFile:
 
     def _line(self, component: Component, level: Level, message: str, detail: str) -> str:
         now = self._clock.now()
-        if self._settings.as_json:
+        if self._logs.format == "json":
             record = {"time": now, "level": level.name, "component": component, "message": message}
             return json.dumps(record | ({"detail": detail} if detail else {}), ensure_ascii=False) + "\n"
         words = f"{message}: {detail}" if detail else message

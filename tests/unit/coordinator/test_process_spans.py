@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from ringi.config.keys import Config, Logs
 from ringi.kernel.telemetry.port import Telemetry
 from ringi.kernel.telemetry.spans import OtelSpans, Shown
 from ringi.policy.masking import masked
 from ringi.runs.process.coordinator import ExecutionCoordinator
-from ringi.runs.process_log import LogSettings, ProcessLogFile
+from ringi.runs.process_log import ProcessLogFile
 from tests.fakes.people import SteppingClock
 from tests.fakes.trace_receiver import TraceReceiver
 from tests.unit.coordinator.process_desk import ProcessDesk, plan
@@ -31,7 +32,7 @@ def gone_wrong(
         )
     )
     with sending(receiver, content=content) as sender:
-        log = ProcessLogFile(folder, SteppingClock(), masked, LogSettings(**settings))
+        log = ProcessLogFile(folder, SteppingClock(), masked, Config(logs=Logs(**settings)))
         spans = OtelSpans(sender.provider, Shown(tuple(Phase), content, masked), {}, "w")
         services = desk.services()._replace(telemetry=Telemetry(spans, log))
         with spans.root("ringi.run", "r1"):

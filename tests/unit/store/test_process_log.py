@@ -7,15 +7,16 @@ import subprocess
 import sys
 import unicodedata
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringi.config.rules import Value
 from ringi.kernel.telemetry.port import Component, Level
 from ringi.policy.masking import masked
-from ringi.runs.process_log import FILE, LogSettings, ProcessLogFile
+from ringi.runs.process_log import FILE, ProcessLogFile
+from tests.fakes.config import config_with
 from tests.fakes.people import SteppingClock
 from tests.functional.disks import fill, small_disk
 
@@ -23,8 +24,8 @@ TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
 LINE = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] \[(DEBUG|INFO|WARN|ERROR)\] \[[A-Z][a-z]+\] .+")
 
 
-def log_in(root: Path, **settings: Any) -> ProcessLogFile:
-    return ProcessLogFile(root, SteppingClock(), masked, LogSettings(**settings))
+def log_in(root: Path, **values: Value) -> ProcessLogFile:
+    return ProcessLogFile(root, SteppingClock(), masked, config_with(**values))
 
 
 def written(root: Path, name: str = FILE) -> str:
@@ -45,7 +46,7 @@ def test_the_lines_are_those_of_the_specification(tmp_path: Path):
 
 @pytest.mark.req("PP-22")
 def test_the_same_as_json(tmp_path: Path):
-    log = log_in(tmp_path, as_json=True)
+    log = log_in(tmp_path, **{"logs.format": "json"})
     log(Component.REFLECTION, Level.WARN, "Action failed", 'No "file"\n\u2028here')
     log(Component.EXECUTION, Level.ERROR, "Run stopped")
     first, second = map(json.loads, written(tmp_path).splitlines())
@@ -62,7 +63,8 @@ def test_the_same_as_json(tmp_path: Path):
 @pytest.mark.req("PP-22", "PP-27")
 @pytest.mark.parametrize("level", Level)
 def test_what_is_below_the_level_is_not_written(tmp_path: Path, level: Level):
-    log = log_in(tmp_path, level=level)
+    name = "WARNING" if level is Level.WARN else level.name
+    log = log_in(tmp_path, **{"planning.logging.level": name})
     for one in Level:
         log(Component.EXECUTION, one, "x")
     found = re.findall(r"\] \[(\w+)\] \[Exec", written(tmp_path))
@@ -71,7 +73,8 @@ def test_what_is_below_the_level_is_not_written(tmp_path: Path, level: Level):
 
 @pytest.mark.req("PP-17", "PP-27")
 def test_a_confidential_log_has_no_details(tmp_path: Path):
-    log_in(tmp_path, confidential=True)(Component.PLANNING, Level.WARN, "Goal unclear, 2 questions", "Which?")
+    log = log_in(tmp_path, **{"logs.confidential": True})
+    log(Component.PLANNING, Level.WARN, "Goal unclear, 2 questions", "Which?")
     assert written(tmp_path).endswith("[WARN] [Planning] Goal unclear, 2 questions\n")
 
 
@@ -80,7 +83,7 @@ def test_a_confidential_log_has_no_details(tmp_path: Path):
 @given(message=st.text(), detail=st.text())
 def test_a_record_is_one_line_whatever_it_says(tmp_path_factory, as_json: bool, message: str, detail: str):
     root = tmp_path_factory.mktemp("log")
-    log = log_in(root, as_json=as_json)
+    log = log_in(root, **{"logs.format": "json" if as_json else "text"})
     log(Component.PLANNING, Level.INFO, "before")
     log(Component.REFLECTION, Level.ERROR, f"x{message}", detail)
     log(Component.PLANNING, Level.INFO, "after")
@@ -129,9 +132,10 @@ WRITER = """
 import sys
 from pathlib import Path
 from ringi.kernel.telemetry.port import Component, Level
-from ringi.runs.process_log import LogSettings, ProcessLogFile
+from ringi.config.keys import DEFAULTS
+from ringi.runs.process_log import ProcessLogFile
 from ringi.kernel.system import SystemClock
-log = ProcessLogFile(Path(sys.argv[1]), SystemClock(), str, LogSettings())
+log = ProcessLogFile(Path(sys.argv[1]), SystemClock(), str, DEFAULTS)
 for number in range(700):
     log(Component.EXECUTION, Level.INFO, f"Line {sys.argv[2]}-{number}", "x" * 900)
 """

@@ -14,13 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringi.config.keys import Run
 from ringi.errors import Interrupted, NoSandbox, NoSuchProgram, PathRefused
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.process.hidden import Hidden, hidden
 from ringi.kernel.process.sandbox import How, Mount, Places, arguments, kept_of, sees
 from ringi.kernel.process.supervisor import read_stat
-from ringi.plans.commands import CommandSettings, Ran, WorkspaceCommands
+from ringi.plans.commands import Ran, WorkspaceCommands
 from tests.helpers import python
 
 PATIENCE = 90.0
@@ -43,9 +44,9 @@ class Place:
         environment = self.environment | more.get("environment", {})
         names = more.get("names", ())
         hidden = more.get("hidden", (self.state,))
-        settings = CommandSettings(kind, names, output_bytes, hidden)
+        settings = Run(kind, environment=names, output_bytes=output_bytes)
         path = more.get("environment", {}).get("PATH", SYSTEM_PATH)
-        return Commands(self.root, environment, settings, sandbox_path=path)
+        return Commands(self.root, environment, settings, hidden, sandbox_path=path)
 
     def sh(
         self,
@@ -163,7 +164,7 @@ def test_no_secret_is_passed_on(place: Place):
 
 @given(st.dictionaries(st.from_regex(r"[A-Z_]{1,20}", fullmatch=True), st.just("x"), max_size=30))
 def test_only_named_variables_are_passed_on(environment: dict[str, str]):
-    commands = WorkspaceCommands(Path("/"), environment, CommandSettings("off", ("MY_FLAG",), 1, ()))
+    commands = WorkspaceCommands(Path("/"), environment, Run("off", environment=("MY_FLAG",)), ())
     words = ("TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "PROXY", "SOCK", "_KEY", "PRELOAD", "OPTIONS")
     assert not [
         name for name in commands._passed(environment, Path("/")) if any(word in name for word in words)
@@ -233,10 +234,10 @@ def test_a_signal_ends_the_command(place: Place, number: signal.Signals):
         "import os, sys\n"
         "from pathlib import Path\n"
         "from ringi.errors import Interrupted\n"
-        "from ringi.plans.commands import CommandSettings, WorkspaceCommands\n"
-        "settings = CommandSettings('off', (), 1, ())\n"
+        "from ringi.config.keys import Run\n"
+        "from ringi.plans.commands import WorkspaceCommands\n"
         "try:\n"
-        "    commands = WorkspaceCommands(Path(sys.argv[1]), os.environ, settings)\n"
+        "    commands = WorkspaceCommands(Path(sys.argv[1]), os.environ, Run('off'), ())\n"
         "    script = 'echo $$ > part; mv part pid; sleep 1000'\n"
         "    commands.run(['sh', '-c', script], '', timeout_sec=100, sandboxed=False)\n"
         "except Interrupted as error:\n"
@@ -300,8 +301,7 @@ def test_a_sandbox_that_cannot_be_started(place: Place):
 def test_nobody_else_brings_a_sandbox(place: Place):
     """One in PATH that does nothing would let everything through."""
     fake = fake_bwrap(place.base / "bin", "exit 0\n")
-    settings = CommandSettings("auto", (), 100, ())
-    found = WorkspaceCommands(place.root, place.environment | fake, settings)._bwrap()
+    found = WorkspaceCommands(place.root, place.environment | fake, Run("auto"), ())._bwrap()
     assert found is None or Path(found).parent != place.base / "bin"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
+from ringi.config.keys import Run
 from ringi.errors import CopyFailed, PathRefused, StorageFailed
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.places import Places, places_of
@@ -17,7 +18,7 @@ from ringi.kernel.process.ancestors import process_start
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.text import Text
 from ringi.plans import words
-from ringi.plans.commands import CommandSettings, WorkspaceCommands
+from ringi.plans.commands import WorkspaceCommands
 from ringi.plans.document import CheckPhase, CheckResult
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import SCRATCH, CopyChecks, lay_over
@@ -162,14 +163,13 @@ def test_bytes_that_nobody_approved_are_checked_in_the_sandbox_of_a_plan(places:
         pytest.skip(why)
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "secret").write_text("key\n")
-    settings = CommandSettings("auto", (), 65536, (tmp_path / "home",))
     environment = {"PATH": os.environ["PATH"], "TOKEN": "t"}
     command = f'test -z "$TOKEN" && ! cat {tmp_path}/home/secret && echo $RINGI_WITH && pwd > here'
     (result,) = run(
         places,
         command,
         environment={"TOKEN": "t"},
-        commands_in=lambda tree: WorkspaceCommands(tree, environment, settings),
+        commands_in=lambda tree: WorkspaceCommands(tree, environment, Run(), (tmp_path / "home",)),
     )
     assert result.exit_code == 0, result.output
     assert re.search(r"^\d{8}-\d{6}-[0-9a-f]{8}$", result.output, re.MULTILINE)
