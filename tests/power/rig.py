@@ -32,11 +32,13 @@ class System(NamedTuple):
     name: str
     megabytes: int
     make: tuple[str, ...]
+    package: str
+    """That brings the program, on Debian, Fedora and most others."""
 
 
-EXT4: Final = System("ext4", 48, ("mkfs.ext4", "-q", "-F"))
+EXT4: Final = System("ext4", 48, ("mkfs.ext4", "-q", "-F"), "e2fsprogs")
 # mkfs.xfs makes none below 300.
-XFS: Final = System("xfs", 320, ("mkfs.xfs", "-q", "-f"))
+XFS: Final = System("xfs", 320, ("mkfs.xfs", "-q", "-f"), "xfsprogs")
 
 
 class CannotShow(Exception):
@@ -58,7 +60,7 @@ class Disk:
 
     def __init__(self, folder: Path, system: System) -> None:
         if not shutil.which(system.make[0]):
-            raise CannotShow(f"there is no {system.make[0]} here")
+            raise CannotShow(f"there is no {system.make[0]} here: install the package {system.package}")
         self.path = folder / "mounted"
         self._image = folder / "image"
         self.path.mkdir(parents=True)
