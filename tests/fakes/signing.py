@@ -26,9 +26,6 @@ class MadeUpKeys:
     def required(self) -> bool:
         return self.only
 
-    def earlier_signer(self, message: bytes, signature: str) -> Signer:
-        return self.signer(message, signature)
-
     def signer(self, message: bytes, signature: str, lists: Sequence[SignerList] | None = None) -> Signer:
         self.asked += 1
         key, namespace, mark = signature.split(" ")

@@ -1,6 +1,5 @@
 """Files that a release wrote are still read, and what was signed then still holds."""
 
-import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,13 @@ from ringi.approvals.document import (
     SessionSubject,
     SignedAct,
     Strength,
-    read_approval,
 )
 from ringi.approvals.grant_document import Grant, GrantSubject
 from ringi.kernel import codec
 from ringi.ledger.event import FIRST_PREVIOUS, EventKind, LoggedEvent
 from ringi.plans.document import PlanDocument, with_state
 from ringi.plans.execution import ExecutionResult
-from ringi.provenance.document import Said, said_in
+from ringi.provenance.document import Approved, said_in
 from ringi.runs.document import Run
 from ringi.sessions.approve import enhanced_instruction
 from ringi.sessions.document import PlanningSession, SessionFacts
@@ -116,7 +114,7 @@ def test_the_program_still_writes_the_same_bytes(tmp_path: Path):
 # --- signatures: proven by the files alone, with ssh-keygen and without the program's own lists ---
 
 
-def said_by(record: ProofRecord, folder: Path, tmp_path: Path) -> Said:
+def said_by(record: ProofRecord, folder: Path, tmp_path: Path) -> Approved:
     """What was signed, after ssh-keygen has agreed that it was, by the key that stands there."""
     assert record.statement
     assert record.key
@@ -183,8 +181,7 @@ def test_a_session_is_read_and_its_approval_still_fits(folder: Path):
         return codec.foreign((folder / f"{name}.json").read_bytes(), kind, name)
 
     session = written("session", PlanningSession)
-    approval = read_approval(codec.canonical(json.loads((folder / "approval.json").read_bytes())))
-    run = written("run", Run)
+    approval, run = written("approval", Approval), written("run", Run)
     assert (session.status, session.planner_session_id) == ("approved", run.run_id)
     assert written("facts", SessionFacts).feedback == ("小さく始める",)
     subject = codec.foreign(approval.subject.encode(), SessionSubject, "subject")

@@ -153,7 +153,7 @@ def _assembled(
             services,
             configured,
             offered=lambda: offered_lists(places.root, environment),
-            counting=lambda: accepted_lists(ledger, places.root, environment) or (),
+            counting=lambda: accepted_lists(ledger, places.root, environment),
         ),
         planning=lambda: _planning(
             session_services(ledger, services, config, places, environment), services, caching

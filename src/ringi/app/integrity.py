@@ -18,7 +18,6 @@ from ringi.approvals.document import (
     RevisionSubject,
     RunSubject,
     SessionSubject,
-    read_approval,
 )
 from ringi.approvals.grant_document import Grant
 from ringi.engine.process import Feedback
@@ -126,7 +125,7 @@ class SessionChain:
         """Whether the approval named by event `seq` belongs to its session and made this run."""
         subject = as_written(approval.subject.encode(), SessionSubject)
         run_id, session_id = str(spent_by), approval.subject_id
-        if subject is None or subject.session_id != session_id or approval.spent_by not in {None, spent_by}:
+        if subject is None or subject.session_id != session_id:
             return False
         self._approved[run_id] = (session_id, subject.given)
         return self._subjects.get(seq) == session_id and self._made.get(run_id) == session_id
@@ -384,7 +383,7 @@ class _Chain:
         granted = {row[0]: row[1] for row in self._rows(_GRANTED_BY)}
         for row_id, subject_id, kind, document, spent_by in self._rows_about(_APPROVAL_ROWS, "subject_id"):
             data, order = as_bytes(document), f"approvals of a {kind}"
-            approval = _read(data)
+            approval = as_written(data, Approval)
             right = approval is not None and (approval.id, *approval.about) == (row_id, kind, subject_id)
             right &= self._follows(data, order)
             right &= approval is not None and self._agrees(approval, self._last[order])
@@ -454,13 +453,6 @@ class _Chain:
 def _rolled_back(ledger: LedgerReader) -> Iterator[Text]:
     if (noted := ledger.noted) and ledger.is_behind(noted):
         yield Text("the ledger is an older copy: event {seq} was committed and is not in it", seq=noted.seq)
-
-
-def _read(data: bytes) -> Approval | None:
-    try:
-        return read_approval(data)
-    except RingiError:
-        return None
 
 
 def _changed(plan_id: object) -> Text:

@@ -48,17 +48,15 @@ def as_list(file: SignerFile, root: Path) -> SignerList:
     return SignerList(str(root / file.path), "".join(f"{line}\n" for line in file.lines).encode())
 
 
-def accepted_lists(store: Log, root: Path, environment: Mapping[str, str]) -> list[SignerList] | None:
-    """Read on every call, so that a removed key stops counting at once; None if none was ever accepted.
+def accepted_lists(store: Log, root: Path, environment: Mapping[str, str]) -> list[SignerList]:
+    """Read on every call, so that a removed key stops counting at once.
 
     A line that was added since does not count, and neither does one of a file that somebody else could write.
     The environment can only take away: the project's list counts as long as the project is trusted.
     """
     said = accepted(store)
-    if said is None:
-        return None
     found = []
-    for file in said.lists:
+    for file in said.lists if said else ():
         data = _projects(root, environment) if file.path == _PROJECTS else _users(Path(file.path), root)
         if data is not None:
             there = frozenset(_lines(data))

@@ -13,7 +13,6 @@ from ringi.kernel import codec
 from ringi.kernel.document import Document, Versioned
 from ringi.ledger.subject import StepOf, Subject, SubjectKind
 from ringi.plans.document import (
-    ALL_SPECS,
     ActionSpec,
     ActionSpecExt,
     FileState,
@@ -207,19 +206,6 @@ class SignedAct(StrEnum):
     SIGNERS = "signers"
 
 
-class Statement(Versioned, frozen=True, kw_only=True):
-    """What an SSH key signs, as canonical JSON."""
-
-    act: SignedAct
-    digest: str
-    """SHA-256 of what is approved or granted."""
-    after_event: str
-    """Hash of the last event at the time of signing, so that rewritten history contradicts the signature."""
-    approver: str
-    at: str
-    note: str = ""
-
-
 class SignedAnswer(Document, frozen=True):
     statement: str
     """The very bytes that were signed."""
@@ -305,8 +291,6 @@ class Approval(Versioned, frozen=True, kw_only=True):
     note: str = ""
     spent_by: str | None = None
     """The execution it was used for, or the run it became; not part of what is hashed."""
-    written_as: str | UnsetType = UNSET
-    """The document as stored, if an earlier version of the program wrote it in another form."""
 
     @property
     def about(self) -> Subject:
@@ -315,50 +299,7 @@ class Approval(Versioned, frozen=True, kw_only=True):
     @property
     def evidence(self) -> str:
         """The hash by which the log refers to it."""
-        if self.written_as:
-            return codec.digest(self.written_as.encode())
         return codec.digest(codec.canonical(msgspec.structs.replace(self, spent_by=None)))
-
-
-class SessionApproval(Versioned, frozen=True, kw_only=True):
-    """The form in which earlier versions stored approvals of planning sessions."""
-
-    id: str
-    session_id: str
-    run_id: str
-    approver: str
-    timestamp: str
-    digest: str
-    subject: str
-    proof: ProofRecord
-    after_event: str
-
-
-class _Form(msgspec.Struct):
-    session_id: str = ""
-
-
-def read_approval(data: bytes) -> Approval:
-    """From the stored bytes, in either form."""
-    if not codec.trusted(data, _Form, "approval").session_id:
-        return codec.trusted(data, Approval, "approval")
-    old = codec.trusted(data, SessionApproval, "approval")
-    return Approval(
-        id=old.id,
-        subject_id=old.session_id,
-        subject_kind=SubjectKind.SESSION,
-        request_id=None,
-        approver=old.approver,
-        timestamp=old.timestamp,
-        expires_at=old.timestamp,
-        selection=ALL_SPECS,
-        digest=old.digest,
-        subject=old.subject,
-        proof=old.proof,
-        after_event=old.after_event,
-        spent_by=old.run_id,
-        written_as=data.decode(),
-    )
 
 
 class ApprovalHistory(Versioned, frozen=True, kw_only=True):

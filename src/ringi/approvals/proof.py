@@ -42,7 +42,6 @@ from ringi.provenance.document import (
     GrantProof,
     InToto,
     Resource,
-    Said,
     said_in,
     to_sign,
 )
@@ -274,7 +273,7 @@ def signer_now(services: Proving, record: ProofRecord, digest: str) -> Signer:
     if said_in(record.statement).digest != digest:
         raise BadSignature(why=Text("it was made for something else"))
     try:
-        return services.signatures.earlier_signer(record.statement.encode(), record.signature)
+        return services.signatures.signer(record.statement.encode(), record.signature)
     except UnlistedKey as error:
         lists = error.details["lists"]
         if isinstance(lists, tuple) and record.channel in lists:
@@ -283,7 +282,7 @@ def signer_now(services: Proving, record: ProofRecord, digest: str) -> Signer:
         raise SignatureUnchecked(why=why) from None
 
 
-def _unlike(said: Said, wanted: Wanted) -> Text | None:
+def _unlike(said: Approved, wanted: Wanted) -> Text | None:
     if said.act is not wanted.act:
         return Text("it was signed to {act}, not to {wanted}", act=str(said.act), wanted=str(wanted.act))
     if said.digest != wanted.digest:
@@ -297,7 +296,7 @@ def _unlike(said: Said, wanted: Wanted) -> Text | None:
     return None
 
 
-def _unlike_files(statement: str, said: Said, wanted: Wanted) -> Text | None:
+def _unlike_files(statement: str, said: Approved, wanted: Wanted) -> Text | None:
     """Whatever else it says must be what we would have given out to be signed."""
     act, digest, approver, note, _, _, about = wanted
     now = stated(act, digest, approver, note, at=said.at, after_event=said.after_event, about=about)

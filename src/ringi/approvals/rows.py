@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from ringi.approvals.document import Approval, ApprovalRequest, read_approval
+from ringi.approvals.document import Approval, ApprovalRequest
 from ringi.errors import SessionRace
 from ringi.kernel import codec
 from ringi.ledger.connection import Reader, as_bytes
@@ -55,7 +55,7 @@ class Approvals(Reader):
 
     def every_approval(self) -> Iterator[Approval]:
         """In the order they were given."""
-        return (read_approval(as_bytes(document)) for (document,) in self._select(_EVERY))
+        return (_read(document) for (document,) in self._select(_EVERY))
 
     def mentions(self, subject_id: str) -> bool:
         return bool(self._select(_MENTIONED, subject_id)[0][0])
@@ -92,6 +92,10 @@ def as_request(document: object) -> ApprovalRequest:
 
 def as_approval(document: object, run_id: object, used: Mapping[str, str]) -> Approval:
     """That of a session became a run; that of a plan is spent by the newest execution."""
-    approval = read_approval(as_bytes(document))
+    approval = _read(document)
     spent_by = used.get(approval.id, None if run_id is None else str(run_id))
     return msgspec.structs.replace(approval, spent_by=spent_by)
+
+
+def _read(document: object) -> Approval:
+    return codec.trusted(as_bytes(document), Approval, "approval")

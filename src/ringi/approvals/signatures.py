@@ -26,8 +26,5 @@ class Signatures(Protocol):
         Raises UnlistedKey, WrongNamespace or BadSignature, or SignatureUnchecked.
         """
 
-    def earlier_signer(self, message: bytes, signature: str) -> Signer:
-        """As `signer`, for what the ledger has. If no list was ever accepted, the user's own counts."""
-
     def required(self) -> bool:
         """Whether a typed answer does not suffice here."""

@@ -72,11 +72,11 @@ Lists = Callable[[], Sequence[SignerList]]
 
 
 class SshSignatures:
-    """`accepted` are the lists that count, None if there never were any; `offered` those that could."""
+    """`accepted` are the lists that count, `offered` those that could."""
 
     def __init__(
         self,
-        accepted: Callable[[], Sequence[SignerList] | None],
+        accepted: Lists,
         path: str = SYSTEM_PATH,
         *,
         offered: Lists = tuple,
@@ -87,12 +87,8 @@ class SshSignatures:
         self._offered = offered
         self.required = required
 
-    def earlier_signer(self, message: bytes, signature: str) -> Signer:
-        accepted = self._accepted()
-        return self.signer(message, signature, self._offered() if accepted is None else accepted)
-
     def signer(self, message: bytes, signature: str, lists: Sequence[SignerList] | None = None) -> Signer:
-        return self.signer_at(message, signature, self._accepted() or () if lists is None else lists, None)
+        return self.signer_at(message, signature, self._accepted() if lists is None else lists, None)
 
     def signer_at(
         self,

@@ -35,7 +35,7 @@ from ringi.ledger.subject import Subject, SubjectKind
 from ringi.plans.document import SpecKind
 from ringi.policy.globs import within
 from ringi.policy.risk_level import Risk, highest
-from ringi.provenance.document import is_in_toto, read_signed, said_or_none
+from ringi.provenance.document import read_signed, said_or_none
 
 SHOWN: Final = 8
 """How many characters of an id are shown."""
@@ -181,10 +181,7 @@ def _signature(
     elif (said.act, said.digest, said.approver, said.note) != wanted:
         yield Text("something else was signed")
     try:
-        if lists is None:
-            signer = facts.signatures.earlier_signer(statement.encode(), signature)
-        else:
-            signer = facts.signatures.signer(statement.encode(), signature, lists)
+        signer = facts.signatures.signer(statement.encode(), signature, lists)
     except UnlistedKey as error:
         yield Text("the key that signed is not listed any more: {key}", key=error.details["key"])
     except (SignatureRefused, SignatureUnchecked) as error:
@@ -196,7 +193,7 @@ def _signature(
 
 def _other_files(statement: str, subject: ApprovalSubject) -> Iterator[Text]:
     """Whether it names files that were not approved."""
-    if said_or_none(statement) is None or not is_in_toto(statement):
+    if said_or_none(statement) is None:
         return
     approved = {
         (change.path, state.sha256)

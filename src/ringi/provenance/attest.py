@@ -27,7 +27,6 @@ from ringi.provenance.document import (
     Transition,
     anchor,
     fingerprint,
-    is_in_toto,
     read_signed,
     sealed,
     steps_of,
@@ -186,7 +185,7 @@ def _proof(
     record, signed, signature, keyid = approval.proof, approval.proof.statement or "", "", ""
     if subject is None:
         return None
-    if record.kind is ProofKind.SIGNED and is_in_toto(signed):
+    if record.kind is ProofKind.SIGNED:
         signature, keyid = record.signature or "", fingerprint(record.key or "")
     elif said := about(services, document, subject, known):
         made = stated(
@@ -260,11 +259,7 @@ def _signed_proofs(services: Services, plan_id: str) -> Iterator[_Proof]:
     """What was signed is in the ledger as it was, whatever became of the files."""
     document = services.store.plan(plan_id).document
     for approval in services.store.approvals(plan_id):
-        if (
-            approval.spent_by
-            and approval.proof.kind is ProofKind.SIGNED
-            and is_in_toto(approval.proof.statement or "")
-        ):
+        if approval.spent_by and approval.proof.kind is ProofKind.SIGNED:
             yield from filter(None, [_proof(services, document, approval, {})])
 
 

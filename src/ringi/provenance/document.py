@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.document import ProofKind, SignedAct, Statement, Strength
+from ringi.approvals.document import ProofKind, SignedAct, Strength
 from ringi.errors import BadDocument, NewerVersion, RingiError
 from ringi.forges.document import ReviewProof
 from ringi.kernel import codec
@@ -177,10 +177,6 @@ def _encoded(payload: str) -> str:
     return f"{_PAE}{len(payload.encode())} {payload}"
 
 
-def is_in_toto(signed: str) -> bool:
-    return signed.startswith(_PAE)
-
-
 def payload_of(signed: str) -> str:
     """Raises BadDocument if it is not spelled as `to_sign` spells it."""
     payload = signed.removeprefix(_PAE).partition(" ")[2]
@@ -203,25 +199,12 @@ def read_signed(signed: str) -> InToto:
     return found
 
 
-Said = Statement | Approved
-"""Who approves what and when, in either form of what a key signs."""
+def said_in(signed: str) -> Approved:
+    """Who approves what and when. Raises BadDocument."""
+    return read_signed(signed).predicate
 
 
-def said_in(signed: str) -> Said:
-    """Raises BadDocument. Before there were envelopes, a key signed a document of our own."""
-    if is_in_toto(signed):
-        return read_signed(signed).predicate
-    try:
-        data = signed.encode()
-    except UnicodeEncodeError:
-        raise BadDocument(what=_SIGNED, why=codec.NOT_TEXT) from None
-    found = codec.foreign(data, Statement, _SIGNED)
-    if codec.canonical(found) != data:
-        raise BadDocument(what=_SIGNED, why=_MISSPELLED)
-    return found
-
-
-def said_or_none(signed: str) -> Said | None:
+def said_or_none(signed: str) -> Approved | None:
     """None if it cannot be read."""
     try:
         return said_in(signed)

@@ -446,7 +446,7 @@ def test_an_approval_row_copied_to_another_plan_covers_nothing(tmp_path: Path, r
         forged = codec.canonical(msgspec.structs.replace(given, id="copied", subject_id=other)).decode()
         database = ledger_of(ws).database
         database.execute(
-            "INSERT INTO approvals (id, subject_id, at, document) VALUES ('copied', ?, 99, ?)",
+            "INSERT INTO approvals (id, subject_id, kind, at, document) VALUES ('copied', ?, 'plan', 99, ?)",
             (other, forged),
         )
         database.execute(

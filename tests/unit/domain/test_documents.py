@@ -97,7 +97,7 @@ FIELDS: dict[type[Document], str] = {
     approval.ApprovalRequest: "schema_version id plan_id subject_kind plan_version selection digest"
     " requested_at expires_at kind requester",
     approval.Approval: "schema_version id plan_id subject_kind request_id approver timestamp expires_at"
-    " selection digest subject proof after_event note spent_by written_as",
+    " selection digest subject proof after_event note spent_by",
     approval.ApprovalHistory: "schema_version plan_id requests approvals",
     approval.ApprovedPlan: "approval",
     approval.Declined: "feedback comments",
@@ -135,7 +135,6 @@ FIELDS: dict[type[Document], str] = {
     change_plan.ChangeFacts: "snapshot_id basis scope validations risk explanation superseded_at"
     " explained_by unknown_users",
     change_plan.UnknownUsers: "count first why",
-    approval.Statement: "schema_version act digest after_event approver at note",
     provenance.InToto: "_type subject predicateType predicate",
     provenance.Resource: "name digest annotations",
     provenance.Digests: "sha256 gitBlob",
@@ -264,8 +263,6 @@ FIELDS: dict[type[Document], str] = {
     approval.RunSubject: "schema_version kind workspace run_id session_id instruction planning_json forge",
     approval.RevisionSubject: "schema_version kind workspace run_id process_id number before after"
     " difference",
-    approval.SessionApproval: "schema_version id session_id run_id approver timestamp digest subject"
-    " proof after_event",
     planning.GoalUnderstanding: "main_objective success_criteria constraints context goals reasoning",
     planning.Subtask: "id description dependencies estimated_complexity required_tools parent reads writes"
     " criteria",
@@ -377,7 +374,6 @@ REQUIRED = {
     "execution-intent": "id kind plan_id plan_version approval_id changes new_folders started_at",
     "execution-result": "execution_id plan_id kind overall_success results started_at finished_at",
     "event": "event hash",
-    "statement": "act digest after_event approver at",
     "grant": "id approver digest subject proof after_event",
     "grant-subject": "id workspace scope created_at expires_at",
     "signers-subject": "workspace lists proof replaces",
@@ -403,7 +399,6 @@ REQUIRED = {
     "planning-subject": "workspace session_id reject_count instruction",
     "run-subject": "workspace run_id session_id instruction planning_json",
     "revision-subject": "workspace run_id process_id number before after difference",
-    "planning-approval": "id session_id run_id approver timestamp digest subject proof after_event",
     "planning-view": "sessionId instruction status pending",
     "run-plan": "version request_id run_id created_at base_branch work_branch limits context steps gates"
     " outputs",

@@ -349,7 +349,7 @@ def test_a_past_rewritten_with_all_that_it_speaks_of_contradicts_the_signatures(
         ("UPDATE approvals SET document = replace(document, 'hanako', 'taro')", "was changed or put in"),
         ("DELETE FROM approvals WHERE at = 1", "the approval, intent or result it speaks of is gone"),
         (
-            "INSERT INTO approvals SELECT 'x', subject_id, 9, document, '', '', kind FROM approvals LIMIT 1",
+            "INSERT INTO approvals SELECT 'x', subject_id, kind, 9, document, '', '' FROM approvals LIMIT 1",
             "or put in",
         ),
         ("UPDATE approvals SET subject_id = 'other' WHERE at = 1", "plan other: an approval"),

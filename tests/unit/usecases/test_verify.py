@@ -287,7 +287,7 @@ def test_an_approval_copied_to_another_plan(ws):
     other = proposed(ws, create("c.txt", "c\n"))
     database = ledger_of(ws).database
     database.execute(
-        "INSERT INTO approvals SELECT 'copy', ?, at + 1, document, NULL, granted_by, kind FROM approvals",
+        "INSERT INTO approvals SELECT 'copy', ?, kind, at + 1, document, granted_by, NULL FROM approvals",
         (other,),
     )
     assert "it was given for plan p1" in said(ws, other)

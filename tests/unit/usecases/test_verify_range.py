@@ -6,14 +6,15 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.approvals.document import ProofKind, SignedAct, Statement
+from ringi.approvals.document import ProofKind, SignedAct
 from ringi.approvals.grant_document import GrantScope, GrantSubject
+from ringi.approvals.proof import stated
 from ringi.kernel import codec
 from ringi.ledger.subject import StepOf
 from ringi.patch.render import Changed, Side, render_patch
 from ringi.plans.document import SpecKind
 from ringi.policy.risk_level import Risk
-from ringi.provenance.document import GrantProof, InToto, Step
+from ringi.provenance.document import GrantProof, InToto, Step, to_sign
 from ringi.provenance.ports import PastCommit
 from ringi.provenance.replay import MOST
 from ringi.provenance.verdict import Level, Mode, at_least
@@ -257,14 +258,8 @@ def standing(*globs: str, kinds: tuple[SpecKind, ...] = (SpecKind.PATCH,), key: 
     subject = codec.canonical(
         GrantSubject(id="g", workspace="w", scope=scope, created_at="2026-01-01", expires_at="2026-01-31")
     ).decode()
-    said = Statement(
-        act=SignedAct.GRANT,
-        digest=codec.digest(subject.encode()),
-        after_event="",
-        approver="alice",
-        at="2026-01-01T00:00:00.000000Z",
-    )
-    signed = codec.canonical(said).decode()
+    digest, at = codec.digest(subject.encode()), "2026-01-01T00:00:00.000000Z"
+    signed = to_sign(stated(SignedAct.GRANT, digest, "alice", "", at=at, after_event=""))
     return GrantProof(subject, signed, PastKeys().sign(key, signed).signature)
 
 
