@@ -255,8 +255,9 @@ FIELDS: dict[type[Document], str] = {
     run.Attempt: "role how who cycle started_at ended_at exit_code problem log spent findings",
     run.Evidence: "command kind exit_code duration_sec tree output_sha256 log timed_out sandboxed doubt",
     run.Finding: "role severity message path line criterion",
-    run.StepState: "step_id status cycle attempts pending base_tree tree lines files evidence changed_since_tested"
-    " findings feedback fallback plan_id plan_version merging commit grant started_at ended_at",
+    run.StepState: "step_id status cycle attempts pending base_tree tree lines files evidence"
+    " changed_since_tested findings feedback fallback plan_id plan_version merging commit grant"
+    " started_at ended_at",
     problems.ProblemRow: "code level path message",
     approval.SessionSubject: "schema_version kind workspace session_id reject_count instruction"
     " planning_json forge",
