@@ -7,16 +7,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ringi.app.assemble import rules_of
+from msgspec.structs import replace
+
 from ringi.app.ledger import Ledger, LedgerTransaction
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.signing import SshSignatures
-from ringi.config.keys import Config, Run
+from ringi.config.keys import DEFAULTS, Limits, Run
 from ringi.kernel.fs import FileSystem
 from ringi.kernel.lock import FileLock
-from ringi.kernel.system import new_id
+from ringi.kernel.system import new_file_mode, new_id
 from ringi.plans.commands import WorkspaceCommands
-from ringi.plans.document import ActionSpec
+from ringi.plans.document import ActionSpec, PlannedChecks
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
@@ -47,6 +48,11 @@ class PoweredLedger(Ledger):
         self._power.tick()
 
 
+def with_most_bytes(services: Services, most: int) -> Services:
+    """As if the configuration allowed files of at most so many bytes."""
+    return services._replace(config=replace(services.config, limits=Limits(max_file_bytes=most)))
+
+
 class World:
     def __init__(self, state: Path, root: Path, fs: FileSystem, power: Power | None = None) -> None:
         self.fs = fs
@@ -59,7 +65,9 @@ class World:
             ids=new_id,
             lock=FileLock(state / "lock", 2.0),
             person=SeatedPerson(),
-            rules=rules_of(Config()),
+            config=DEFAULTS,
+            new_file_mode=new_file_mode(),
+            checks=PlannedChecks(),
             snapshot_id=lambda: Snapshots(state, root).take().id,
             snapshots=lambda: Snapshots(state, root),
             commands=WorkspaceCommands(root, dict(os.environ), Run(sandbox="off"), ()),

@@ -187,7 +187,7 @@ def take(
 
     It is saved and linked to the copy before the checks run there, on exactly the bytes of the plan.
     """
-    difference = copy.difference(workspace.services.rules.max_specs)
+    difference = copy.difference(workspace.config.limits.max_specs)
     plan = plan_of(workspace, copy)
     same = plan is not None and difference.tree == copy.record.planned_tree
     if same or not difference.changes:

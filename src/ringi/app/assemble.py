@@ -40,8 +40,7 @@ from ringi.models.configured_cache import Caching
 from ringi.models.prompt import LanguageModel
 from ringi.plans.configured_commands import BranchChecks, PlanChecks, PlanCommands
 from ringi.plans.document import CheckFailure, PlannedChecks
-from ringi.plans.services import Rules, Services
-from ringi.policy.risk import Thresholds
+from ringi.plans.services import Services
 from ringi.project.context import CodeContext
 from ringi.tools.configured import outside_tools
 from ringi.tree.tree import Tree
@@ -63,7 +62,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[Text], None]
 """Reports a slow step to the person."""
-_DAY = 86400
 
 
 class Assembly(NamedTuple):
@@ -198,7 +196,9 @@ def _services(
         ids=ids,
         lock=FileLock(places.state / "lock", config.lock.wait_sec),
         person=person,
-        rules=rules_of(config),
+        config=config,
+        new_file_mode=new_file_mode(),
+        checks=checks_of(config),
         snapshot_id=lambda: snapshots(places).take().id,
         snapshots=lambda: snapshots(places),
         commands=PlanCommands(places, config, environment),
@@ -437,25 +437,6 @@ def repository_of(tree: Places, notes: Places, environment: Mapping[str, str]) -
     return GitRepository(tree.root, environment, notes_root=notes.root)
 
 
-def rules_of(config: Config) -> Rules:
-    return Rules(
-        thresholds=Thresholds(
-            large_overwrite_lines=config.risk.large_overwrite_lines,
-            large_overwrite_bytes=config.risk.large_overwrite_bytes,
-            critical=config.risk.critical,
-            mutable=config.risk.mutable,
-        ),
-        max_file_bytes=config.limits.max_file_bytes,
-        max_specs=config.limits.max_specs,
-        forbidden_extensions=config.limits.forbidden_extensions,
-        expires_sec=config.approval.expires_sec,
-        keep_sec=config.keep.replaced_days * _DAY,
-        new_file_mode=new_file_mode(),
-        allowed_commands=config.run.allowed,
-        command_timeout_sec=config.run.timeout_sec,
-        kept_output=config.run.output_bytes,
-        checks=PlannedChecks(
-            config.checks.before, config.checks.after, CheckFailure(config.checks.on_failure)
-        ),
-        notes=config.provenance.notes,
-    )
+def checks_of(config: Config) -> PlannedChecks:
+    checks = config.checks
+    return PlannedChecks(checks.before, checks.after, CheckFailure(checks.on_failure))

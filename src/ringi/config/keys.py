@@ -114,6 +114,10 @@ class Keep(Section, frozen=True):
     projections: Annotated[int, Rule()] = 1_000
     """So many of the newest plans, and of the newest sessions, have files in `.agent/`."""
 
+    @property
+    def replaced_sec(self) -> int:
+        return self.replaced_days * 86_400
+
 
 class Beside(Section, frozen=True):
     carry: Annotated[tuple[str, ...], Rule(form=FOLDER)] = ()

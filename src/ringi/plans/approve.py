@@ -86,7 +86,7 @@ def request(
         require_as_seen(stored, seen)
     require_open(services, stored)
     _require_fit(services, stored, selection)
-    expires_at = services.clock.after(services.rules.expires_sec)
+    expires_at = services.clock.after(services.config.approval.expires_sec)
     subject = subject_now(services, document, selection, expires_at)
     data = codec.canonical(subject)
     asked = request_of(

@@ -221,7 +221,7 @@ def _require_path(file: str, diff: str) -> None:
 
 def _require_edit(services: Services, effects: Sequence[tuple[Effect, ...]]) -> None:
     """Requires that a WorkspaceEdit can express everything; it has no permission bits."""
-    usual = f"{services.rules.new_file_mode:04o}"
+    usual = f"{services.new_file_mode:04o}"
     for own, *others in effects:
         source = own.before or next((other.before for other in others), None)
         if own.after and own.after.mode != (source.mode if source else usual):
@@ -261,9 +261,9 @@ def _require_unchanged(specs: Sequence[ActionSpecExt], effects: Sequence[tuple[E
 
 
 def _risk(services: Services, targets: Sequence[str], unknown: UnknownUsers | UnsetType) -> PlanRisk:
-    thresholds = services.rules.thresholds
+    risk = services.config.risk
     count = unknown.count if unknown else 0
-    level, reasons = change_risk(targets, thresholds.critical, thresholds.mutable, count)
+    level, reasons = change_risk(targets, risk.critical, risk.mutable, count)
     return PlanRisk(level, tuple(risk_words(reason) for reason in reasons))
 
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from ringi.config.keys import UNJUDGED
+from ringi.config.keys import UNJUDGED, Limits
 from ringi.errors import BadDocument
 from ringi.kernel.codec import NOT_TEXT, digest
 from ringi.kernel.text import Text
@@ -94,7 +94,7 @@ def effects_of(spec: ActionSpec, look: Look, rules: Rules, *, based: bool = Fals
         effects = (_effect(spec.path, found, _state(spec, found, data, rules), data),)
     for effect in effects:
         if effect.new is not None:
-            _require_allowed(effect.path, effect.new, rules)
+            _require_allowed(effect.path, effect.new, rules.limits)
     return effects
 
 
@@ -177,21 +177,21 @@ def _of_outcome(
     return effects
 
 
-def _require_allowed(path: str, data: bytes, rules: Rules) -> None:
-    extension = _forbidden(path, rules)
+def _require_allowed(path: str, data: bytes, limits: Limits) -> None:
+    extension = _forbidden(path, limits)
     if extension and extension not in UNJUDGED:
         raise Invalid(Text("files ending in {extension} are forbidden", extension=extension))
-    if len(data) > rules.max_file_bytes:
+    if len(data) > limits.max_file_bytes:
         raise Invalid(
-            Text("it has {size} bytes, {limit} are allowed", size=len(data), limit=rules.max_file_bytes)
+            Text("it has {size} bytes, {limit} are allowed", size=len(data), limit=limits.max_file_bytes)
         )
 
 
-def require_judged(effects: Sequence[Effect], rules: Rules) -> None:
+def require_judged(effects: Sequence[Effect], limits: Limits) -> None:
     """An agent adds no file that no review can judge. One that is there may be moved."""
-    known = {(effect.old, _forbidden(effect.path, rules)) for effect in effects}
+    known = {(effect.old, _forbidden(effect.path, limits)) for effect in effects}
     for effect in effects:
-        extension = _forbidden(effect.path, rules)
+        extension = _forbidden(effect.path, limits)
         if extension and effect.new is not None and (effect.new, extension) not in known:
             raise Invalid(
                 Text(
@@ -202,9 +202,9 @@ def require_judged(effects: Sequence[Effect], rules: Rules) -> None:
             )
 
 
-def _forbidden(path: str, rules: Rules) -> str | None:
+def _forbidden(path: str, limits: Limits) -> str | None:
     name = path.rsplit("/", 1)[-1].lower()
-    return next((extension for extension in rules.forbidden_extensions if name.endswith(extension)), None)
+    return next((extension for extension in limits.forbidden_extensions if name.endswith(extension)), None)
 
 
 def _state(spec: ActionSpec, found: Seen | None, data: bytes | None, rules: Rules) -> FileState | None:

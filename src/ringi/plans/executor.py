@@ -298,7 +298,7 @@ class Executor:
     ) -> StoredPlan:
         if intent.changes:
             stage.prepare(intent.changes, lambda sha256: verified(sha256, contents.get(sha256)))
-        kept_until = self._services.clock.after(self._services.rules.keep_sec)
+        kept_until = self._services.clock.after(self._services.config.keep.replaced_sec)
         with self._services.store.transaction() as transaction:
             for data in contents.values():
                 transaction.put_bytes(data, kept_until)

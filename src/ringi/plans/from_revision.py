@@ -81,7 +81,7 @@ def _taken(
         base = record.tree  # what was applied is here; what the person dropped from it is not asked again
     if done and base == revision.tree:
         return TakenRevision(revision, Taken(None), done)
-    found = revisions.difference(revision, base, workspace.services.rules.max_specs)
+    found = revisions.difference(revision, base, workspace.config.limits.max_specs)
     difference = _for_checkout(workspace, found)
     if not difference.changes:
         return TakenRevision(revision, Taken(None, difference.left_out), before or done)

@@ -311,7 +311,7 @@ def _bases(
             there = services.tree.look(file.path)
             if there is not None and there.state.sha256 == wanted:
                 found[wanted] = there.data
-    return tuple(found.values()), services.clock.after(services.rules.keep_sec)
+    return tuple(found.values()), services.clock.after(services.config.keep.replaced_sec)
 
 
 def since_of(services: Services, specs: Sequence[ActionSpecExt]) -> Since:
@@ -464,7 +464,7 @@ def save_version(
 
 def _planned_checks(services: Services, document: PlanDocument) -> PlannedChecks | UnsetType:
     """The checks in the current configuration: from here on they are part of what is approved."""
-    checks, own = services.rules.checks, document.state.planned_checks
+    checks, own = services.checks, document.state.planned_checks
     if document.step:
         # Its own stay; and no step stays on the branch without a commit.
         after = tuple(dict.fromkeys([*checks.after, *(own.after if own else ())]))

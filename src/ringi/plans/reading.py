@@ -92,7 +92,7 @@ def _patched(spec: ActionSpec) -> set[str]:
 
 def kept(services: Services, text: str) -> str:
     """As a result keeps it: its beginning, masked."""
-    limit = services.rules.kept_output
+    limit = services.config.run.output_bytes
     return _start(services.mask(_start(text, limit + _LONGEST_SECRET)), limit)
 
 

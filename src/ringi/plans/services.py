@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # only names of types
 
     from ringi.approvals.person import PersonChannel
     from ringi.approvals.signatures import Signatures
+    from ringi.config.keys import Config, Limits, Risk, Run
     from ringi.forges.port import ReviewChecks
     from ringi.kernel.lock import FileLock
     from ringi.kernel.system import Clock, Ids
@@ -19,7 +20,6 @@ if TYPE_CHECKING:  # only names of types
     from ringi.models.prompt import Budget, LanguageModel
     from ringi.plans.commands import Commands
     from ringi.plans.document import CheckPhase, CheckResult, PlannedChecks
-    from ringi.policy.risk import Thresholds
     from ringi.project.context import CodeContext
     from ringi.provenance.ports import Repository
     from ringi.tools.ports import OutsideTools
@@ -32,23 +32,12 @@ _WHOLE_ID: Final = len("00000000-0000-0000-0000-000000000000")
 
 
 class Rules(NamedTuple):
-    """What the configuration says about plans."""
+    """What the specs of a plan have to keep to, and what new files look like here."""
 
-    thresholds: Thresholds
-    max_file_bytes: int
-    max_specs: int
-    forbidden_extensions: tuple[str, ...]
-    expires_sec: int
-    keep_sec: int
+    limits: Limits
+    risk: Risk
+    run: Run
     new_file_mode: int
-    allowed_commands: tuple[str, ...]
-    """Globs of commands that are not high risk."""
-    command_timeout_sec: int
-    kept_output: int
-    """Bytes of output kept of a command or a read."""
-    checks: PlannedChecks
-    notes: bool = True
-    """Whether approvals that are used leave their proof in the repository."""
 
 
 class CheckRunner(Protocol):
@@ -74,7 +63,10 @@ class Services(NamedTuple):
     ids: Ids
     lock: FileLock
     person: PersonChannel
-    rules: Rules
+    config: Config
+    new_file_mode: int
+    checks: PlannedChecks
+    """That every plan gets."""
     snapshot_id: Callable[[], str]
     """Of the current workspace; a call takes as long as `git status`."""
     snapshots: Callable[[], Snapshots]
@@ -115,6 +107,10 @@ class Services(NamedTuple):
     """Says a sentence to whoever waits for the result."""
     on_branch: Callable[[str], Services] | None = None
     """The services of a run's branch, whether its tree is there or not."""
+
+    @property
+    def rules(self) -> Rules:
+        return Rules(self.config.limits, self.config.risk, self.config.run, self.new_file_mode)
 
 
 def plan_id_of(services: Services, name: str) -> str:

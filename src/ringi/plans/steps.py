@@ -245,7 +245,7 @@ def _effect(
 
 
 def end_command(services: Services, end: CommandEnd, contents: Mapping[str, bytes]) -> None:
-    kept_until = services.clock.after(services.rules.keep_sec)
+    kept_until = services.clock.after(services.config.keep.replaced_sec)
     with services.store.transaction() as transaction:
         stored = transaction.plan(end.plan_id)
         for data in contents.values():

@@ -327,7 +327,7 @@ def request(services: Services, plan_id: str, *, commit: bool = False) -> tuple[
         raise NothingToUndo(why=why)
     found = undoable(services, stored)
     made = revert_commit(services, stored, found) if commit or step else None
-    expires_at = services.clock.after(services.rules.expires_sec)
+    expires_at = services.clock.after(services.config.approval.expires_sec)
     asked = request_of(
         subjects.plan(plan_id),
         stored.document.plan.version,

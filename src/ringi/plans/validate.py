@@ -195,13 +195,13 @@ def _check_one(
     actor: Actor,
 ) -> tuple[ActionSpecExt, Rendered, Text | None]:
     try:
-        spec = normalised(spec, rules.command_timeout_sec)
+        spec = normalised(spec, rules.run.timeout_sec)
         if spec.kind not in CHANGING:
             return _of_no_file(spec_id, spec, tree, rules, coming), NOTHING, None
         effects = effects_of(spec, looking(tree, spec.kind), rules, based=spec.path in basis)
         _require_basis(spec, effects, basis)
         if actor is not Actor.USER:
-            require_judged(effects, rules)
+            require_judged(effects, rules.limits)
     except (Invalid, PathRefused, BadPatch, PatchMismatch, StorageFailed, OSError) as error:
         why = why_of(error)
         problem = Text("{id} {path}: {why}", id=spec_id, path=spec.path, why=why)
@@ -256,7 +256,7 @@ def _of_no_file(
             raise Invalid(Text("it is a folder"))
     risk, reasons = Risk.LOW, list[RiskReason]()
     if spec.kind is SpecKind.RUN:
-        known = allowed(spec.argv, rules.allowed_commands)
+        known = allowed(spec.argv, rules.run.allowed)
         risk = Risk.MEDIUM if known else Risk.HIGH
         code = RiskCode.COMMAND if known else RiskCode.FOREIGN_COMMAND
         reasons = [RiskReason(code, shlex.join(spec.argv))]
@@ -297,11 +297,11 @@ def _risk(
         emptied=is_emptied(old, own.new),
         your_lines=lost,
     )
-    risk, reasons = assess(facts, rules.thresholds)
+    risk, reasons = assess(facts, rules.risk)
     sources = [
         RiskReason(RiskCode.CRITICAL_SOURCE, other.path)
         for other in others
-        if critical_category(other.path, rules.thresholds.critical)
+        if critical_category(other.path, rules.risk.critical)
     ]
     return (Risk.HIGH if sources else risk), (*reasons, *sources)
 
@@ -320,7 +320,7 @@ def _changed_bytes(rendered: Rendered, effect: Effect) -> int:
 
 def _invalid(spec_id: str, spec: ActionSpec, rules: Rules, why: str) -> ActionSpecExt:
     facts = Facts(spec.kind, spec.path, exists=False, changed_lines=0, changed_bytes=0)
-    risk, reasons = assess(facts, rules.thresholds)
+    risk, reasons = assess(facts, rules.risk)
     preflight = Preflight(exists=False, overwrite=False, diff_summary="")
     return ActionSpecExt(
         spec_id, spec, risk, validated=False, preflight=preflight, notes=why, risk_reasons=reasons
@@ -332,12 +332,12 @@ def misfits(specs: Sequence[ActionSpecExt], count: int, rules: Rules, tree: Tree
     problems = []
     if not count:
         problems.append(Text("there are no specs"))
-    if count > rules.max_specs:
+    if count > rules.limits.max_specs:
         problems.append(
             Text(
                 "there are {count} specs, {limit} are allowed: make several plans of them",
                 count=count,
-                limit=rules.max_specs,
+                limit=rules.limits.max_specs,
             )
         )
     return [*problems, *_clashes(specs), *_group_problems(specs), *embedded(specs, tree)]

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from ringi.kernel.text import Text, deceiving
 from ringi.patch.render import counted_lines, is_binary
@@ -60,11 +60,17 @@ class Facts(NamedTuple):
     """Lines that go although the person wrote them meanwhile; 0 stands for a file that is not text."""
 
 
-class Thresholds(NamedTuple):
-    large_overwrite_lines: int
-    large_overwrite_bytes: int
-    critical: tuple[str, ...] = ()
-    mutable: tuple[str, ...] = ()
+class Thresholds(Protocol):
+    """The section `risk` of the configuration."""
+
+    @property
+    def large_overwrite_lines(self) -> int: ...
+    @property
+    def large_overwrite_bytes(self) -> int: ...
+    @property
+    def critical(self) -> tuple[str, ...]: ...
+    @property
+    def mutable(self) -> tuple[str, ...]: ...
 
 
 _FORMATS: Final = (

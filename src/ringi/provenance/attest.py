@@ -165,7 +165,7 @@ def attach(
     Whatever cuts off what follows, an approval that was used is never without it. If the notes are damaged,
     they are rebuilt first. Raises NotesFailed.
     """
-    repository = services.repository() if services.rules.notes else None
+    repository = services.repository() if services.config.provenance.notes else None
     proof = _proof(services, document, approval, known) if repository else None
     if repository is None or proof is None:
         return
@@ -227,7 +227,7 @@ def mend(services: Services) -> Text | None:
     rebuilt = repository.rebuild() if repository else None
     if repository is None or rebuilt is None:
         return None
-    if services.rules.notes and (lines := _by_blob(_used_proofs(services))):
+    if services.config.provenance.notes and (lines := _by_blob(_used_proofs(services))):
         repository.attach_all(lines)
     return Text(
         "The notes that prove approvals were damaged ({why}); they were rebuilt from what can be read and "
@@ -239,7 +239,7 @@ def mend(services: Services) -> Text | None:
 
 def is_lost(services: Services, plan_id: str) -> bool:
     """Whether a signed approval of the plan was used and is not in the notes. Raises NotesFailed."""
-    repository = services.repository() if services.rules.notes else None
+    repository = services.repository() if services.config.provenance.notes else None
     lines = _by_blob(_signed_proofs(services, plan_id)) if repository else {}
     return repository is not None and bool(lines) and repository.lacking(lines)
 

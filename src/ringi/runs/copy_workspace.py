@@ -168,7 +168,7 @@ class RunBench:
         self, run: Run, step: RunStep, state: StepState, *, tests: Sequence[str], checks_after: Sequence[str]
     ) -> int:
         self.stand_at(run, state.tree)
-        copy, most = _open_copy(self._workspace, run), self._workspace.services.rules.max_specs
+        copy, most = _open_copy(self._workspace, run), self._workspace.config.limits.max_specs
         difference = since(copy, state.base_tree).difference(most)
         if difference.tree != state.tree:  # a process that nobody knows of wrote to it
             stand_at(copy, state.tree)

@@ -131,7 +131,7 @@ def _services(
         mask=workspace.services.mask,
         on_event=on_event,
         telemetry=workspace.services.telemetry,
-        checks=workspace.services.rules.checks.after,
+        checks=workspace.services.checks.after,
         check_timeout_sec=workspace.config.checks.timeout_sec,
     )
 

@@ -75,7 +75,7 @@ def draft_for_run(workspace: OpenWorkspace, name: str, wanted: Wanted, expires_a
 
 def _require_unseen(workspace: OpenWorkspace) -> None:
     """Code that nobody has looked at does not run outside a sandbox: every step would wait."""
-    sandbox, checks = agent_sandbox(workspace), workspace.services.rules.checks
+    sandbox, checks = agent_sandbox(workspace), workspace.services.checks
     if sandbox.bwrap is None:
         raise BadGrant(why=Text("the tests of its steps need a sandbox: {why}", why=sandbox.why or Text("")))
     if checks.before or checks.after:

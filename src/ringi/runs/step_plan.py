@@ -60,11 +60,11 @@ def propose_step(workspace: OpenWorkspace, difference: Difference, order: StepPl
     known = there.plan.get(order.plan_id)
     same = tuple(specs) == tuple(spec.base for spec in known.state.action_specs)
     if not same or _decided_otherwise(known) or _tests_of(known) != order.tests:
-        rules = services.rules
-        after = tuple(dict.fromkeys([*rules.checks.after, *order.checks_after]))
-        checks = PlannedChecks(rules.checks.before, after, rules.checks.on_failure, order.tests)
+        usual = services.checks
+        after = tuple(dict.fromkeys([*usual.after, *order.checks_after]))
+        checks = PlannedChecks(usual.before, after, usual.on_failure, order.tests)
         validated = set_specs(
-            services._replace(rules=rules._replace(checks=checks)),
+            services._replace(checks=checks),
             order.plan_id,
             specs,
             basis=basis,

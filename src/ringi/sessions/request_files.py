@@ -62,7 +62,7 @@ def new_request(workspace: "OpenWorkspace", title: str, say: Callable[[Text], st
     if title and (why := unfit(title, _LONGEST_TITLE)):
         raise BadInstruction(why=why)
     data = _template(title, say).encode()
-    tree, mode = workspace.services.tree, workspace.services.rules.new_file_mode
+    tree, mode = workspace.services.tree, workspace.services.new_file_mode
     # Inside a transaction: a session that is planned at the same time gets another number.
     with workspace.sessions.transaction(), tree.open_root() as root:
         while True:

@@ -20,6 +20,7 @@ from ringi.plans.effects import packed, rendering
 from ringi.plans.preview import effects
 from ringi.plans.tool import PlanTool
 from ringi.policy.risk_level import Risk
+from tests.fakes.world import with_most_bytes
 from tests.helpers import (
     approve,
     approved,
@@ -295,7 +296,7 @@ def test_content_that_is_not_allowed_leaves_the_plan_as_it_is(ws):
     plan_id = proposed(ws, create("x.txt", "x\n"), create("y.txt", "y\n"))
     before = ws.plan.get(plan_id)
     parts = ws.services
-    strict = PlanTool(parts._replace(rules=parts.rules._replace(max_file_bytes=1000)))
+    strict = PlanTool(with_most_bytes(parts, 1000))
     report = strict.amend(plan_id, [NewContent("s2", "x" * 1001)])
     assert not report.ok
     assert report.issues == ("s2 y.txt: it has 1001 bytes, 1000 are allowed",)

@@ -61,6 +61,7 @@ from ringi.plans.view import PlanFacts, plan_lines
 from ringi.policy.risk_level import Risk, RiskCode
 from ringi.project import capture as project
 from ringi.project.state import Diagnostic, EditorState
+from tests.fakes.world import with_most_bytes
 from tests.helpers import (
     answer,
     approve,
@@ -510,7 +511,7 @@ def test_a_limit_that_is_tighter_now_is_told(ws):
     plan_id = patches.propose_patch(ws, "bigger", patch_of(ws, **{"pkg/base.py": "x = 1\n" * 20}))
     approve(ws, plan_id)
     parts = ws.services
-    tight = PlanTool(parts._replace(rules=parts.rules._replace(max_file_bytes=10)))
+    tight = PlanTool(with_most_bytes(parts, 10))
     with untouched(ws.places.root), pytest.raises(InvalidSpecs):
         tight.execute(plan_id)
 

@@ -25,7 +25,7 @@ from ringi.plans.document import (
 from ringi.plans.services import Services
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import CopyChecks
-from tests.fakes.world import World
+from tests.fakes.world import World, with_most_bytes
 from tests.helpers import HELLO, create, delete, environment_of, make_files, untouched, write
 
 B, D, A = CheckPhase.BEFORE, CheckPhase.DRY, CheckPhase.AFTER
@@ -44,9 +44,7 @@ class Desk:
     def plan(
         self, *specs: ActionSpec, before: tuple[str, ...] = (), after: tuple[str, ...] = ()
     ) -> StoredPlan:
-        self.services = self.services._replace(
-            rules=self.services.rules._replace(checks=PlannedChecks(before, after)), check=self.real
-        )
+        self.services = self.services._replace(checks=PlannedChecks(before, after), check=self.real)
         plan_id = self.world.tool.propose("A change")
         report = self.world.tool.set_action_specs(plan_id, specs)
         assert report.ok, report.issues
@@ -192,7 +190,7 @@ def test_a_plan_that_cannot_be_carried_out_is_refused(desk: Desk):
 
 def test_a_rule_that_came_later_is_named(desk: Desk):
     stored = desk.plan(AFTER, after=("true",))
-    desk.services = desk.services._replace(rules=desk.services.rules._replace(max_file_bytes=2))
+    desk.services = with_most_bytes(desk.services, 2)
     with pytest.raises(InvalidSpecs, match="2 are allowed"):
         desk.dry(stored)
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ringi.app.api import Workspace, open_workspace
 from ringi.approvals.document import Cancelled, ProofKind
 from ringi.approvals.grant_document import GrantScope
+from ringi.config.keys import Provenance
 from ringi.errors import BadTransition, CheckFailed, GrantRefused, NoCommit, NotApproved, Stale, WrongAnswer
 from ringi.kernel.fs import OsFileSystem
 from ringi.ledger.event import Actor, EventKind, NewEvent
@@ -341,7 +342,9 @@ def test_a_hook_that_rewrites_the_files_is_told_and_verified(ws: Workspace, repo
 
 def test_checks_that_fail_afterwards_leave_no_commit(ws: Workspace, repo: Path):
     check_with(ws, after=("false",))
-    ws.plan = PlanTool(ws.plan._services._replace(rules=ws.plan._services.rules._replace(notes=False)))
+    parts = ws.plan._services
+    config = msgspec.structs.replace(parts.config, provenance=Provenance(notes=False))
+    ws.plan = PlanTool(parts._replace(config=config))
     plan_id = approved(ws, *CHANGE)
     with untouched(repo), pytest.raises(CheckFailed):
         ws.plan.execute(plan_id)
@@ -373,8 +376,8 @@ def check_with(
     workspace: Workspace, *, after: tuple[str, ...], on_failure: CheckFailure = CheckFailure.UNDO
 ) -> None:
     parts = workspace.services
-    rules = parts.rules._replace(checks=PlannedChecks((), after, on_failure))
-    workspace.plan = PlanTool(parts._replace(rules=rules))
+    checks = PlannedChecks((), after, on_failure)
+    workspace.plan = PlanTool(parts._replace(checks=checks))
 
 
 def test_the_rest_after_an_abort_is_one_commit_with_what_was_done(ws: Workspace, repo: Path):

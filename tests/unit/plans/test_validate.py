@@ -8,31 +8,26 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from ringi.config import keys
 from ringi.config.keys import UNJUDGED
 from ringi.kernel.codec import digest
 from ringi.kernel.fs import OsFileSystem
 from ringi.ledger.event import Actor
-from ringi.plans.document import ActionSpec, Encoding, FileState, PlannedChecks, SpecKind
+from ringi.plans.document import ActionSpec, Encoding, FileState, SpecKind
 from ringi.plans.services import Rules
 from ringi.plans.validate import Validated, validate
-from ringi.policy.risk import Thresholds
 from ringi.policy.risk_level import Risk
 from ringi.tree.tree import Tree
 from tests.helpers import create, delete, open_scratch, untouched, write
 
+LIMITS = keys.Limits(max_file_bytes=1000, max_specs=5, forbidden_extensions=(".exe", ".tar.gz"))
 RULES = Rules(
-    thresholds=Thresholds(large_overwrite_lines=10, large_overwrite_bytes=100),
-    max_file_bytes=1000,
-    max_specs=5,
-    forbidden_extensions=(".exe", ".tar.gz"),
-    expires_sec=60,
-    keep_sec=60,
+    LIMITS,
+    keys.Risk(large_overwrite_lines=10, large_overwrite_bytes=100),
+    keys.Run(allowed=("make test", "pytest *"), timeout_sec=60),
     new_file_mode=0o644,
-    allowed_commands=("make test", "pytest *"),
-    command_timeout_sec=60,
-    kept_output=1000,
-    checks=PlannedChecks(),
 )
 
 
@@ -324,7 +319,7 @@ def test_one_that_is_there_is_neither_completed_nor_configured(root: Path):
 @pytest.mark.req("PT-7")
 @pytest.mark.parametrize("extension", UNJUDGED)
 def test_no_agent_adds_what_no_review_can_judge(root: Path, extension: str):
-    rules = RULES._replace(forbidden_extensions=(*UNJUDGED, ".pem"))
+    rules = RULES._replace(limits=replace(LIMITS, forbidden_extensions=(*UNJUDGED, ".pem")))
     spec = create(f"lib/X{extension.upper()}", "x")
     (found,) = issues(root, spec, rules=rules)
     assert "no agent may add one; propose it yourself with ringi propose --file" in found

@@ -3,13 +3,15 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from ringi.config import keys
 from ringi.plans.document import ActionSpec, ActionSpecExt, Preflight, SpecKind
 from ringi.policy.findings import findings
-from ringi.policy.risk import Facts, Thresholds, assess, is_emptied, is_unshown, score
+from ringi.policy.risk import Facts, assess, is_emptied, is_unshown, score
 from ringi.policy.risk_level import Risk, RiskCode, highest
 
-LIMITS = Thresholds(large_overwrite_lines=300, large_overwrite_bytes=65_536)
+LIMITS = keys.Risk(large_overwrite_lines=300, large_overwrite_bytes=65_536)
 
 
 KEY = b"AKIA" + b"Q3EGRX7LZ2MNB4TY"
@@ -64,7 +66,7 @@ def test_a_state_file_alone_is_medium():
     assert [(reason.code, reason.subject) for reason in reasons] == [
         (RiskCode.MUTABLE_STATE, "var/app.sqlite3")
     ]
-    assert assess(facts(path="var/x.dat"), LIMITS._replace(mutable=("*.dat",)))[0] is Risk.MEDIUM
+    assert assess(facts(path="var/x.dat"), replace(LIMITS, mutable=("*.dat",)))[0] is Risk.MEDIUM
 
 
 paths = st.lists(st.text("abxyz.-_", min_size=1, max_size=6), min_size=1, max_size=4).map("/".join)
@@ -83,8 +85,8 @@ ORDER = [Risk.LOW, Risk.MEDIUM, Risk.HIGH]
 @pytest.mark.req("PT-7")
 @given(all_facts, st.lists(globs, max_size=4), globs)
 def test_one_more_glob_never_lowers_the_risk(given_: Facts, some: list[str], more: str):
-    before, reasons = assess(given_, LIMITS._replace(critical=tuple(some)))
-    after, more_reasons = assess(given_, LIMITS._replace(critical=(*some, more)))
+    before, reasons = assess(given_, replace(LIMITS, critical=tuple(some)))
+    after, more_reasons = assess(given_, replace(LIMITS, critical=(*some, more)))
     assert ORDER.index(after) >= ORDER.index(before)
     assert {reason.code for reason in more_reasons} >= {reason.code for reason in reasons}
 
@@ -93,7 +95,7 @@ def test_one_more_glob_never_lowers_the_risk(given_: Facts, some: list[str], mor
 @given(all_facts, st.integers(0, 500), st.integers(0, 50_000))
 def test_stricter_limits_never_lower_the_risk(given_: Facts, lines: int, size: int):
     loose, _ = assess(given_, LIMITS)
-    strict, _ = assess(given_, Thresholds(min(lines, 300), min(size, 65_536)))
+    strict, _ = assess(given_, keys.Risk(min(lines, 300), min(size, 65_536)))
     assert ORDER.index(strict) >= ORDER.index(loose)
 
 

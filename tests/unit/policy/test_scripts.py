@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringi.config import keys
 from ringi.kernel.text import Text
 from ringi.plans.document import SpecKind
 from ringi.plans.effects import numbered
 from ringi.policy.findings import findings
-from ringi.policy.risk import Facts, Thresholds, assess
+from ringi.policy.risk import Facts, assess
 from ringi.policy.risk_level import Risk
 from ringi.policy.scripts import _LIKE, strange_words
 
 pytestmark = pytest.mark.req("PT-7")
 
-LIMITS = Thresholds(large_overwrite_lines=300, large_overwrite_bytes=65_536)
+LIMITS = keys.Risk(large_overwrite_lines=300, large_overwrite_bytes=65_536)
 A, COPY, OS = "\u0430", "\u0441\u043e\u0440\u0443", "\u043es"  # in Cyrillic letters, but the last
 
 

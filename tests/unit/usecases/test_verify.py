@@ -250,9 +250,7 @@ def test_a_check_that_failed_may_take_the_plan_back(ws):
     planned = PlannedChecks(after=("make test",), on_failure=CheckFailure.UNDO)
     parts = ws.services
     failing = CheckResult("make test", 1, 0.1, "tree", "")
-    ws.plan = PlanTool(
-        parts._replace(rules=parts.rules._replace(checks=planned), check=lambda *_: (failing,))
-    )
+    ws.plan = PlanTool(parts._replace(checks=planned, check=lambda *_: (failing,)))
     plan_id = approved(ws, write("README.md", "new\n"))
     with pytest.raises(CheckFailed):
         ws.plan.execute(plan_id)
