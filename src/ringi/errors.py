@@ -37,6 +37,8 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   │   └── ChangeTaken   somebody else opened one from the branch of the run, or into another branch
 │   │   └── BadForgeAnswer    not what its interface promises
 │   ├── CloneUnreadable       a clone lacks something that a check must read
+│   │   └── CloneDamaged      though it was made to have everything
+│   ├── RefDamaged            a ref that leads to no commit
 │   ├── SigningFailed         no signature could be made
 │   ├── SignatureUnchecked    whether a signature counts could not be found out
 │   ├── NoPort                a port that cannot be used
@@ -525,6 +527,21 @@ class CloneUnreadable(Failed):
     code = "clone_unreadable"
     message = "This clone cannot be checked: {why}"
     hint = "Fetch what it lacks: git fetch --unshallow if it is shallow, else git fetch --refetch --no-filter"
+
+
+class CloneDamaged(CloneUnreadable):
+    code = "clone_damaged"
+    message = "This clone is damaged: {why}"
+    hint = (
+        "The notes and the branches of runs: ringi recover. "
+        "The rest from a remote that has it: git fetch --refetch"
+    )
+
+
+class RefDamaged(Failed):
+    code = "ref_damaged"
+    message = "{ref} in the repository is damaged: {why}"
+    hint = "The branch of a run: ringi recover. Of any other, {log} may say which commits it was at"
 
 
 class SigningFailed(Failed):

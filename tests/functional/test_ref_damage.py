@@ -1,6 +1,9 @@
 """After a loss of power: a command notices damaged notes, or a damaged branch of a run, and mends it."""
 
+import contextlib
+import json
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +14,9 @@ from ringi.provenance.document import NOTES
 from ringi.runs.document import RunPhase
 from ringi.runs.undo import undo_run
 from tests.fakes.signing import RealKey
-from tests.functional.desk import Desk
+from tests.functional.desk import MENU, Desk
 from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, project
-from tests.functional.test_proving import carried_out, proposed
+from tests.functional.test_proving import carried_out, ledger, proposed
 from tests.support.damage import (
     CUT,
     HOSTILE,
@@ -25,6 +28,7 @@ from tests.support.damage import (
     empty_tree,
     git,
     is_sound,
+    locked_ref,
     loosen,
     notes_of,
     object_file,
@@ -194,17 +198,127 @@ class TestNotes:
         assert after[readme].split() == before[readme].split() == ["theirs", "later"]
         assert {**after, readme: ""} == {**before, readme: ""}
 
-    def test_a_proof_that_is_gone_with_its_ref_is_noticed(self, worked: Desk) -> None:
+    def test_a_ref_that_is_gone_without_its_log_is_damaged(self, worked: Desk) -> None:
+        """Git deletes both: nobody did this on purpose, and the notes of others come back too."""
         before = notes_of(worked.root)
         (worked.root / ".git" / NOTES).unlink()
-        told = said(worked, "verify", "p1")
-        assert "the notes do not have the proof of p1" in told
-        assert "ringi recover" in told
-        assert "p1" in said(worked, "recover")
-        assert notes_of(worked.root).keys() == before.keys() - {
-            git(worked.root, "rev-parse", "HEAD:README.md")
-        }
+        done = worked.run("verify", "p1")
+        assert (done.returncode, "it is gone, but its log is there" in done.stdout) == (1, True)
+        assert "were damaged" in said(worked, "recover")
+        assert notes_of(worked.root) == before
+        assert said(worked, "verify", "p1")
+
+    def test_notes_that_somebody_deleted_stay_deleted(self, worked: Desk) -> None:
+        before = notes_of(worked.root)
+        git(worked.root, "update-ref", "-d", NOTES)
+        assert "damaged" not in said(worked, "list")
+        assert "→ ringi recover --notes" in said(worked, "verify", "p1")
+        told = said(worked, "recover")
+        assert "the notes do not have the proofs of p2, p1" in told
+        assert "→ ringi recover --notes" in told
+        assert worked.json("recover") == []
+        assert git(worked.root, "for-each-ref", NOTES) == ""
+        [mended] = worked.json("recover", "--notes")
+        assert mended["ref"] == NOTES
+        readme = git(worked.root, "rev-parse", "HEAD:README.md")
+        assert notes_of(worked.root).keys() == before.keys() - {readme}
         assert "do not have the proof" not in said(worked, "verify", "p1")
+
+    @each_damage
+    def test_a_range_is_not_verified_by_them(self, worked: Desk, damage: Damage) -> None:
+        git(worked.root, "add", "n1", "n2")
+        git(worked.root, "commit", "-qm", "Two files")
+        verified = ("--json", "verify", "HEAD~1..HEAD", "--mode", "agents")
+        whole = json.loads(said(worked, *verified))
+        damage(worked.root, NOTES)
+        done = worked.run(*verified)
+        if damage is locked_ref:  # they can be read all the same
+            assert (done.returncode, json.loads(done.stdout)) == (0, whole)
+            return
+        error = json.loads(done.stdout)["error"]
+        assert (done.returncode, error["code"]) == (1, "notes_damaged")
+        assert "ringi recover" in done.stderr
+        assert worked.run("why", "n1:1").returncode == 1
+        said(worked, "recover")
+        assert json.loads(said(worked, *verified)) == whole
+
+    @pytest.mark.parametrize("words", [(), ("list",), ("status",), ("log",), ("show", "p1"), ("pending",)])
+    def test_every_command_says_so(self, worked: Desk, words: tuple[str, ...]) -> None:
+        assert "damaged" not in said(worked, *words)
+        empty_ref(worked.root, NOTES)
+        told = said(worked, *words)
+        assert f"! {NOTES} in the repository is damaged: it is empty" in told
+        assert "→ ringi recover" in told
+        done = worked.run("--json", *words)
+        assert json.loads(done.stdout) is not None
+        assert "→ ringi recover" in done.stderr
+        said(worked, "recover")
+        assert "damaged" not in said(worked, *words)
+
+    @each_damage
+    def test_each_damage_is_seen_without_git(self, worked: Desk, damage: Damage) -> None:
+        damage(worked.root, NOTES)
+        assert f"{NOTES} in the repository is damaged" in said(worked, "list")
+
+    def test_with_says_so_too(self, worked: Desk) -> None:
+        empty_ref(worked.root, NOTES)
+        done = worked.process("with", "--", "true")
+        assert (done.returncode, "→ ringi recover" in done.stdout) == (0, True), done
+
+    @pytest.mark.parametrize("packed", [False, True])
+    def test_sound_ones_are_not_suspected(self, worked: Desk, packed: bool) -> None:
+        if packed:
+            git(worked.root, "gc", "-q")
+        else:
+            loosen(worked.root)
+        assert "damaged" not in said(worked, "list")
+
+    def test_a_tree_whose_commit_is_lost_keeps_notes_of_others(self, worked: Desk) -> None:
+        readme = git(worked.root, "rev-parse", "HEAD:README.md")
+        git(worked.root, "notes", "--ref", NOTES, "append", "-m", "later", readme)
+        git(worked.root, "notes", "--ref", "other", "append", "-m", "not for here", readme)
+        before = notes_of(worked.root)
+        empty_commit(worked.root, NOTES)
+        object_file(worked.root, "refs/notes/other").unlink()
+        (worked.root / ".git" / "refs" / "notes" / "other").unlink()
+        assert "could not be kept" not in said(worked, "recover")
+        after = notes_of(worked.root)
+        assert after[readme].split() == ["theirs", "later"]
+        assert {**after, readme: ""} == {**before, readme: ""}
+
+    def test_notes_that_could_not_be_kept_are_counted(self, worked: Desk) -> None:
+        readme = git(worked.root, "rev-parse", "HEAD:README.md")
+        loosen(worked.root)
+        overwrite(object_file(worked.root, git(worked.root, "notes", "--ref", NOTES, "list", readme)), b"")
+        done = worked.run("--json", "recover")
+        assert done.returncode == 0
+        [mended] = json.loads(done.stdout)
+        assert (mended["ref"], mended["lost_notes"], mended["lost_plans"]) == (NOTES, [readme], [])
+        assert Path(mended["aside"]).is_dir()
+        assert f"1 notes that others wrote could not be kept, on the blobs {readme[:12]}." in done.stderr
+
+    def test_what_others_added_in_a_lost_list_cannot_be_counted(self, worked: Desk) -> None:
+        blob = git(worked.root, "hash-object", "-w", "--stdin", stdin=b"x")
+        git(worked.root, "notes", "--ref", NOTES, "add", "-m", "last", blob)
+        empty_everything(worked.root, NOTES)
+        assert "what others added last may be missing" in said(worked, "recover")
+
+    def test_plans_whose_proof_cannot_be_rebuilt_are_named(self, worked: Desk) -> None:
+        """The approval was typed: only the files would tell what it was about."""
+        plan = proposed(worked, {"kind": "write", "path": "README.md", "content": "new\n"})
+        terminal = worked.terminal("apply", plan)
+        terminal.answer(MENU, "a")
+        assert terminal.end()[0] == 0
+        assert len(notes_of(worked.root)) == 4
+        (worked.root / "README.md").write_text("newer\n")
+        with contextlib.closing(sqlite3.connect(ledger())) as database, database:
+            database.execute("DELETE FROM contents")
+        empty_everything(worked.root, NOTES)
+        done = worked.run("--json", "recover")
+        [mended] = json.loads(done.stdout)
+        assert mended["lost_plans"] == ["p4"], done.stderr
+        assert "1 proofs could not be kept" in done.stderr
+        assert "p4" in done.stderr
 
     def test_other_people_s_objects_stay(self, worked: Desk) -> None:
         """An unfinished commit of the person's own is no affair of ours."""
@@ -214,15 +328,17 @@ class TestNotes:
         said(worked, "recover")
         assert object_file(worked.root, readme).read_bytes() == kept
 
-    def test_no_git_is_started_by_a_plain_command(self, worked: Desk, tmp_path: Path) -> None:
-        empty_ref(worked.root, NOTES)
+    @pytest.mark.parametrize("damaged", [False, True])
+    def test_no_git_is_started_by_a_plain_command(self, worked: Desk, tmp_path: Path, damaged: bool) -> None:
+        if damaged:
+            empty_ref(worked.root, NOTES)
         log, shim = tmp_path / "log", tmp_path / "bin"
         shim.mkdir()
         real = shutil.which("git")
         (shim / "git").write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {real} "$@"\n')
         (shim / "git").chmod(0o755)
         done = worked.process("list", PATH=f"{shim}:/usr/bin:/bin")
-        assert done.returncode == 0
+        assert (done.returncode, "is damaged" in done.stdout) == (0, damaged)
         assert not log.exists()
 
 
@@ -255,6 +371,35 @@ class TestBranch:
         assert run.decide("S02").phase is RunPhase.COMPLETED
         assert len(run.commits()) == 2
         assert is_sound(run.root)
+
+    @each_cut
+    def test_a_range_is_not_verified_by_it(self, run: RunDesk, damage: Damage) -> None:
+        desk, ref = Desk(run.root), f"refs/heads/{BRANCH}"
+        words = ("--json", "verify", f"main..{BRANCH}")
+        whole = json.loads(said(desk, *words))
+        damage(run.root, ref)
+        if damage is not locked_ref:
+            done = desk.run(*words)
+            error = json.loads(done.stdout)["error"]
+            assert (done.returncode, error["code"] in {"ref_damaged", "clone_damaged"}) == (1, True), error
+            assert "ringi recover" in done.stderr
+            assert "unshallow" not in done.stderr
+        assert f"{ref} in the repository is damaged" in said(desk, "list")
+        mended = desk.json("recover")
+        assert [one["ref"] for one in mended] == [ref]
+        assert json.loads(said(desk, *words)) == whole
+        assert "damaged" not in said(desk, "list")
+
+    def test_a_branch_that_no_run_made_is_not_suspected(self, run: RunDesk) -> None:
+        desk, ref = Desk(run.root), "refs/heads/aiflow/mine"
+        git(run.root, "branch", "aiflow/mine")
+        empty_ref(run.root, ref)
+        assert "damaged" not in said(desk, "list")
+        done = desk.run("verify", "main..aiflow/mine")
+        assert (done.returncode, f"{ref} in the repository is damaged: it is empty" in done.stderr) == (
+            1,
+            True,
+        )
 
     @pytest.mark.parametrize("damage", HOSTILE, ids=lambda one: one.__name__)
     def test_a_hostile_one_does_not_hurt(self, run: RunDesk, damage: Damage) -> None:

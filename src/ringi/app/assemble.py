@@ -240,8 +240,9 @@ def _on_branch(
     tree = Tree(OsFileSystem(), there.root)
 
     def mend(*, quick: bool = False) -> None:
-        if said := mend_branch(branch, quick=quick):
-            own.tell(said)
+        mended = mend_branch(branch, quick=quick)
+        for line in mended.lines if mended else ():
+            own.tell(line)
 
     def prepare() -> None:
         mend(quick=True)

@@ -106,7 +106,7 @@ class Doctor:
             if workspace.upkeep.differences():
                 workspace.upkeep.write_anew()
                 yield _fixed(Text("the files in .agent were rebuilt"))
-            yield from map(_fixed, mend_refs(workspace))
+            yield from (_fixed(line) for mended in mend_refs(workspace) for line in mended.lines)
             if expired := workspace.cache.sweep():
                 yield _fixed(Text("expired answers of models were removed: {count}", count=expired))
             yield from map(_fixed, (*remove_settled(workspace), *make_room(workspace)))

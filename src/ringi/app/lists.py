@@ -163,6 +163,19 @@ class RunRef(msgspec.Struct):
         return sum(step.status == "done" for step in self.steps)
 
 
+class RunBranchRef(msgspec.Struct):
+    """Of a run, its branch."""
+
+    phase: str = ""
+    work_branch: str = ""
+    base_commit: str = ""
+    undone: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        return self.phase in _OVER
+
+
 class _Files(msgspec.Struct):
     files: tuple[str, ...]
 
@@ -186,6 +199,13 @@ def names_of_runs(folder: Path, most: int) -> list[tuple[str, str]]:
     """Id and first line of the newest runs."""
     found = (_decoded(as_bytes(row[0]), RunRef, "run") for row in _peeked(folder, f"{RUNS} LIMIT ?", most))
     return [(run.run_id, run.instruction.strip().partition("\n")[0]) for run in found]
+
+
+def branches_of_runs(folder: Path) -> list[RunBranchRef]:
+    """Those that runs work on, or left; not of runs that were undone."""
+    rows = _peeked(folder, f"{RUNS} LIMIT ?", _EVERYTHING)
+    found = (_decoded(as_bytes(row[0]), RunBranchRef, "run") for row in rows)
+    return [run for run in found if run.base_commit and not run.undone]
 
 
 def is_cut_off(folder: Path, plan_id: str) -> bool:

@@ -35,6 +35,8 @@ class App:
         self.ui = ui
         self.above: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
         """Around what is written while a line below it is rewritten."""
+        self.tells_damage = False
+        """Whether the command itself says which refs are damaged."""
         self._opened: Workspace | None = None
         self._turned: Workspace | None = None
         self._reader: PlanReader | None = None
@@ -149,6 +151,15 @@ class App:
         self.ui.error(error)
         raise click.exceptions.Exit(error.exit_code)
 
+    def _tell_damaged(self) -> None:
+        """A command that writes to a ref has mended it by now."""
+        from ringi.app.damaged_refs import glance_at_refs  # noqa: PLC0415  # not needed to show help
+
+        for damage in glance_at_refs(self.places.root, self.places.state):
+            line = Text("! {ref} in the repository is damaged: {why}", ref=damage.ref, why=damage.why)
+            self.ui.line(line, style="yellow")
+            self.ui.next_step("ringi recover")
+
     def close(self) -> None:
         if self._reader is not None:
             self._reader.close()
@@ -157,6 +168,8 @@ class App:
             if problem := self._opened.upkeep.problem():
                 self._tell_unwritten(problem)
             self._opened.close()
+        if (self._reader or self._opened) and not self.tells_damage:
+            self._tell_damaged()
 
 
 pass_app = click.make_pass_decorator(App)

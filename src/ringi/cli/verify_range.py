@@ -13,9 +13,11 @@ from ringi.cli.app import App
 from ringi.errors import NoSuchCommit, NotCovered, NotFound, NoWorkspace, StorageFailed
 from ringi.kernel import codec
 from ringi.kernel.fs import replace_file
+from ringi.kernel.process.refs import Mended
 from ringi.ledger.connection import DATABASE
 from ringi.provenance.document import NOTES
 from ringi.provenance.open import Verifying, verifying
+from ringi.provenance.ref_damage import mend_notes
 from ringi.provenance.sarif import sarif
 from ringi.provenance.verdict import Mode
 from ringi.provenance.verify_range import Asked, Findings, range_of, verify_range
@@ -40,6 +42,11 @@ def has_ledger(app: App) -> bool:
         return (app.places.state / DATABASE).is_file()
     except NoWorkspace:  # a bare repository
         return False
+
+
+def mend_by_ledger(app: App) -> Mended | None:
+    """Damaged notes; None if they are sound, or there is no ledger."""
+    return mend_notes(app.workspace) if has_ledger(app) else None
 
 
 def named_run(app: App, name: str) -> Run | None:

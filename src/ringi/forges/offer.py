@@ -32,6 +32,7 @@ from ringi.errors import (
     NotOffered,
     OfferMoved,
     PushFailed,
+    RefDamaged,
     RingiError,
     SyncFailed,
 )
@@ -64,7 +65,7 @@ from ringi.runs.run_workspace import RunEvent
 
 _LEFT: Final = (
     *(BranchRefused, CloneUnreadable, ForgeFailed, InvalidSpecs, NoCommit, NoExtra, NoForge, NoForgeToken),
-    *(NoSuchCommit, NotesFailed, PushFailed, SyncFailed),
+    *(NoSuchCommit, NotesFailed, PushFailed, RefDamaged, SyncFailed),
 )
 _UNDONE: Final = "undone"
 _HARMFUL: Final = frozenset([Category.CREDENTIALS, Category.CI])

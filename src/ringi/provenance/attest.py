@@ -8,17 +8,19 @@ from msgspec import UNSET, UnsetType
 from ringi.approvals.document import Act, Approval, ApprovalSubject, ProofKind, SignedAct
 from ringi.approvals.kinds import as_written
 from ringi.approvals.proof import About, stated
-from ringi.errors import NotesDamaged
+from ringi.errors import BadDocument, NewerVersion, NotesDamaged
 from ringi.kernel import codec
-from ringi.kernel.text import Text
+from ringi.kernel.process.refs import Mended
+from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.patch.render import Changed, Side, is_binary, render_patch
-from ringi.plans.document import FileState, PlanDocument
+from ringi.plans.document import FileState, PlanDocument, PlanRef
 from ringi.plans.place import run_of
 from ringi.plans.preview import after_bytes
 from ringi.plans.services import Services
 from ringi.policy.files import is_credential
 from ringi.provenance.document import (
     ABSENT,
+    NOTES,
     ApprovedPlan,
     Digests,
     GrantProof,
@@ -27,15 +29,17 @@ from ringi.provenance.document import (
     Transition,
     anchor,
     fingerprint,
+    opened,
     read_signed,
     sealed,
     steps_of,
     to_sign,
 )
-from ringi.provenance.ports import Repository
+from ringi.provenance.ports import Rebuilt, Repository
 
 _LARGEST_DIFF: Final = 256 * 1024
 _EXECUTABLE: Final = 0o100
+_SHOWN: Final = 10
 _SIGNED_AS: Final = {Act.EXECUTE: SignedAct.APPROVE, Act.UNDO: SignedAct.UNDO}
 
 
@@ -172,8 +176,9 @@ def attach(
     try:
         repository.attach(*proof)
     except NotesDamaged:
-        if said := mend(services):
-            services.tell(said)
+        if mended := mend(services):
+            for line in mended.lines:
+                services.tell(line)
         repository.attach(*proof)
 
 
@@ -217,7 +222,7 @@ def _grant(approval: Approval) -> GrantProof | UnsetType:
 # ------------------------------------------------------------------ damaged notes
 
 
-def mend(services: Services) -> Text | None:
+def mend(services: Services) -> Mended | None:
     """Rebuilds the notes if they are damaged: what can be read stays, whoever wrote it, and every approval
     that was used hangs there again. None if they are sound.
 
@@ -227,14 +232,52 @@ def mend(services: Services) -> Text | None:
     rebuilt = repository.rebuild() if repository else None
     if repository is None or rebuilt is None:
         return None
-    if services.config.provenance.notes and (lines := _by_blob(_used_proofs(services))):
+    used = list(_used_proofs(services)) if services.config.provenance.notes else []
+    if lines := _by_blob(one.proof for one in used if one.proof):
         repository.attach_all(lines)
-    return Text(
+    proven = {digest for line in repository.lines() if (digest := _approved_digest(line))}
+    plans = [one.plan for one in used if one.lacks_bytes and one.digest not in proven]
+    what = Text(
         "The notes that prove approvals were damaged ({why}); they were rebuilt from what can be read and "
         "from the ledger. The damaged files are in {folder}. If you share notes, run: ringi sync",
         why=rebuilt.why,
         folder=rebuilt.aside,
     )
+    return mended_notes(rebuilt, what, frozenset(lines), tuple(dict.fromkeys(plans)))
+
+
+def mended_notes(
+    rebuilt: Rebuilt, what: Text, known: frozenset[str] = frozenset(), plans: tuple[str, ...] = ()
+) -> Mended:
+    """Says of each note and plan that it could not be kept. `known` are the blobs that the ledger knew."""
+    lost, lines = tuple(sorted(rebuilt.lost - known)), [what]
+    if plans:
+        lines.append(
+            Text(
+                "{count} proofs could not be kept, because their files are not in the ledger any more: "
+                "{plans}. No clone can verify these plans.",
+                count=len(plans),
+                plans=", ".join(plans),
+            )
+        )
+    if lost:
+        shown = ", ".join(blob[:COMMIT_SHOWN] for blob in lost[:_SHOWN])
+        lines.append(
+            Text(
+                "{count} notes that others wrote could not be kept, on the blobs {blobs}. "
+                "If they were pushed, get them back: ringi sync",
+                count=len(lost),
+                blobs=f"{shown} …" if len(lost) > _SHOWN else shown,
+            )
+        )
+    if not rebuilt.is_whole:
+        lines.append(
+            Text(
+                "The newest list of the notes cannot be read: what others added last may be missing. "
+                "If it was pushed, get it back: ringi sync"
+            )
+        )
+    return Mended(NOTES, tuple(lines), rebuilt.aside, lost, plans)
 
 
 def is_lost(services: Services, plan_id: str) -> bool:
@@ -244,15 +287,20 @@ def is_lost(services: Services, plan_id: str) -> bool:
     return repository is not None and bool(lines) and repository.lacking(lines)
 
 
-def bring_back(services: Services) -> Text | None:
-    """Signed approvals that were used and are not in the notes any more. Raises NotesFailed."""
-    lost = [ref for ref in services.store.refs(discarded=True) if is_lost(services, ref.id)]
-    repository = services.repository()
+def lost_plans(services: Services) -> list[PlanRef]:
+    """Those with a signed approval that was used and is not in the notes. Raises NotesFailed."""
+    return [ref for ref in services.store.refs(discarded=True) if is_lost(services, ref.id)]
+
+
+def bring_back(services: Services) -> Mended | None:
+    """Adds the signed approvals that were used and are not in the notes. Raises NotesFailed."""
+    lost, repository = lost_plans(services), services.repository()
     if not lost or repository is None:
         return None
     repository.attach_all(_by_blob(proof for ref in lost for proof in _signed_proofs(services, ref.id)))
     names = ", ".join(ref.name for ref in lost)
-    return Text("The proofs of {plans} were missing in the notes; they are there again.", plans=names)
+    what = Text("The proofs of {plans} were missing in the notes; they are there again.", plans=names)
+    return Mended(NOTES, (what,))
 
 
 def _signed_proofs(services: Services, plan_id: str) -> Iterator[_Proof]:
@@ -271,7 +319,25 @@ def _by_blob(proofs: Iterable[_Proof]) -> dict[str, list[bytes]]:
     return lines
 
 
-def _used_proofs(services: Services) -> Iterator[_Proof]:
+class _Used(NamedTuple):
+    """An approval that was used."""
+
+    plan: str
+    digest: str
+    proof: _Proof | None
+    lacks_bytes: bool
+    """Whether the proof says less than the one that was lost."""
+
+
+def _approved_digest(line: bytes) -> str:
+    """Empty if the line is no proof."""
+    try:
+        return opened(line).statement.predicate.digest
+    except (BadDocument, NewerVersion):
+        return ""
+
+
+def _used_proofs(services: Services) -> Iterator[_Used]:
     store = services.store
     for ref in store.refs(discarded=True):
         document, here = store.plan(ref.id).document, services
@@ -287,5 +353,12 @@ def _used_proofs(services: Services) -> Iterator[_Proof]:
             for change in subject.changes:  # an undo has no specs that would tell
                 data = store.get_bytes(change.after.sha256) if change.after and not change.folder else None
                 known |= {codec.digest(data): data} if data is not None else {}
-            if proof := _proof(here, document, approval, known):
-                yield proof
+            proof = _proof(here, document, approval, known)
+            is_signed = proof is not None and approval.proof.kind is ProofKind.SIGNED
+            lacks = not is_signed and _lacks_bytes(here.repository(), subject, known)
+            yield _Used(ref.name, approval.digest, proof, lacks)
+
+
+def _lacks_bytes(repository: Repository | None, subject: ApprovalSubject, known: Mapping[str, bytes]) -> bool:
+    files = _files(repository, subject, known) if repository else ()
+    return any(side and side.data is None for file in files for side in (file.before, file.after))

@@ -28,7 +28,8 @@ from ringi.errors import (
     SyncFailed,
 )
 from ringi.kernel.process.durable import SWITCH, durable, sync_refs
-from ringi.kernel.process.git import Git, Repository, quoted
+from ringi.kernel.process.git import Git, quoted
+from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
 from ringi.provenance.document import NOTES
 from ringi.provenance.history import clone_around, lay_out, noted

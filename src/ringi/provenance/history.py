@@ -14,21 +14,28 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.errors import AmbiguousName, CloneUnreadable, CopyFailed, NoSuchCommit, NoWorkspace
+from ringi.errors import (
+    AmbiguousName,
+    CloneDamaged,
+    CloneUnreadable,
+    CopyFailed,
+    NoSuchCommit,
+    NotesDamaged,
+    NoWorkspace,
+    RefDamaged,
+)
 from ringi.kernel.process.git import (
     ABSENT,
-    Finished,
     Git,
-    Repository,
     TreeFile,
     last_line,
     read_available,
-    read_small,
     tree_changes,
     tree_files,
-    unquoted,
 )
-from ringi.kernel.process.refs import glance
+from ringi.kernel.process.ref_files import is_partial, missing, unreadable
+from ringi.kernel.process.refs import commit_at, leads_astray, object_at
+from ringi.kernel.process.repository import Repository, read_small, unquoted
 from ringi.kernel.text import Text
 from ringi.provenance.document import NOT_THERE, NOTES, FileAt, Step
 from ringi.provenance.ports import Origin, PastCommit
@@ -43,6 +50,10 @@ _REGULAR: Final = frozenset(["100644", "100755"])
 OBJECT_ID: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # These git looks up before everything that a push could add.
 _WHOLE: Final = re.compile(r"(?:HEAD|@|refs/.*|[0-9a-f]{40}|[0-9a-f]{64})(?:[~^@].*)?$", re.DOTALL)
+_BEHIND: Final = re.compile(r"[~^@:]")
+# In the order in which git looks.
+_WHERE_REFS_ARE: Final = ("", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/")
+_IS_REF: Final = re.compile(r"refs/(?!.*\.\.)[^\0]+$")
 _TELLING: Final = ("-c", "core.warnAmbiguousRefs=true")
 _SHARED: Final = re.compile(rb"^warning: refname .* is ambiguous", re.MULTILINE)
 # Git takes only the lines right after the tree for parents.
@@ -83,17 +94,37 @@ class GitHistory:
             raise NoSuchCommit(name=name)
         finished = self._refs.attempt(*_TELLING, "rev-parse", "--verify", f"{name}^{{commit}}")
         if finished.code:
+            self._refuse_damaged(name)
             raise NoSuchCommit(name=name)
         if not _WHOLE.match(name) and _SHARED.search(finished.err):
             raise AmbiguousName(name=name)
         return finished.out.decode().strip()
+
+    def _refuse_damaged(self, name: str) -> None:
+        """If the name is that of a ref which is there. Raises RefDamaged."""
+        named = _BEHIND.split(name, maxsplit=1)[0]
+        if named in {"", "@", "HEAD"}:
+            head = read_small(self.git_dir / "HEAD").strip()
+            named = os.fsdecode(head.removeprefix(b"ref: ")) if head.startswith(b"ref: ") else ""
+        for folder in _WHERE_REFS_ARE if named else ():
+            ref = f"{folder}{named}"
+            if _IS_REF.match(ref) and (found := self._damage(ref)):
+                raise RefDamaged(ref=ref, why=found, log=str(self.common / "logs" / ref))
+
+    def _damage(self, ref: str) -> Text | None:
+        if found := unreadable(Repository(self.git_dir, self.common), ref):
+            return found.why
+        if commit_at(self._refs, ref):
+            return None
+        value = object_at(self._refs, ref)
+        return missing(value) if value else None
 
     def base_of(self, old: str, new: str) -> str:
         if not old:
             return ""
         finished = self._git.attempt("merge-base", "--all", old, new)
         if finished.code not in {0, 1}:  # 1: they have nothing in common
-            raise _unreadable(finished)
+            raise self._unreadable(last_line(finished.err) or str(finished.code))
         found = finished.out.decode().split()
         return old if len(found) > 1 else "".join(found)
 
@@ -148,7 +179,7 @@ class GitHistory:
         oid = there[0].oid
         found = self.contents([oid]).get(oid)
         if found is None:
-            raise CloneUnreadable(why=Text("the contents of {path} are missing", path=path))
+            raise self._unreadable(Text("the contents of {path} are missing", path=path))
         return found
 
     def origin(self, commit: str, path: str, line: int) -> Origin:
@@ -163,7 +194,7 @@ class GitHistory:
         changes = _by_commit(self._run(*_RAW, "--stdin", "--root", "-m", stdin=asked))
         for oid, found in zip(ids, read_available(self._git, ids, _MOST_BLOB), strict=True):
             if found is None:
-                raise CloneUnreadable(why=Text("commit {id} is missing or damaged", id=oid))
+                raise self._unreadable(Text("commit {id} is missing or damaged", id=oid))
             # Where a shallow clone is cut off, every file looks new.
             cut = oid in self._shallow
             past = _past(oid, found[1], tuple(changes.get(oid, ())), self._format)
@@ -171,13 +202,13 @@ class GitHistory:
 
     @cached_property
     def _noted(self) -> dict[str, list[str]]:
-        if glance(Repository(self.git_dir, self.common), self._notes_at):  # git would wait for a pipe
-            return {}
-        tip = _parsed(self._refs, "--verify", "-q", f"{self._notes_at}^{{commit}}")
+        if why := self._damage(self._notes_at):  # no notes and notes that cannot be read are not the same
+            raise NotesDamaged(why=why)
+        tip = commit_at(self._refs, self._notes_at)
         try:
             found = noted(self._git, tip)
-        except CopyFailed:  # a damaged tree: there are no notes then
-            return {}
+        except CopyFailed:
+            raise NotesDamaged(why=leads_astray(tip)) from None
         return {blob: [entry.oid for entry in entries] for blob, entries in found.items()}
 
     def _read_notes(self, blobs: Iterable[str]) -> Iterator[tuple[str, bytes]]:
@@ -188,15 +219,30 @@ class GitHistory:
                 on.setdefault(note, []).append(blob)
         for note, one in zip(on, read_available(self._git, [*on], MOST_NOTE), strict=True):
             if one is None:
-                self.unread.add(note)
+                self._leave_out(note, on[note][0])
             else:
                 yield from ((blob, one[1]) for blob in on[note])
+
+    def _leave_out(self, note: str, blob: str) -> None:
+        """One that is too large, or that a partial clone never got. Raises NotesDamaged for any other: it may
+        take an approval back.
+        """
+        if not is_partial(Repository(self.git_dir, self.common)):
+            size = self._git.attempt("cat-file", "-s", note).out.strip()
+            if not size.isdigit() or int(size) < MOST_NOTE:
+                raise NotesDamaged(why=Text("the note of {blob} cannot be read", blob=blob))
+        self.unread.add(note)
 
     def _run(self, *words: str, stdin: bytes | None = None) -> bytes:
         try:
             return self._git.run(*words, stdin=stdin)
         except CopyFailed as error:
-            raise CloneUnreadable(why=error.details["why"]) from None
+            raise self._unreadable(error.details["why"]) from None
+
+    def _unreadable(self, why: object) -> CloneUnreadable:
+        """A clone that is to have everything has lost something."""
+        lacks = self._shallow or is_partial(Repository(self.git_dir, self.common))
+        return CloneUnreadable(why=why) if lacks else CloneDamaged(why=why)
 
 
 def _parsed(git: Git, *words: str) -> str:
@@ -250,10 +296,6 @@ def lay_out(folder: Path, kind: str) -> None:
     (folder / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
     settings = f"[core]\n\trepositoryformatversion = {version}\n\tbare = true\n{extension}"
     (folder / "config").write_text(settings, encoding="ascii")
-
-
-def _unreadable(finished: Finished) -> CloneUnreadable:
-    return CloneUnreadable(why=last_line(finished.err) or str(finished.code))
 
 
 def _step(path: bytes, before: str, after: str, old_oid: str, oid: str) -> Step:

@@ -4,13 +4,15 @@ import errno
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed, NoCommit, NotesDamaged, NotesFailed, StorageFailed
 from ringi.kernel.process.durable import sync_refs
-from ringi.kernel.process.git import NO_FETCH, Git, Repository, read_available
-from ringi.kernel.process.refs import LOCKED, Damage, examine, glance, is_partial, packed_value, put_aside
+from ringi.kernel.process.git import NO_FETCH, Git, read_available
+from ringi.kernel.process.ref_files import LOCKED, Damage, glance, is_partial
+from ringi.kernel.process.refs import examine, put_aside
+from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
 from ringi.provenance.document import NOTES
 from ringi.provenance.history import MOST_NOTE, OBJECT_ID, noted
@@ -70,6 +72,16 @@ class Notes:
         except CopyFailed:
             return True
 
+    def lines(self) -> Iterator[bytes]:
+        """Of all notes. Raises NotesDamaged, NotesFailed."""
+        try:
+            entries = noted(self._git, self._tip())
+            ids = sorted({entry.oid for some in entries.values() for entry in some})
+            for one in read_available(self._git, ids, MOST_NOTE):
+                yield from (line for line in one[1].split(b"\n") if line) if one else ()
+        except CopyFailed as error:
+            raise NotesFailed(why=error.details["why"]) from None
+
     def damage(self) -> Damage | None:
         """Reads every note."""
         if (found := examine(self._repository, NOTES)) or is_partial(self._repository):
@@ -97,17 +109,15 @@ class Notes:
                 remains = NotesRemains(self._git, self._repository)
                 values = remains.own_values()
                 aside.take_objects(values)
-                aside.take_ref(NOTES)
-                if packed := packed_value(self._repository, NOTES):
-                    aside.note(NOTES, packed)
+                if aside.take_ref(NOTES):
                     self._write_ref("-d", NOTES)
-                base, lines = remains.readable(values)
-                self._restore(base, lines)
+                kept = remains.readable(values)
+                self._restore(kept.base, kept.lines)
         except (CopyFailed, NoCommit) as error:
             raise NotesFailed(why=error.details["why"]) from None
         except GitFailed as error:
             raise NotesFailed(why=str(error)) from None
-        return Rebuilt(found.why, str(aside.folder))
+        return Rebuilt(found.why, str(aside.folder), kept.lost, kept.is_whole)
 
     def _tip(self) -> str:
         # Before git looks, which waits for ever for a pipe.

@@ -12,8 +12,11 @@ from ringi.approvals.signing import SshSignatures
 from ringi.config.load import load
 from ringi.errors import InTheWay, ReviewRefused
 from ringi.kernel.places import signatures_file
-from ringi.kernel.process.git import Git, Repository
+from ringi.kernel.process.git import Git
+from ringi.kernel.process.refs import Mended
+from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
+from ringi.provenance.attest import mended_notes
 from ringi.provenance.document import NOTES, Synced
 from ringi.provenance.exchange import NotesExchange
 from ringi.provenance.history import GitHistory, clone_around
@@ -90,9 +93,9 @@ def default_branch(folder: Path) -> str:
 
 
 def mend_clone(
-    folder: Path, environment: Mapping[str, str], ledger: Callable[[], Text | None]
-) -> Text | None:
-    """Rebuilds damaged notes before they are exchanged; None if they are sound.
+    folder: Path, environment: Mapping[str, str], ledger: Callable[[], Mended | None]
+) -> Mended | None:
+    """Rebuilds damaged notes in any clone; None if they are sound.
 
     `ledger` does it where there is one. Raises NotesFailed.
     """
@@ -100,15 +103,18 @@ def mend_clone(
     notes = Notes(PersonalGit(place.root, environment), Repository(place.git_dir, place.common))
     if notes.damage() is None:
         return None
-    if said := ledger():
-        return said
+    if mended := ledger():
+        return mended
     rebuilt = notes.rebuild()
-    return rebuilt and Text(
+    if rebuilt is None:
+        return None
+    what = Text(
         "The notes that prove approvals were damaged ({why}); they were rebuilt from what can be read. "
         "The damaged files are in {folder}.",
         why=rebuilt.why,
         folder=rebuilt.aside,
     )
+    return mended_notes(rebuilt, what)
 
 
 def sync_notes(

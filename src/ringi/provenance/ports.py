@@ -18,6 +18,10 @@ class Rebuilt(NamedTuple):
     """What was wrong."""
     aside: str
     """The folder with the damaged files."""
+    lost: frozenset[str] = frozenset()
+    """The blobs whose newest note cannot be read."""
+    is_whole: bool = True
+    """False if there may have been more notes, which nobody can count."""
 
 
 class Repository(Protocol):
@@ -49,6 +53,9 @@ class Repository(Protocol):
 
     def lacking(self, lines: Mapping[str, Sequence[bytes]]) -> bool:
         """Whether one of these is not in the notes. Raises NotesFailed."""
+
+    def lines(self) -> Iterator[bytes]:
+        """Of all notes. Raises NotesFailed."""
 
     def rebuild(self) -> Rebuilt | None:
         """Moves damaged notes aside and restores what can be read, whoever wrote it; None if they are sound.

@@ -5,7 +5,8 @@ from contextlib import suppress
 
 from ringi.app.context import OpenWorkspace
 from ringi.errors import CopyFailed, NotesFailed, StorageFailed
-from ringi.kernel.process.refs import Damage
+from ringi.kernel.process.ref_files import Damage
+from ringi.kernel.process.refs import Mended
 from ringi.kernel.text import Text
 from ringi.provenance import attest
 from ringi.provenance.document import NOTES
@@ -30,7 +31,7 @@ def notes_damage(workspace: OpenWorkspace) -> Text | None:
         return Text(error.message, **error.details)
 
 
-def mend_notes(workspace: OpenWorkspace) -> Text | None:
+def mend_notes(workspace: OpenWorkspace) -> Mended | None:
     """None if they are sound. Raises NotesFailed."""
     return attest.mend(workspace.services)
 
@@ -42,15 +43,26 @@ def lost_proofs(workspace: OpenWorkspace, plan_ids: Iterable[str]) -> list[str]:
     return []
 
 
-def mend_refs(workspace: OpenWorkspace) -> Iterator[Text]:
-    """Raises NotesFailed, StorageFailed."""
+def missing_proofs(workspace: OpenWorkspace) -> list[str]:
+    """The names of all such plans: the notes can be read, and somebody took these out of them."""
+    with suppress(NotesFailed):
+        return [ref.name for ref in attest.lost_plans(workspace.services)]
+    return []
+
+
+def mend_refs(workspace: OpenWorkspace, *, deleted_notes: bool = False) -> Iterator[Mended]:
+    """What is damaged; with `deleted_notes` also proofs that are missing in sound notes.
+
+    Raises NotesFailed, StorageFailed.
+    """
     services = workspace.services
-    yield from filter(None, [attest.mend(services), attest.bring_back(services)])
+    yield from filter(None, [attest.mend(services)])
+    yield from filter(None, [attest.bring_back(services) if deleted_notes else None])
     for run in _with_branch(workspace):
         yield from mend_run(workspace, run.run_id)
 
 
-def mend_run(workspace: OpenWorkspace, run_id: str) -> Iterator[Text]:
+def mend_run(workspace: OpenWorkspace, run_id: str) -> Iterator[Mended]:
     """Its branch, and the folder in which its steps are carried out. Raises StorageFailed."""
     run = workspace.sessions.run(run_id)
     if not _has_branch(run):

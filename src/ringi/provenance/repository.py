@@ -2,13 +2,14 @@
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed, NoCommit, NotesFailed
 from ringi.kernel.codec import blob_id, digest
-from ringi.kernel.process.git import Repository, listed, names_in
+from ringi.kernel.process.git import listed, names_in
+from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
 from ringi.provenance.history import shallow_commits
 from ringi.provenance.notes import Notes
@@ -125,6 +126,9 @@ class GitRepository:
     def rebuild(self) -> Rebuilt | None:
         notes = self._found_notes()
         return notes.rebuild() if notes else None
+
+    def lines(self) -> Iterator[bytes]:
+        return self._notes().lines()
 
     def lacking(self, lines: Mapping[str, Sequence[bytes]]) -> bool:
         return self._notes().lacks(lines)

@@ -277,8 +277,7 @@ class _Examined:
         if not self._notes.any and (self._forge or not covered):
             what = Text("This clone has no notes, and they have the approvals")
             yield Problem(what, ("ringi sync", f"git fetch origin {NOTES}:{NOTES}"))
-        if covered:
-            return
+        # One of them may take back what covers a file here.
         if count := len(self._history.unread):
             what = Text("{count} notes cannot be read here; a partial clone leaves them out", count=count)
             yield Problem(what, ("git fetch --refetch --no-filter origin",))

@@ -28,17 +28,9 @@ from ringi.kernel.places import Places
 from ringi.kernel.process.durable import DurableGit, durable, sync_refs
 from ringi.kernel.process.environment import CACHE_VARIABLE
 from ringi.kernel.process.erase import erase
-from ringi.kernel.process.git import (
-    Git,
-    Repository,
-    keep,
-    names_in,
-    quoted,
-    read_small,
-    require_version,
-    settings,
-)
+from ringi.kernel.process.git import Git, keep, names_in, quoted, require_version, settings
 from ringi.kernel.process.refs import is_whole
+from ringi.kernel.process.repository import Repository, read_small
 from ringi.kernel.text import COMMIT_SHOWN, Text, why_failed
 from ringi.runs.document import Run
 from ringi.tree.copy_layout import carry_over, private_folder

@@ -6,17 +6,10 @@ from typing import Final
 
 from ringi.kernel.fs import replace_file
 from ringi.kernel.process.durable import DurableGit
-from ringi.kernel.process.git import Git, Repository
-from ringi.kernel.process.refs import (
-    Damage,
-    commit_at,
-    examine,
-    glance,
-    is_whole,
-    packed_value,
-    put_aside,
-    read_ref,
-)
+from ringi.kernel.process.git import Git
+from ringi.kernel.process.ref_files import Damage, glance, packed_value, read_ref
+from ringi.kernel.process.refs import Mended, commit_at, examine, is_whole, put_aside
+from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.runs.branch import PUBLISHED, BranchOf, RunBranch, bring_objects
 
@@ -36,7 +29,7 @@ def branch_damage(root: Path, of: BranchOf, *, quick: bool = False) -> Damage | 
     return examine(repository, of.ref, without=of.base_commit)
 
 
-def mend_branch(branch: RunBranch, *, quick: bool = False) -> Text | None:
+def mend_branch(branch: RunBranch, *, quick: bool = False) -> Mended | None:
     """Puts the branch back to the newest commit of the run that can still be read; None if it is sound.
 
     What was damaged is moved aside. Raises CopyFailed, StorageFailed.
@@ -48,23 +41,22 @@ def mend_branch(branch: RunBranch, *, quick: bool = False) -> Text | None:
         locked = aside.take_lock(of.ref)
         found = branch_damage(branch.person, of, quick=quick)
         if found is None:  # another process was faster, or it was nothing else
-            return _words_of_lock(of, str(aside.folder)) if locked else None
+            words = _words_of_lock(of, str(aside.folder))
+            return Mended(of.ref, (words,), str(aside.folder)) if locked else None
         packed = packed_value(repository, of.ref)
         aside.take_objects([*filter(None, [read_ref(repository, of.ref).value, packed]), *of.commits])
-        aside.take_ref(of.ref)
         theirs = DurableGit(repository)
-        if packed:
-            aside.note(of.ref, packed)
+        if aside.take_ref(of.ref):
             theirs.write("update-ref", "-d", of.ref, refs=(of.ref,))
         target = next((one for one in reversed(of.commits) if _is_had(branch, repository, one)), "")
         if not target and of.in_place:
             target = of.base_commit
         if target:
             theirs.write("update-ref", "-m", _SAID, of.ref, target, refs=(of.ref,))
-    return _words(of, found, target, str(aside.folder))
+    return Mended(of.ref, (_words(of, found, target, str(aside.folder)),), str(aside.folder))
 
 
-def mend_folder(branch: RunBranch) -> Text | None:
+def mend_folder(branch: RunBranch) -> Mended | None:
     """The folder in which steps are carried out, if its git cannot be read; None if it is sound.
 
     Nothing in it is the person's. What was committed there and is nowhere else is committed again by the
@@ -95,9 +87,10 @@ def mend_folder(branch: RunBranch) -> Text | None:
         if target:
             (own.git_dir / "index").unlink(missing_ok=True)
             branch.reset()
-            return Text("The folder of run {run} was damaged and is mended.", run=of.run_id)
+            words = Text("The folder of run {run} was damaged and is mended.", run=of.run_id)
+            return Mended(of.ref, (words,))
     branch.remove()
-    return Text("The folder of run {run} was damaged; it is made anew.", run=of.run_id)
+    return Mended(of.ref, (Text("The folder of run {run} was damaged; it is made anew.", run=of.run_id),))
 
 
 def _is_sound(branch: RunBranch, own: Repository) -> bool:

@@ -67,8 +67,8 @@ def run_steps(
     stored = workspace.sessions.stored_run(run_id)
     workspace = workspace.for_task(task_of(stored.run.forge))
     workspace.services.permits.require_allowed(stored.run.created_by, workspace.person.user())
-    for said in mend_run(workspace, run_id):
-        workspace.services.tell(said)
+    for line in (line for mended in mend_run(workspace, run_id) for line in mended.lines):
+        workspace.services.tell(line)
     services = _services(workspace, run_id, options, on_event)
     plan = workspace.sessions.run_plan(run_id)
     require_current(stored.run)

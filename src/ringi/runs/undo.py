@@ -24,8 +24,8 @@ class Undone(NamedTuple):
 def undo_run(workspace: OpenWorkspace, run_id: str) -> Undone:
     """Can be called again after a crash. Raises NoChannel for an agent, BranchMoved, BranchMerged."""
     refuse_agent(workspace.person, f"ringi undo {run_id}")
-    for said in mend_run(workspace, run_id):
-        workspace.services.tell(said)
+    for line in (line for mended in mend_run(workspace, run_id) for line in mended.lines):
+        workspace.services.tell(line)
     run, branch = workspace.sessions.run(run_id), workspace.branch(run_id)
     if run.in_place:
         return Undone(

@@ -12,16 +12,8 @@ from typing import Final, NamedTuple
 from ringi.errors import CopyFailed, NotFound, PathRefused
 from ringi.kernel.fs import folder_unusable
 from ringi.kernel.process.erase import erase, plain_run
-from ringi.kernel.process.git import (
-    LINK_MODE,
-    Git,
-    Repository,
-    index_entries,
-    listed,
-    quoted,
-    read_small,
-    settings,
-)
+from ringi.kernel.process.git import LINK_MODE, Git, index_entries, listed, quoted, settings
+from ringi.kernel.process.repository import Repository, read_small
 from ringi.kernel.text import Text
 from ringi.tree.paths import normalise
 from ringi.tree.private_git import OWN

@@ -11,7 +11,8 @@ from typing import Final
 
 from ringi.errors import CopyFailed
 from ringi.kernel.fs import replace_file
-from ringi.kernel.process.git import Git, index_entries, names_in, read_small
+from ringi.kernel.process.git import Git, index_entries, names_in
+from ringi.kernel.process.repository import read_small
 from ringi.kernel.text import Text
 from ringi.tree.private_git import signature
 

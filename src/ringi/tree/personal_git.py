@@ -13,7 +13,8 @@ from typing import Final
 
 from ringi.errors import Interrupted, NoCommit
 from ringi.kernel.process.durable import durable, sync_refs
-from ringi.kernel.process.git import NO_FETCH, Repository, last_line, search_path
+from ringi.kernel.process.git import NO_FETCH, last_line, search_path
+from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
 
 # Who the person is and where their settings are; any other variable could steer git elsewhere.

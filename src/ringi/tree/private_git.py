@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import Busy, CopyFailed, StorageFailed
-from ringi.kernel.process.git import Git, keep, names_in, quoted, read_small
+from ringi.kernel.process.git import Git, keep, names_in, quoted
+from ringi.kernel.process.repository import read_small
 from ringi.kernel.text import Text
 
 OWN: Final = ".agent"

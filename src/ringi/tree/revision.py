@@ -15,7 +15,6 @@ from ringi.errors import CopyFailed, NotFound, Unreviewable
 from ringi.kernel.process.git import (
     ABSENT,
     Git,
-    Repository,
     TreeChange,
     last_line,
     listed,
@@ -24,6 +23,7 @@ from ringi.kernel.process.git import (
     settings,
     tree_changes,
 )
+from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
 from ringi.tree.difference import (
     REPOSITORY,

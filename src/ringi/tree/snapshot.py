@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed, NotFound, Unreadable
-from ringi.kernel.process.git import Git, TreeFile, keep, names_in, read_blobs, read_small, tree_files
+from ringi.kernel.process.git import Git, TreeFile, keep, names_in, read_blobs, tree_files
+from ringi.kernel.process.repository import read_small
 from ringi.kernel.text import Text
 from ringi.project.state import StateFile
 from ringi.tree.tree_capture import Shadow, is_nested

@@ -17,7 +17,6 @@ from ringi.kernel.process.git import (
     TIME_LIMIT,
     Git,
     IndexEntry,
-    Repository,
     TreeChange,
     failure,
     index_entries,
@@ -25,11 +24,11 @@ from ringi.kernel.process.git import (
     listed,
     names_in,
     read_blobs,
-    read_small,
     require_version,
     settings,
     tree_changes,
 )
+from ringi.kernel.process.repository import Repository, read_small
 from ringi.kernel.system import process_environment
 from ringi.kernel.text import Text
 from ringi.tree.objects import Hold, KeptObjects

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.errors import CloneUnreadable, NoSuchCommit, NoWorkspace
+from ringi.errors import CloneUnreadable, NoSuchCommit, NotesDamaged, NoWorkspace
 from ringi.provenance.document import NOT_THERE, NOTES, FileAt, Step
 from ringi.provenance.history import MOST_NOTE, GitHistory
 from ringi.provenance.repository import GitRepository
@@ -326,7 +326,7 @@ class TestSignatures:
 
 
 class TestNotes:
-    def test_broken_ones_are_left_out_one_by_one(self, repository: Path) -> None:
+    def test_broken_ones_are_not_passed_over(self, repository: Path) -> None:
         blobs = [
             git(repository, "hash-object", "--stdin", stdin=str(number).encode()).strip()
             for number in range(6)
@@ -341,9 +341,13 @@ class TestNotes:
             path.unlink()
             if wrong is not None:
                 path.write_bytes(wrong)
-        found = GitHistory(repository).notes(blobs)
-        assert found == {blobs[number]: f"note {number}\n".encode() for number in (0, 4, 5)}
-        assert dict(GitHistory(repository).all_notes()) == found
+        whole = {blobs[number]: f"note {number}\n".encode() for number in (0, 4, 5)}
+        assert GitHistory(repository).notes(whole) == whole
+        for number in (1, 2, 3):
+            with pytest.raises(NotesDamaged):
+                GitHistory(repository).notes([blobs[number]])
+        with pytest.raises(NotesDamaged):
+            list(GitHistory(repository).all_notes())
 
     def test_a_huge_one_is_left_out(self, repository: Path) -> None:
         small, huge = "1" * 40, "2" * 40
@@ -358,15 +362,17 @@ class TestNotes:
         )  # fmt: skip
         assert GitHistory(repository).notes([huge, small]) == {small: b"x"}
 
-    def test_none_without_a_tree(self, repository: Path) -> None:
+    def test_none_can_be_read_without_a_tree(self, repository: Path) -> None:
         assert GitHistory(repository).notes(["1" * 40]) == {}
         GitRepository(repository, dict(os.environ)).attach(LINE, ["1" * 40])
         loosen(repository)
         tree = id_at(repository, f"{NOTES}^{{tree}}")
         (repository / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
-        assert GitHistory(repository).notes(["1" * 40]) == {}
+        with pytest.raises(NotesDamaged):
+            GitHistory(repository).notes(["1" * 40])
         git(repository, "update-ref", NOTES, id_at(repository, "HEAD:a.txt"))
-        assert [*GitHistory(repository).all_notes()] == []
+        with pytest.raises(NotesDamaged):
+            list(GitHistory(repository).all_notes())
 
     def test_of_a_commit_that_is_no_ref_yet(self, repository: Path) -> None:
         GitRepository(repository, dict(os.environ)).attach(LINE, ["1" * 40])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ringi.kernel.process.durable import DurableGit
-from ringi.kernel.process.git import Repository
+from ringi.kernel.process.repository import Repository
 from ringi.provenance.document import NOTES
 from ringi.provenance.exchange import Transport
 from ringi.tree.personal_git import PersonalGit

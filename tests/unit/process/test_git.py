@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from ringi.errors import CopyFailed, Unsupported
-from ringi.kernel.process.git import Git, Repository, quoted, require_version, settings, version
+from ringi.kernel.process.git import Git, quoted, require_version, settings, version
+from ringi.kernel.process.repository import Repository
 from tests.unit.workspace.repositories import (
     as_another_user,
     commit,

@@ -1,6 +1,7 @@
 """`ringi recover`: interrupted executions, and commands with an unknown outcome."""
 
 import shlex
+from collections.abc import Sequence
 from gettext import gettext as _
 from typing import Final, NamedTuple
 
@@ -9,11 +10,14 @@ import click
 from ringi.cli.app import App, pass_app
 from ringi.cli.ask import ask
 from ringi.cli.plan_names import PLAN
+from ringi.cli.verify_range import has_ledger
 from ringi.errors import UnknownCommand
+from ringi.kernel.process.refs import Mended
 from ringi.kernel.text import Text
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.result_view import result_lines
-from ringi.provenance.ref_damage import mend_refs
+from ringi.provenance.open import mend_clone
+from ringi.provenance.ref_damage import mend_refs, missing_proofs
 
 _DONE: Final = frozenset(["d", "done"])
 _AGAIN: Final = frozenset(["a", "again"])
@@ -35,37 +39,55 @@ class _CutOff(NamedTuple):
 @click.argument("plan", type=PLAN, required=False)
 @click.option("--done", metavar="SPEC", multiple=True, help="This command has done its work.")
 @click.option("--again", metavar="SPEC", multiple=True, help="Run this command again.")
+@click.option("--notes", is_flag=True, help="Also write proofs that somebody deleted into the notes again.")
 @pass_app
-def recover(app: App, plan: str | None, done: tuple[str, ...], again: tuple[str, ...]) -> None:
+def recover(app: App, plan: str | None, done: tuple[str, ...], again: tuple[str, ...], notes: bool) -> None:
     """Settle what a crash interrupted.
 
     Whenever ringi starts, it settles interrupted files by itself; this shows how. If a command was
     interrupted, only you can say whether it is done or should run again. Notes and branches of runs that
-    a loss of power damaged are rebuilt.
+    a loss of power damaged are rebuilt; notes in any clone. What somebody deleted stays deleted.
     """
     if (done or again) and not plan:
         raise click.UsageError(_("Name the plan that the command belongs to"))
     if {*done} & {*again}:
         raise click.UsageError(_("Choose one for each command: --done or --again"))
+    if not plan and not notes and not has_ledger(app):
+        _tell_mended(app, [mend_clone(app.start, app.environment, lambda: None)], [])
+        _tell_settled(app, None, settled=False)
+        return
     workspace = app.workspace
     plan_id = workspace.plan.find(plan) if plan else None
     # What was cut off may need them.
-    for said in mend_refs(workspace):
-        app.ui.line(said, style="yellow")
+    mended = list(mend_refs(workspace, deleted_notes=notes))
     results = [*workspace.recovered, *workspace.plan.recover()]
     for spec_id in done:
         workspace.plan.settle(plan_id or "", spec_id, done=True)
     for spec_id in again:
         workspace.plan.settle(plan_id or "", spec_id, done=False)
-    if app.ui.as_json:
-        app.ui.document(results)
+    _tell_mended(app, mended, results)
     for result in results:
         _tell(app, result)
+    if missing := missing_proofs(workspace):
+        line = Text("! the notes do not have the proofs of {plans}: somebody deleted them. "
+                    "To write them again:", plans=", ".join(missing))  # fmt: skip
+        app.ui.line(line, style="yellow")
+        app.ui.next_step("ringi recover --notes")
     left = _cut_off(app, plan_id)
     if not left:
         _tell_settled(app, plan_id, settled=bool(done or again))
         return
     _settle_each(app, left)
+
+
+def _tell_mended(app: App, mended: Sequence[Mended | None], results: Sequence[ExecutionResult]) -> None:
+    """As JSON one list: what was mended in the repository, then the executions that were settled."""
+    found = [one for one in mended if one]
+    if app.ui.as_json:
+        documents = [{**one._asdict(), "lines": [str(line) for line in one.lines]} for one in found]
+        app.ui.document([*documents, *results])
+    for line in (line for one in found for line in one.lines):
+        app.ui.line(line, style="yellow")
 
 
 def _tell(app: App, result: ExecutionResult) -> None:

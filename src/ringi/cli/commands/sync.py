@@ -6,11 +6,10 @@ import click
 from msgspec.structs import asdict
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.verify_range import has_ledger
+from ringi.cli.verify_range import mend_by_ledger
 from ringi.kernel.text import Text
 from ringi.provenance.document import Synced
 from ringi.provenance.open import mend_clone, sync_notes
-from ringi.provenance.ref_damage import mend_notes
 
 
 @click.command()
@@ -23,8 +22,9 @@ def sync(app: App, remote: str | None, no_push: bool) -> None:
     Without REMOTE, the one that git would choose. Notes of both sides are merged line by line; none is
     overwritten, and nothing else of the repository changes. Needs no workspace.
     """
-    if said := mend_clone(app.start, app.environment, lambda: _mend_by_ledger(app)):
-        app.ui.line(said, style="yellow")
+    mended = mend_clone(app.start, app.environment, lambda: mend_by_ledger(app))
+    for line in mended.lines if mended else ():
+        app.ui.line(line, style="yellow")
     done = sync_notes(
         app.start,
         app.environment,
@@ -37,10 +37,6 @@ def sync(app: App, remote: str | None, no_push: bool) -> None:
         app.ui.document(done)
     else:
         _tell(app, done)
-
-
-def _mend_by_ledger(app: App) -> Text | None:
-    return mend_notes(app.workspace) if has_ledger(app) else None
 
 
 def _tell(app: App, done: Synced) -> None:

@@ -54,6 +54,7 @@ def verify(
         raise click.UsageError(_("Choose one: PLAN, RANGE, COMMIT or RUN, --all, --pre-receive"))
     if sarif == "-" and app.ui.as_json:
         raise click.UsageError(_("Choose one: --json or --sarif -"))
+    app.tells_damage = True
     wanted = Wanted(Mode(mode or Mode.REPORT), sarif, reviews)
     if pre_receive and reviews:
         raise click.UsageError(_("--reviews belongs to a RANGE, a COMMIT or a RUN"))
@@ -113,7 +114,7 @@ def _tell_lost(app: App, verdicts: Sequence[Proven]) -> None:
             "! the notes do not have the proof of {plans}: no clone can verify it", plans=", ".join(lost)
         )
         app.ui.line(text, style="yellow")
-        app.ui.next_step("ringi recover")
+        app.ui.next_step("ringi recover --notes")
 
 
 def _verdicts(

@@ -12,7 +12,8 @@ from typing import Final
 
 from ringi.errors import StorageFailed
 from ringi.kernel.fs import OsFileSystem, opened
-from ringi.kernel.process.git import Git, Repository, version
+from ringi.kernel.process.git import Git, version
+from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import why_failed
 
 # A command line wins over whatever the person configured. With these limits what arrives stays a pack, which

@@ -12,15 +12,12 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple, cast
 
 from ringi.errors import CopyFailed, Unsupported
-from ringi.kernel.fs import NotRegular, TooLarge, read_bounded, replace_file
+from ringi.kernel.fs import replace_file
 from ringi.kernel.process.progress import counting, is_watched
 from ringi.kernel.system import process_environment
 from ringi.kernel.text import Text
 
 TIME_LIMIT: Final = 900.0
-_MOST_ALTERNATES: Final = 100
-"""Git follows five levels; a file that names more is none of its own."""
-_READ_LIMIT: Final = 16 * 1024 * 1024
 _PIECE: Final = 1 << 20
 ABSENT: Final = "000000"
 """The mode of a file that is not there."""
@@ -194,55 +191,6 @@ class Running:
         return finished.out
 
 
-class Repository(NamedTuple):
-    """The person's own repository, seen from outside: where its folders are."""
-
-    git_dir: Path
-    common: Path
-    """Where objects and refs are: another folder if this is a linked worktree."""
-
-    @classmethod
-    def at(cls, root: Path) -> "Repository | None":
-        try:
-            return cls._at(root)
-        except OSError as error:
-            why = Text("{folder} cannot be read: {problem}", folder=root / ".git", problem=error.strerror)
-            raise CopyFailed(why=why) from None
-
-    @classmethod
-    def _at(cls, root: Path) -> "Repository | None":
-        git_dir = root / ".git"
-        if git_dir.is_file():
-            first, _, target = read_small(git_dir).partition(b":")
-            if first != b"gitdir":
-                return None
-            git_dir = root / os.fsdecode(target.strip())
-        common = git_dir / os.fsdecode(read_small(git_dir / "commondir").strip() or b".")
-        if not (git_dir / "HEAD").is_file() or not (common / "objects").is_dir():
-            return None
-        return cls(git_dir.resolve(), common.resolve())
-
-    def objects(self) -> tuple[Path, ...]:
-        """Its object folder, and those it borrows from."""
-        found: dict[Path, None] = {}
-        waiting = [self.common / "objects"]
-        while waiting and len(found) < _MOST_ALTERNATES:
-            folder = waiting.pop(0)
-            if folder in found:
-                continue
-            try:
-                lines = read_bounded(folder / "info" / "alternates", _READ_LIMIT).splitlines()
-            except (NotRegular, TooLarge):  # git would wait for it, for ever
-                continue
-            except OSError:
-                lines = []
-            found[folder] = None
-            lines = lines[:_MOST_ALTERNATES]
-            named = [os.fsdecode(unquoted(line)) for line in lines if line and not line.startswith(b"#")]
-            waiting += (Path(os.path.normpath(folder / name)) for name in named)
-        return tuple(found)
-
-
 def settings(git: Git, pattern: str) -> dict[tuple[str, str], str]:
     """The settings whose names match, by scope (system, global, local …) and name."""
     finished = git.attempt("config", "-z", "--includes", "--show-scope", "--get-regexp", pattern)
@@ -307,31 +255,10 @@ def quoted(path: Path | str) -> bytes:
     return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
 
 
-def unquoted(line: bytes) -> bytes:
-    """As git quotes a path: in C's way, with three octal digits for unusual bytes."""
-    if not re.fullmatch(rb'".*"', line, re.DOTALL):
-        return line
-    known = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
-
-    def plain(match: re.Match[bytes]) -> bytes:
-        word = match[1]
-        return bytes([int(word, 8)]) if word.isdigit() else known.get(word, word)
-
-    return re.sub(rb"\\([0-3][0-7]{2}|.)", plain, line[1:-1], flags=re.DOTALL)
-
-
 def keep(path: Path, data: bytes) -> None:
     """Writes the bytes, unless the file already has them."""
     if path.is_symlink() or not path.is_file() or path.read_bytes() != data:
         replace_file(path, data, synced=False)
-
-
-def read_small(path: Path) -> bytes:
-    """A small optional file. Anything but a regular file of a usual size counts as absent."""
-    try:
-        return read_bounded(path, _READ_LIMIT)
-    except OSError:
-        return b""
 
 
 def failure(command: str, finished: Finished) -> CopyFailed:

@@ -7,120 +7,83 @@ the ref, its log, and loose objects that are not what their names say. Git takes
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import re
-import stat
 import time
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import StorageFailed
-from ringi.kernel.fs import NotRegular, OsFileSystem, TooLarge, opened, read_bounded
-from ringi.kernel.process.git import Git, Repository, read_small
+from ringi.kernel.fs import OsFileSystem, TooLarge, opened, read_bounded
+from ringi.kernel.process.git import Git
+from ringi.kernel.process.ref_files import (
+    LOCKED,
+    Damage,
+    inflate,
+    is_named,
+    loose_object,
+    missing,
+    read_ref,
+    stale_lock,
+    unreadable,
+)
+from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import COMMIT_SHOWN, Text, why_failed
 
 ASIDE: Final = "ringi-aside"
-_LARGEST_REF: Final = 4096
 _LARGEST_OBJECT: Final = 256 * 1024 * 1024
-_LONGEST_LOCK: Final = 60.0
 _MOST_OBJECTS: Final = 100_000
-_ID: Final = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_LOGGED: Final = re.compile(rb"^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ", re.MULTILINE)
 _NAMED: Final = re.compile(rb"^(?:tree|parent) ([0-9a-f]{40,64})$", re.MULTILINE)
 _FAN: Final = re.compile(r"[0-9a-f]{2}")
 _LOOSE: Final = re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
 # What such a file claims of a commit may be wrong.
 _AS_IT_IS: Final = ("-c", "core.commitGraph=false")
 
-LOCKED: Final = Text("a git that is gone has locked it")
 
+class Mended(NamedTuple):
+    """A ref that is well again."""
 
-class Damage(NamedTuple):
     ref: str
-    why: Text
-
-
-class RefFile(NamedTuple):
-    """What the file of a ref says."""
-
-    value: str = ""
-    """The id of an object; empty if it says none."""
-    problem: Text | None = None
-    there: bool = False
-
-
-def read_ref(repository: Repository, ref: str) -> RefFile:
-    """Reads one file. Git may know the ref although there is none: then it is packed, with many others."""
-    try:
-        data = read_bounded(repository.common / ref, _LARGEST_REF, follow=False)
-    except (FileNotFoundError, NotADirectoryError):
-        return RefFile()
-    except (NotRegular, TooLarge) as error:
-        if (repository.common / ref).is_dir():  # of other refs, below this name
-            return RefFile()
-        why = Text("it is not a file of git's") if isinstance(error, NotRegular) else Text("it is too large")
-        return RefFile("", why, there=True)
-    except OSError as error:
-        return RefFile("", Text("it cannot be read: {why}", why=why_failed(error)), there=True)
-    if _ID.fullmatch(data.rstrip(b"\n")):
-        return RefFile(data.decode("ascii").strip(), there=True)
-    if data.startswith(b"ref: "):
-        return RefFile(there=True)
-    return RefFile("", Text("it is not the id of a commit") if data else Text("it is empty"), there=True)
-
-
-def glance(repository: Repository, ref: str) -> Damage | None:
-    """Costs one read and two looks; finds what a loss of power does most often."""
-    if stale_lock(repository, ref):
-        return Damage(ref, LOCKED)
-    found = read_ref(repository, ref)
-    if found.problem:
-        return Damage(ref, found.problem)
-    if found.value:
-        with contextlib.suppress(OSError):
-            if _loose(repository, found.value).stat().st_size == 0:
-                return Damage(ref, _missing(found.value))
-    return None
-
-
-def stale_lock(repository: Repository, ref: str) -> Path | None:
-    """The lock of a ref, or of another file of git's, if whoever made it is gone: git is done in a moment."""
-    path = Path(f"{ref}.lock")
-    try:
-        made = (repository.common / path).lstat().st_mtime
-    except OSError:
-        return None
-    return path if made < max(time.time() - _LONGEST_LOCK, _started_at()) else None
-
-
-def _started_at() -> float:
-    """When this machine was started; 0 if nobody knows."""
-    found = re.search(rb"^btime (\d+)$", read_small(Path("/proc/stat")), re.MULTILINE)
-    return float(found[1]) if found else 0.0
+    lines: tuple[Text, ...]
+    """What was wrong, what became of it, and what could not be kept."""
+    aside: str = ""
+    """The folder with the damaged files; empty if there are none."""
+    lost_notes: tuple[str, ...] = ()
+    """The blobs that they hung on."""
+    lost_plans: tuple[str, ...] = ()
+    """The names of plans whose proof is lost."""
 
 
 def examine(repository: Repository, ref: str, without: str = "") -> Damage | None:
     """Whether all that it leads to is there. `without` is a commit behind which nobody looks."""
-    if found := glance(repository, ref):
+    if stale_lock(repository, ref):
+        return Damage(ref, LOCKED)
+    if found := unreadable(repository, ref):
         return found
-    git, file = Git(repository.git_dir), read_ref(repository, ref)
-    value = file.value or packed_value(repository, ref)
+    git = Git(repository.git_dir)
     tip = commit_at(git, ref)
     if not tip:
-        return Damage(ref, _missing(value)) if value or file.there else None
+        # Whatever keeps the refs: git knows the value although it finds no commit.
+        value = object_at(git, ref)
+        return Damage(ref, missing(value)) if value or read_ref(repository, ref).there else None
     if is_whole(git, tip, without):
         return None
-    return Damage(ref, Text("commit {id} leads to something that cannot be read", id=tip[:COMMIT_SHOWN]))
+    return Damage(ref, leads_astray(tip))
+
+
+def leads_astray(commit: str) -> Text:
+    return Text("commit {id} leads to something that cannot be read", id=commit[:COMMIT_SHOWN])
 
 
 def commit_at(git: Git, name: str) -> str:
     """Empty if git finds none."""
-    finished = git.attempt(
-        *_AS_IT_IS, "rev-parse", "-q", "--verify", "--end-of-options", f"{name}^{{commit}}"
-    )
+    return object_at(git, f"{name}^{{commit}}")
+
+
+def object_at(git: Git, name: str) -> str:
+    """What git takes the name for, whether that is there or not; empty if it knows none."""
+    finished = git.attempt(*_AS_IT_IS, "rev-parse", "-q", "--verify", "--end-of-options", name)
     return "" if finished.code else finished.out.decode("ascii", "replace").strip()
 
 
@@ -130,35 +93,6 @@ def is_whole(git: Git, commit: str, without: str = "") -> bool:
     # What a partial clone has left out is not damaged.
     words = ("rev-list", "--objects", "--quiet", "--exclude-promisor-objects")
     return not git.attempt(*_AS_IT_IS, *words, commit, *excluded).code
-
-
-def is_partial(repository: Repository) -> bool:
-    """Whether objects may be missing because the clone was made so."""
-    return any((repository.common / "objects" / "pack").glob("*.promisor"))
-
-
-def packed_value(repository: Repository, ref: str) -> str:
-    for line in read_small(repository.common / "packed-refs").split(b"\n"):
-        value, _, name = line.partition(b" ")
-        if name == os.fsencode(ref) and _ID.fullmatch(value):
-            return value.decode("ascii")
-    return ""
-
-
-def earlier_values(repository: Repository, ref: str) -> list[str]:
-    """What its log says it was, the newest first."""
-    found: dict[str, None] = {}
-    for old, new in reversed(_LOGGED.findall(read_small(repository.common / "logs" / ref))):
-        found[new.decode("ascii")] = found[old.decode("ascii")] = None
-    return [value for value in found if value.strip("0")]
-
-
-def _missing(value: str) -> Text:
-    return Text("commit {id} is missing or damaged", id=value[:COMMIT_SHOWN])
-
-
-def _loose(repository: Repository, oid: str) -> Path:
-    return repository.common / "objects" / oid[:2] / oid[2:]
 
 
 # ------------------------------------------------------------------ out of the way
@@ -171,15 +105,21 @@ class Aside:
         self._repository = repository
         self.folder = folder
 
-    def take_ref(self, ref: str) -> None:
-        """With its log, whose entries may name what is gone; git would complain of them for ever."""
+    def take_ref(self, ref: str) -> bool:
+        """With its log, whose entries may name what is gone; git would complain of them for ever.
+
+        True if git still has the ref, packed or in a table with others: then the caller deletes it.
+        """
         self._take(Path(ref))
         self._take(Path("logs") / ref)
+        value = object_at(Git(self._repository.git_dir), ref)
+        if value:
+            self._write_down(ref, value)
+        return bool(value)
 
     def take_objects(self, roots: Iterable[str]) -> None:
         """Those that are empty, and of what these lead to those that are not what they should be."""
-        objects = self._repository.common / "objects"
-        for path in [*_empty_objects(objects), *_damaged(self._repository, roots)]:
+        for path in [*_empty_objects(self._repository), *_damaged(self._repository, roots)]:
             self._take(path.relative_to(self._repository.common))
 
     def take_lock(self, name: str) -> bool:
@@ -189,8 +129,7 @@ class Aside:
             self._take(found)
         return bool(found)
 
-    def note(self, ref: str, value: str) -> None:
-        """What a packed ref said."""
+    def _write_down(self, ref: str, value: str) -> None:
         target = self.folder / ref
         target.parent.mkdir(parents=True, exist_ok=True)
         if not target.exists():
@@ -227,14 +166,26 @@ def put_aside(repository: Repository) -> Iterator[Aside]:
         raise StorageFailed(what=str(error.filename or top), why=why_failed(error)) from None
 
 
-def _empty_objects(objects: Path) -> Iterator[Path]:
-    """No object has no bytes."""
+def loose_objects(repository: Repository) -> Iterator[Path]:
+    objects = repository.common / "objects"
     for fan in sorted(one.name for one in objects.iterdir() if _FAN.fullmatch(one.name)):
         with contextlib.suppress(NotADirectoryError, FileNotFoundError), os.scandir(objects / fan) as found:
             for entry in found:
-                seen = entry.stat(follow_symlinks=False)
-                if _LOOSE.fullmatch(entry.name) and stat.S_ISREG(seen.st_mode) and seen.st_size == 0:
+                if _LOOSE.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                     yield objects / fan / entry.name
+
+
+def read_loose(path: Path) -> bytes:
+    """An object with its header; empty if it cannot be read."""
+    try:
+        return inflate(read_bounded(path, _LARGEST_OBJECT, follow=False))
+    except OSError:
+        return b""
+
+
+def _empty_objects(repository: Repository) -> Iterator[Path]:
+    """No object has no bytes."""
+    return (path for path in loose_objects(repository) if path.lstat().st_size == 0)
 
 
 def _damaged(repository: Repository, roots: Iterable[str]) -> Iterator[Path]:
@@ -245,7 +196,7 @@ def _damaged(repository: Repository, roots: Iterable[str]) -> Iterator[Path]:
         if oid in seen:
             continue
         seen.add(oid)
-        path = _loose(repository, oid)
+        path = loose_object(repository, oid)
         try:
             packed = read_bounded(path, _LARGEST_OBJECT, follow=False)
         except (FileNotFoundError, TooLarge):
@@ -253,21 +204,12 @@ def _damaged(repository: Repository, roots: Iterable[str]) -> Iterator[Path]:
         except OSError:
             yield path
             continue
-        data = _inflated(packed)
-        hashed = hashlib.sha1 if len(oid) == 40 else hashlib.sha256  # noqa: PLR2004  # git's two lengths
-        if hashed(data).hexdigest() != oid:
+        data = inflate(packed)
+        if not is_named(data, oid):
             if packed:  # empty ones are found anyway
                 yield path
             continue
         waiting += _named(data, len(oid) // 2)
-
-
-def _inflated(packed: bytes) -> bytes:
-    engine = zlib.decompressobj()
-    try:
-        return engine.decompress(packed, _LARGEST_OBJECT)
-    except zlib.error:
-        return b""
 
 
 def _named(data: bytes, width: int) -> Iterator[str]:
