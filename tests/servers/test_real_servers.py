@@ -16,7 +16,7 @@ from ringi.config.keys import Config
 from ringi.engine.process import ErrorKind, ToolEffect
 from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.execution import OpStatus
-from ringi.tools.configured import server_tools
+from ringi.runs.configured_tools import server_tools
 from ringi.tools.mcp_servers import McpServers
 from tests.helpers import approved, assert_whole, holds_soon, open_scratch, undo
 

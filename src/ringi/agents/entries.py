@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ringi.agents import jsonc, toml
-from ringi.agents.record import Agent, Hook, Mcp, Settings
+from ringi.agents.record import Agent, Hook, Mcp, SettingsFile
 from ringi.errors import BadDocument
 from ringi.kernel.text import Text
 
@@ -72,7 +72,7 @@ def _merged_keys(
     return text
 
 
-def _merged_settings(settings: Settings, text: str, program: Sequence[str]) -> str:
+def _merged_settings(settings: SettingsFile, text: str, program: Sequence[str]) -> str:
     if not text.strip():
         text = jsonc.fresh({}, _newline(text))
     for steps, word in settings.listed.items():

@@ -118,7 +118,7 @@ class Hook(NamedTuple):
     """If it cannot be run, the agent must not go on."""
 
 
-class Settings(NamedTuple):
+class SettingsFile(NamedTuple):
     """What we add to the file with one person's own settings of a project."""
 
     file: str
@@ -185,7 +185,7 @@ class Agent(NamedTuple):
     model: Model | None = None
     presence: Presence | None = None
     mcp: Mcp | None = None
-    settings: Settings | None = None
+    settings: SettingsFile | None = None
     trust: Trust | None = None
     acp: tuple[str, ...] = ()
     """What starts it for an editor, if it speaks the Agent Client Protocol."""

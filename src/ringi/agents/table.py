@@ -22,7 +22,18 @@ from ringi.agents.command_line import (
     Resume,
 )
 from ringi.agents.output import claude_said, codex_said, dict_at, gemini_said, plain
-from ringi.agents.record import FILES, Agent, Hook, Mcp, Model, Presence, Settings, State, Trust, Unattended
+from ringi.agents.record import (
+    FILES,
+    Agent,
+    Hook,
+    Mcp,
+    Model,
+    Presence,
+    SettingsFile,
+    State,
+    Trust,
+    Unattended,
+)
 from ringi.kernel.text import Text
 
 # Codex passes a server only the variables that are named. These say where the ledger is, and
@@ -126,7 +137,7 @@ _CLAUDE: Final = Agent(
         # It waits for such a server before the first turn, and lists its tools without a search.
         server=lambda command: {**_server(command), "alwaysLoad": True},
     ),
-    settings=Settings(
+    settings=SettingsFile(
         # For one person on one machine. In settings.json everybody would get it with the next pull,
         # and it would block every edit of those who do not have ringi. Claude Code also takes the
         # approval of a server from this file, as long as git does not track it.

@@ -42,7 +42,7 @@ from ringi.plans.configured_commands import BranchChecks, PlanChecks, PlanComman
 from ringi.plans.document import CheckFailure, PlannedChecks
 from ringi.plans.services import Services
 from ringi.project.context import CodeContext
-from ringi.tools.configured import outside_tools
+from ringi.runs.configured_tools import outside_tools
 from ringi.tree.tree import Tree
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from ringi.app.workspace import open_workspace
 from ringi.config.load import load
 from ringi.kernel.places import places_of
 from ringi.ledger.moved import MovedLedger
-from ringi.tools.configured import server_tools
+from ringi.runs.configured_tools import server_tools
 from ringi.tools.ports import ServerState
 
 

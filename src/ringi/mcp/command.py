@@ -73,17 +73,17 @@ def _on_stdio(app: App, label: str) -> bool:
 
     wire = claim_wire()
     handshake = Handshake(wire)
-    from ringi.mcp.server import Settings  # noqa: PLC0415  # the SDK takes most of a second to load
+    from ringi.mcp.server import ServerOptions  # noqa: PLC0415  # the SDK takes most of a second to load
     from ringi.mcp.stdio import on_stdio  # noqa: PLC0415  # as above
 
-    return on_stdio(Settings(app.environment, app.start, label), wire, handshake.hand_over())
+    return on_stdio(ServerOptions(app.environment, app.start, label), wire, handshake.hand_over())
 
 
 def _on_http(app: App, label: str, host: str, port: int) -> bool:
     from ringi.mcp.http import on_http  # noqa: PLC0415  # a web server beside the SDK
-    from ringi.mcp.server import Settings  # noqa: PLC0415  # as above
+    from ringi.mcp.server import ServerOptions  # noqa: PLC0415  # as above
 
-    return on_http(Settings(app.environment, app.start, label), host, port, app.ui)
+    return on_http(ServerOptions(app.environment, app.start, label), host, port, app.ui)
 
 
 def _lead(path: str) -> None:

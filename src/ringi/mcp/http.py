@@ -21,7 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from ringi.errors import NoPort, NotLocal, StorageFailed
 from ringi.kernel.places import user_folder
 from ringi.kernel.text import Text, why_failed
-from ringi.mcp.server import Settings, serve
+from ringi.mcp.server import ServerOptions, serve
 from ringi.mcp.stdio import LONGEST_MESSAGE
 from ringi.mcp.worker import Ending, Talk
 
@@ -236,14 +236,14 @@ class Printer(Protocol):
     def line(self, text: Text | str = "", *, style: str = "", indent: int = 0) -> None: ...
 
 
-def on_http(settings: Settings, host: str, port: int, printer: Printer) -> bool:
+def on_http(options: ServerOptions, host: str, port: int, printer: Printer) -> bool:
     listening, address = listen(host, port)
     with listening:
-        token = token_of(settings.environment)
+        token = token_of(options.environment)
         printer.line(Text("Serving on {address}", address=address.url))
         if token.made:
             header = f"Authorization: Bearer {token.value}"
             printer.line(Text("Every request needs the header {header}", header=header), indent=2)
         if token.place:
             printer.line(Text("The token is in {path}", path=str(token.place)), indent=2)
-        return serve(settings, lambda server: talking(server, listening, address, token.value))
+        return serve(options, lambda server: talking(server, listening, address, token.value))

@@ -232,58 +232,58 @@ def _client(ctx: Context) -> Client:
     return Client(progress, gone)
 
 
-class Settings(NamedTuple):
+class ServerOptions(NamedTuple):
     environment: Mapping[str, str]
     start: Path
     label: str
 
 
-def serve(settings: Settings, talk: Callable[[Server[Any]], Talk]) -> bool:
+def serve(options: ServerOptions, talk: Callable[[Server[Any]], Talk]) -> bool:
     """Runs until the client leaves or a signal comes. False if the protocol thread failed."""
-    workers = _workers(settings)
-    server = PlanServer(workers, _surroundings(settings)).server
+    workers = _workers(options)
+    server = PlanServer(workers, _surroundings(options)).server
     return run(workers, talk(server))
 
 
-def _workers(settings: Settings) -> Workers:
-    client = cache(partial(client_below, tuple(ancestors()), settings))
+def _workers(options: ServerOptions) -> Workers:
+    client = cache(partial(client_below, tuple(ancestors()), options))
 
     def worker() -> Worker:
-        opening = Opening(settings.start, settings.environment, client)
+        opening = Opening(options.start, options.environment, client)
         return Worker(opening.open, opening.is_current)
 
     return Workers(worker(), worker(), worker())
 
 
-def _surroundings(settings: Settings) -> Surroundings:
+def _surroundings(options: ServerOptions) -> Surroundings:
     def places() -> Places:
-        return places_of(find_root(settings.start), settings.environment)
+        return places_of(find_root(options.start), options.environment)
 
     def hidden() -> Iterable[str]:
         found = places()
         return str(found.state), str(found.states)
 
     return Surroundings(
-        label=settings.label,
+        label=options.label,
         hidden=hidden,
-        asked=_asked(settings),
+        asked=_asked(options),
     )
 
 
-def client_below(above: Sequence[Ancestor], settings: Settings) -> "OverMcp":
+def client_below(above: Sequence[Ancestor], options: ServerOptions) -> "OverMcp":
     """Who calls: what is above the server when it starts counts, also after it ended."""
     from ringi.approvals.person import OverMcp  # noqa: PLC0415  # after a client was greeted
     from ringi.plans.configured_commands import supervisors_in  # noqa: PLC0415  # as above
 
-    copies = places_of(find_root(settings.start), settings.environment).copies
-    return OverMcp(settings.environment, lambda: supervisors_in(copies), lambda: above)
+    copies = places_of(find_root(options.start), options.environment).copies
+    return OverMcp(options.environment, lambda: supervisors_in(copies), lambda: above)
 
 
-def _asked(settings: Settings) -> Callable[[str, str, str], None]:
+def _asked(options: ServerOptions) -> Callable[[str, str, str], None]:
     def tell(how: str, words: Text) -> None:
         from ringi.app.notify import notify  # noqa: PLC0415  # only if somebody is asked
 
-        notify(how, words, environment=settings.environment, output=_ERRORS)
+        notify(how, words, environment=options.environment, output=_ERRORS)
 
     def asked(how: str, name: str, title: str) -> None:
         words = Text("{plan} waits for you: {title}", plan=name, title=title)

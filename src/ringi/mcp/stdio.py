@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from ringi.kernel.process.lines import TooLong, lines, write
 from ringi.kernel.process.wire import Wire
 from ringi.mcp.handshake import Begun
-from ringi.mcp.server import Settings, serve
+from ringi.mcp.server import ServerOptions, serve
 from ringi.mcp.worker import Ending, Talk
 
 LONGEST_MESSAGE: Final = 16 * 1024 * 1024
@@ -118,7 +118,7 @@ async def messages(
         reading.cancel()
 
 
-def on_stdio(settings: Settings, wire: Wire, begun: Begun) -> bool:
+def on_stdio(options: ServerOptions, wire: Wire, begun: Begun) -> bool:
     def talk_of(server: Server[Any]) -> Talk:
         async def talk(ending: Ending) -> None:
             reading = anyio.CancelScope()
@@ -128,4 +128,4 @@ def on_stdio(settings: Settings, wire: Wire, begun: Begun) -> bool:
 
         return talk
 
-    return serve(settings, talk_of)
+    return serve(options, talk_of)

@@ -9,9 +9,9 @@ from ringi.config.keys import Config
 from ringi.models.configured import mask_of
 from ringi.plans.outside_call import PlannedCalls
 from ringi.plans.services import Services
+from ringi.runs.configured_tools import server_tools
 from ringi.runs.role_process import ProcessParts
 from ringi.runs.tool_box import ToolBox, tool_box
-from ringi.tools.configured import server_tools
 from ringi.tools.ports_process import Tools
 from ringi.tree.copy import WorkCopy
 

@@ -14,7 +14,7 @@ from ringi.errors import Busy, Interrupted, NotFound
 from ringi.kernel.places import places_of
 from ringi.kernel.process.ancestors import Ancestor
 from ringi.mcp.resources import Library
-from ringi.mcp.server import Settings, client_below
+from ringi.mcp.server import ServerOptions, client_below
 from ringi.mcp.wait import Client, WaitForPerson
 from ringi.mcp.worker import Opening, Worker
 from ringi.tree.copy import Supervisor, WorkCopy
@@ -261,7 +261,7 @@ def test_who_asks_is_the_agent_below_whose_supervisor_the_server_was_started(rep
     with_, shell = Ancestor(70, "now", "python3", ("ringi",)), Ancestor(71, "now", "sh", ("sh",))
 
     def requester(*above: Ancestor) -> str:
-        client = client_below(above, Settings(environment, repo, "a label"))
+        client = client_below(above, ServerOptions(environment, repo, "a label"))
         assert client.agent() is not None
         return client.requester()
 

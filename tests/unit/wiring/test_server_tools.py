@@ -9,7 +9,7 @@ import pytest
 from ringi.app.doctor import doctor_of
 from ringi.config.keys import Config, Planning, Security
 from ringi.engine.process import ToolEffect
-from ringi.tools.configured import server_tools
+from ringi.runs.configured_tools import server_tools
 from tests.fakes import mcp_server
 from tests.fakes.mcp_http import HttpTools
 from tests.helpers import environment_of
