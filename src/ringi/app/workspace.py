@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 from ringi.app.assemble import Assembly, Progress, assemble
 from ringi.app.context import OpenWorkspace, adopt_proof, recover_if_needed
 from ringi.approvals.person import PersonChannel
+from ringi.config.keys import Config
 from ringi.kernel.places import find_root, places_of
 from ringi.kernel.system import Clock, process_environment
 from ringi.ledger.event import EventSink
@@ -111,6 +112,11 @@ class Workspace(OpenWorkspace):
 
         ledger, mask = self._assembly.ledger, self.services.mask
         return measure(ledger, self.config, self.places.root, self.clock.now(), mask, since)
+
+    @property
+    def configuration(self) -> Config:
+        """The name of `config` in scripts."""
+        return self.config
 
 
 def publishing_of(assembly: Assembly) -> "RunPublishing":
