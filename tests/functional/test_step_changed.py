@@ -15,7 +15,7 @@ from ringi.runs.changed_steps import follow_plans
 from ringi.runs.document import RunPhase, StepStatus, StopCode
 from tests.functional.beside_desk import walled
 from tests.functional.desk import MENU, Desk
-from tests.functional.run_desk import RunDesk, a_plan, a_step, at_home, git, project
+from tests.functional.run_desk import RunDesk, a_plan, a_step, at_home, by_step, git, project
 from tests.functional.screens import Screen
 from tests.functional.warm import RINGI
 from tests.helpers import approve
@@ -306,3 +306,78 @@ def test_a_run_is_stopped_by_red_tests_whoever_tried_to_commit(desk: RunDesk) ->
     amend(desk, "a + b", "b + a")
     require_untested(desk)
     assert there.json("status", desk.run_id)["stop"]["reason_code"] == StopCode.APPROVAL_NEEDED
+
+
+# Steps that were tested together.
+
+APART = "import a, b\n\nassert (a.X, b.Y) not in {(2, 9), (3, 2)}, 'not together'\n"
+
+
+@pytest.fixture
+def two(monkeypatch: pytest.MonkeyPatch) -> Iterator[RunDesk]:
+    with at_home(monkeypatch) as base:
+        files = {"a.py": "X = 1\n", "b.py": "Y = 1\n", "test_calc.py": APART}
+        made = RunDesk(
+            project(base / "project", files), implementer=by_step("echo X = 2 > a.py", "echo Y = 2 > b.py")
+        )
+        steps = [a_step(at, scope={"target_paths": [name]}) for at, name in enumerate(("a.py", "b.py"), 1)]
+        made.start(a_plan(*steps))
+        done = Desk(made.root).process("continue", made.run_id)
+        assert done.stdout.count("tests passed") == 2, done.stdout
+        yield made
+
+
+def write(desk: RunDesk, plan: str, name: str, text: str) -> str:
+    new = desk.root.parent / "new"
+    new.write_text(text)
+    return Desk(desk.root).run("amend", plan, "--write", f"{name}={new}").stdout
+
+
+def carry_out(desk: RunDesk, step_id: str, *, tested: bool = True) -> int:
+    plan_id = desk.plan_of(step_id)
+    with desk.open() as workspace:
+        approve(workspace.of_plan(plan_id), plan_id)
+        name = workspace.plan_name(plan_id)
+    done = Desk(desk.root).run("execute", name)
+    assert ("running python3" in done.stdout + done.stderr) == tested, done.stderr
+    return done.returncode
+
+
+def facts_of(desk: RunDesk) -> list[str]:
+    """What is said of the tests of each step."""
+    shown = Desk(desk.root).json("status", desk.run_id)["shown"]["steps"]
+    return [one["facts"][-1] for one in shown]
+
+
+@pytest.mark.req("RN-10", "RN-12")
+@walled
+def test_what_was_tested_without_the_step_before_it_is_tested_with_it(two: RunDesk) -> None:
+    """The review tests on the branch, where the step before is not yet."""
+    assert "tests passed" in write(two, "p2", "b.py", "Y = 9\n")
+    assert facts_of(two) == ["tests passed", "changed since it was tested"]
+    assert carry_out(two, "S01", tested=False) == 0
+    assert facts_of(two) == ["tests passed", "changed since it was tested"]
+    assert carry_out(two, "S02") == 6
+    assert facts_of(two) == ["tests passed", "python3 test_calc.py failed"]
+    assert Desk(two.root).run("continue").returncode == 6
+    assert len(two.commits()) == 1
+
+
+@pytest.mark.req("RN-10", "RN-12")
+@walled
+def test_a_step_built_on_one_that_was_changed_is_tested_again(two: RunDesk) -> None:
+    assert "tests passed" in write(two, "p1", "a.py", "X = 3\n")
+    assert facts_of(two) == ["tests passed", "changed since it was tested"]
+    assert carry_out(two, "S01", tested=False) == 0
+    assert carry_out(two, "S02") == 6
+    assert facts_of(two) == ["tests passed", "python3 test_calc.py failed"]
+    assert len(two.commits()) == 1
+
+
+@pytest.mark.req("RN-10")
+@walled
+def test_steps_that_stay_as_they_were_tested_are_not_tested_again(two: RunDesk) -> None:
+    assert [carry_out(two, step_id, tested=False) for step_id in ("S01", "S02")] == [0, 0]
+    assert facts_of(two) == ["tests passed"] * 2
+    run = two.go()
+    assert (run.phase, len(two.commits())) == (RunPhase.COMPLETED, 2)

@@ -234,6 +234,7 @@ def _on_branch(
     """As the workspace's, but with the files and the commits of the run's branch."""
     from ringi.runs.branch import BranchOf, RunBranch
     from ringi.runs.branch_damage import mend_branch
+    from ringi.runs.changed_steps import is_tested_otherwise
 
     branch = RunBranch(places, BranchOf.run(ledger.run(run_id)))
     there = branch.places
@@ -270,6 +271,7 @@ def _on_branch(
         prepare=prepare,
         publish=publish,
         tidy=branch.reset,
+        is_tested_otherwise=lambda document: is_tested_otherwise(ledger, document),
     )
 
 

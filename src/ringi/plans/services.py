@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # only names of types
     from ringi.ledger.ports import Store
     from ringi.models.prompt import Budget, LanguageModel
     from ringi.plans.commands import Commands
-    from ringi.plans.document import CheckPhase, CheckResult, PlannedChecks
+    from ringi.plans.document import CheckPhase, CheckResult, PlanDocument, PlannedChecks
     from ringi.project.context import CodeContext
     from ringi.provenance.ports import Repository
     from ringi.tools.ports import OutsideTools
@@ -99,6 +99,8 @@ class Services(NamedTuple):
     """Makes the tree of a run's branch what is committed, with these files (bytes, permission bits) on top;
     not if it is the person's own.
     """
+    is_tested_otherwise: Callable[[PlanDocument], bool] = lambda _: False
+    """Whether a step would come onto other files than those that its newest results are about."""
     permits: Permits = Permits()
     """What the people behind a plan may do."""
     reviews: ReviewChecks | None = None

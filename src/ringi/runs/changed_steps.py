@@ -5,8 +5,9 @@ the result, and the run learns of it only when it goes on. So whoever shows a ru
 """
 
 import hashlib
-from collections.abc import Sequence
-from typing import Final, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple, Protocol
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from ringi.engine.run_plan import RunPlan, RunStep
 from ringi.errors import NotFound
 from ringi.kernel.text import Text
+from ringi.ledger.event import EventKind, LoggedEvent
 from ringi.plans.check import commands_of, failing_test
 from ringi.plans.document import (
     ActionSpecExt,
@@ -23,7 +25,9 @@ from ringi.plans.document import (
     PlanStatus,
     StoredPlan,
     Touched,
+    undone_at,
 )
+from ringi.runs import machine
 from ringi.runs.criteria import results_of
 from ringi.runs.document import Evidence, Run, RunPhase, StepState, StepStatus, Stop, StopCode, stop_for
 from ringi.runs.gates import describe_failure
@@ -31,54 +35,66 @@ from ringi.runs.gates import describe_failure
 RESULT_WAITS: Final = Text("the result waits for you")
 _FAILED: Final = frozenset([StopCode.UNIT_TEST_FAILED, StopCode.E2E_FAILED, StopCode.TEST_TIMEOUT])
 _APPROVED: Final = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
+_MOVES: Final = frozenset([EventKind.EXECUTED, EventKind.UNDO_STARTED, EventKind.UNDONE])
 
 
 class StepPlans(Protocol):
-    """The part of the ledger that has the plans of the steps."""
+    """The part of the ledger that has runs and the plans of their steps."""
 
+    def run(self, run_id: str) -> Run: ...
     def plan(self, plan_id: str) -> StoredPlan: ...
     def specs(self, plan_id: str, version: int) -> tuple[ActionSpecExt, ...]: ...
+    def events(self, subject_id: str | None = None, *, after: int = 0) -> Iterator[LoggedEvent]: ...
+
+
+class _Waiting(NamedTuple):
+    """The plan of a step that waits for a decision, as far as its run knows."""
+
+    stored: StoredPlan
+    changed: bool
+    """It would write other bytes than those that the run tested."""
+
+    @property
+    def on_branch(self) -> bool:
+        document = self.stored.document
+        return document.state.status is PlanStatus.COMPLETED and undone_at(document) is None
+
+
+_Plans = Mapping[int, _Waiting]
+"""By the place of the step in its run."""
 
 
 def follow_plans(store: StepPlans, run: Run, plan: RunPlan | None) -> Run:
     """The run, with evidence, size and stop of the steps that wait as their plans are now; never saved."""
-    shown = replace(run, steps=follow_steps(store, run.steps))
-    return replace(shown, stop=_stop(store, shown, plan)) if plan else shown
+    plans = _waiting(store, run)
+    steps = tuple(_follow(store, run, at, plans) for at in range(len(run.steps)))
+    shown = replace(run, steps=steps)
+    return replace(shown, stop=_stop(shown, plan, plans)) if plan else shown
 
 
-def follow_steps(store: StepPlans, steps: Sequence[StepState]) -> tuple[StepState, ...]:
-    """The same of steps alone, in their order."""
-    found = list[StepState]()
-    # The run tests a step together with those before it, a review only with what is committed already.
-    others_changed = others_wait = False
-    for step in steps:
-        if (stored := _plan_of(store, step)) is None:
-            found.append(step)
-            continue
-        document = stored.document
-        changed = _is_changed(store, step, document)
-        results = () if others_changed or others_wait else _reviewed(document)
-        if changed or others_changed:
-            found.append(_retested(step, document, results))
-        else:
-            found.append(_tested_again(step, results))
-        others_changed = others_changed or changed
-        others_wait = others_wait or document.state.status is not PlanStatus.COMPLETED
-    return tuple(found)
+def is_tested_otherwise(store: StepPlans, document: PlanDocument) -> bool:
+    """Whether a step that is carried out now would be on other files than its newest results are about."""
+    run = store.run(document.step.run_id) if document.step else None
+    places = [at for at, one in enumerate(run.steps) if one.plan_id == document.plan.id] if run else []
+    if run is None or not places:
+        return False
+    if _reviewed(document):
+        return _moved_since(store, run, places[0])
+    plans, at = _waiting(store, run), places[0]
+    return at not in plans or _is_apart(at, plans) or _is_on_other_files(run, at, plans)
 
 
-def _plan_of(store: StepPlans, step: StepState) -> StoredPlan | None:
-    """None if it does not wait for a decision, as far as the run knows."""
-    if step.status is not StepStatus.PROPOSED:
-        return None
-    try:
-        return store.plan(step.plan_id)
-    except NotFound:
-        return None
+def _waiting(store: StepPlans, run: Run) -> _Plans:
+    found = dict[int, _Waiting]()
+    for at, step in enumerate(run.steps):
+        if step.status is StepStatus.PROPOSED:
+            with suppress(NotFound):
+                stored = store.plan(step.plan_id)
+                found[at] = _Waiting(stored, _is_changed(store, step, stored.document))
+    return found
 
 
 def _is_changed(store: StepPlans, step: StepState, document: PlanDocument) -> bool:
-    """Whether it would write other bytes than those that the run tested."""
     if document.plan.version == step.plan_version:
         return False
     return _files(store.specs(step.plan_id, step.plan_version)) != _files(document.state.action_specs)
@@ -86,6 +102,40 @@ def _is_changed(store: StepPlans, step: StepState, document: PlanDocument) -> bo
 
 def _files(specs: Sequence[ActionSpecExt]) -> set[Touched]:
     return {file for spec in specs for file in spec.touched if file.before != file.after}
+
+
+def _is_apart(at: int, plans: _Plans) -> bool:
+    """Whether a step before it is not on the branch yet."""
+    return any(not one.on_branch for place, one in plans.items() if place < at)
+
+
+def _is_on_other_files(run: Run, at: int, plans: _Plans) -> bool:
+    """The run tests a step with those before it, and without later ones that are on the branch."""
+    if run.steps[at].base_tree != machine.tree_before(run, at):
+        return True
+    first = not plans[at].on_branch and any(one.on_branch for place, one in plans.items() if place > at)
+    return first or any(one.changed for place, one in plans.items() if place < at)
+
+
+def _moved_since(store: StepPlans, run: Run, at: int) -> bool:
+    """A review tests a step with what is on the branch then: whether another step came or went since."""
+    own = [one.event for one in store.events(run.steps[at].plan_id)]
+    tested = max((one.seq for one in own if one.event is EventKind.CHECKED), default=0)
+    others = [one.plan_id for place, one in enumerate(run.steps) if one.plan_id and place != at]
+    return any(one.event.event in _MOVES for plan_id in others for one in store.events(plan_id, after=tested))
+
+
+def _follow(store: StepPlans, run: Run, at: int, plans: _Plans) -> StepState:
+    step = run.steps[at]
+    if at not in plans:
+        return step
+    document, changed = plans[at].stored.document, plans[at].changed
+    results = _reviewed(document)
+    if not plans[at].on_branch and results and (_is_apart(at, plans) or _moved_since(store, run, at)):
+        results = ()
+    if changed or _is_on_other_files(run, at, plans):
+        return _retested(step, document, results)
+    return _tested_again(step, results)
 
 
 def _reviewed(document: PlanDocument) -> tuple[CheckResult, ...]:
@@ -131,13 +181,13 @@ def evidence_of(one: CheckResult, kind: str = "unit", *, sandboxed: bool = False
     )
 
 
-def _stop(store: StepPlans, run: Run, plan: RunPlan) -> Stop | None:
+def _stop(run: Run, plan: RunPlan, plans: _Plans) -> Stop | None:
     """A step whose tests fail is not carried out, whoever tried to; and it waits again once it is changed."""
     stop = run.stop
-    state = next((one for one in run.steps if stop and one.step_id == stop.step_id), None)
-    stored = _plan_of(store, state) if state and run.phase is RunPhase.NEEDS_INPUT else None
-    if stop is None or stored is None:
+    found = [one for at, one in plans.items() if stop and run.steps[at].step_id == stop.step_id]
+    if stop is None or not found or run.phase is not RunPhase.NEEDS_INPUT:
         return stop
+    stored = found[0].stored
     failed = failing_test(stored.document) if stored.document.state.status in _APPROVED else None
     if failed is not None and stop.reason_code is StopCode.APPROVAL_NEEDED:
         step = next(one for one in plan.steps if one.step_id == stop.step_id)

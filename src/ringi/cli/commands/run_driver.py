@@ -36,7 +36,7 @@ from ringi.plans import words
 from ringi.plans.document import risk_of
 from ringi.plans.reviewed_plan import ReviewedPlan
 from ringi.policy.risk_level import Risk
-from ringi.runs.changed_steps import RESULT_WAITS, follow_steps
+from ringi.runs.changed_steps import RESULT_WAITS
 from ringi.runs.criteria import results_of
 from ringi.runs.document import Review, Run, RunPhase, StepState, StepStatus, StopCode
 from ringi.runs.drive import RunOptions, run_steps
@@ -237,8 +237,8 @@ class RunDriver:
     def _show_waiting(self, waiting: list[StepState]) -> None:
         self._ui.line(Text("{count} finished steps wait for you", count=len(waiting)), style="bold")
         with reading(self._app) as reader:
-            now = follow_steps(reader.ledger, waiting)
-        for number, step in enumerate(now, 1):
+            now = {step.step_id: step for step in reader.look(self._run_id).run.steps}
+        for number, step in enumerate((now[one.step_id] for one in waiting), 1):
             ref = self._app.workspace.plan.ref(step.plan_id)
             risk = Span(words.RISK[ref.risk], words.RISK_STYLE[ref.risk])
             spans = [Span(ref.title, Style.STRONG), Span(" · ", Style.FAINT), risk]
