@@ -20,7 +20,7 @@ from ringi.project.code_index import corpus_of
 from ringi.project.context import FileKind
 from ringi.project.ranking import WEIGHTS, Weights
 from ringi.project.relevant_files import Corpus, rank
-from ringi.project.state import StateFile
+from ringi.tree.file_state import StateFile
 
 TASKS: Final = "SWE-bench/swe-bench-tasks"
 REPOSITORIES: Final = ("pallets/flask", "psf/requests", "pytest-dev/pytest")

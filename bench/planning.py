@@ -15,7 +15,8 @@ from bench.measure import Figure, command, ratio, size, take_turns
 from bench.scratch import ledger_of, opened, scratch
 from ringi.app.assemble import session_services
 from ringi.models.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
-from ringi.sessions.document import DecisionPending, QuestionPending, TokenUsage
+from ringi.models.usage import TokenUsage
+from ringi.sessions.document import DecisionPending, QuestionPending
 from ringi.sessions.tool import PlanningTool
 from tests.fakes.model_server import ModelServer, Request
 from tests.fakes.models import DECISIONS, QUESTIONS, SUMMARY, WORDS

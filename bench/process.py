@@ -14,15 +14,16 @@ import msgspec
 from bench import other, plans
 from bench.measure import Figure, ratio, size, take_turns
 from bench.scratch import scratch
-from ringi.engine.process import ProcessPhase, ToolEffect
+from ringi.engine.process import ProcessPhase
 from ringi.kernel.system import SystemClock
 from ringi.ledger.vault import SealedFiles
 from ringi.models.cached import Answers, CachedModel
 from ringi.models.prompt import Budget, LanguageModel, ModelAnswer, OnProgress, Prompt
+from ringi.models.usage import TokenUsage
 from ringi.runs.process.services import CoordinatorServices
 from ringi.runs.process.settings import ExecutionSettings, ReflectionSettings
 from ringi.runs.role_model import Caller, Limits
-from ringi.sessions.document import TokenUsage
+from ringi.tools.effects import ToolEffect
 from ringi.tools.ports_process import ToolResult
 from tests.fakes.model_server import tokens
 from tests.unit.coordinator.process_desk import ProcessDesk, ScriptedTools, plan

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from bench.measure import Figure, command, ratio, size, take_turns
 from ringi.approvals.document import NAMESPACE, ProofKind, SignedAct, Strength
-from ringi.kernel.codec import blob_id, digest
-from ringi.provenance.document import (
+from ringi.approvals.statement import (
     Approved,
     ApprovedPlan,
     Digests,
@@ -21,6 +20,7 @@ from ringi.provenance.document import (
     sealed,
     to_sign,
 )
+from ringi.kernel.codec import blob_id, digest
 from ringi.provenance.open import verifying
 from ringi.provenance.verdict import Mode
 from ringi.provenance.verify_range import range_of, verify_range

@@ -8,7 +8,8 @@ from pathlib import Path
 from ringi.app.integrity import verify
 from ringi.errors import RingiError, Stale, StorageFailed
 from ringi.plans.document import PlanStatus
-from ringi.plans.execution import ExecutionResult, OpStatus
+from ringi.plans.execution import ExecutionResult
+from ringi.tree.file_state import OpStatus
 from tests.crash.scenarios import Scenario, laid_out
 from tests.fakes.hooked import Hook, HookedFileSystem
 from tests.fakes.world import World

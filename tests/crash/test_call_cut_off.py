@@ -13,7 +13,7 @@ import pytest
 from ringi.errors import UnknownCommand
 from ringi.kernel.process.supervisor import processes
 from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
-from ringi.plans.execution import OpStatus
+from ringi.tree.file_state import OpStatus
 from tests.crash.test_cut_off import CHILD, REPOSITORY
 from tests.fakes import mcp_server
 from tests.helpers import approved, assert_whole, create, environment_of, holds_soon, open_scratch, write

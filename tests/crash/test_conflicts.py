@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.approvals.document import FileChange
 from ringi.errors import RingiError
 from ringi.kernel.codec import digest
 from ringi.kernel.fs import OsFileSystem, opened
-from ringi.plans.document import FileState, PlanStatus
+from ringi.plans.document import PlanStatus
 from ringi.plans.execution import ExecutionResult
+from ringi.tree.file_state import FileChange, FileState
 from ringi.tree.stage import Stage
 from tests.crash import scenarios
 from tests.crash.foreign import DEEDS, THEIRS, Deed, Desk, conflicts, deletes, lost, writes_in_place

@@ -12,7 +12,7 @@ import pytest
 from ringi.errors import EffectsUnknown, NoChannel, NotFound, UnknownCommand
 from ringi.kernel.text import Text
 from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
-from ringi.plans.execution import OpStatus
+from ringi.tree.file_state import OpStatus
 from tests.functional.desk import RINGI
 from tests.helpers import (
     FILES,

@@ -15,8 +15,9 @@ from ringi.app.api import open_workspace
 from ringi.app.doctor import doctor_of
 from ringi.errors import NotFound
 from ringi.kernel import codec
+from ringi.models.usage import TokenUsage
 from ringi.runs.document import RunPhase
-from ringi.sessions.document import PlanningSession, SessionStatus, TokenUsage
+from ringi.sessions.document import PlanningSession, SessionStatus
 from ringi.sessions.operations import consistent
 from tests.fakes.model_server import ModelServer, Request
 from tests.helpers import environment_of, ledger_of, make_files, open_scratch, python

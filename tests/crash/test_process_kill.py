@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from ringi.cli.app import EXIT_PERSON_NEEDED as PERSON_NEEDED
-from ringi.engine.process import ErrorKind
+from ringi.tools.effects import ErrorKind
 from tests.crash.killing import FULL, KILLED, Driver
 from tests.crash.office import Office, Told
 from tests.crash.run_bureau import Ended, Story

@@ -13,12 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from ringi.approvals.document import FileChange
 from ringi.errors import PathRefused, Stale, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.fs import Kind, OsFileSystem
-from ringi.plans.document import FileState
 from ringi.plans.execution import ExecutionResult
+from ringi.tree.file_state import FileChange, FileState
 from ringi.tree.stage import Stage
 from ringi.tree.tree import Tree
 from tests.crash import scenarios

@@ -7,7 +7,8 @@ import pytest
 
 from ringi.errors import RingiError
 from ringi.plans.document import PlanStatus
-from ringi.plans.execution import ExecutionResult, OpStatus
+from ringi.plans.execution import ExecutionResult
+from ringi.tree.file_state import OpStatus
 from tests.crash.foreign import THEIRS, Desk, saves_by_rename
 from tests.crash.scenarios import MOVED, SEVERAL, Picture, taken
 from tests.fakes.hooked import Hook

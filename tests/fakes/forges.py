@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ringi.approvals.forge import ForgeKind, Item, ItemKind, Project
 from ringi.errors import ForgeMissing
 from ringi.forges.document import (
     Access,
@@ -10,12 +11,8 @@ from ringi.forges.document import (
     Change,
     ChangeState,
     Comment,
-    ForgeKind,
     ForgeReview,
     Issue,
-    Item,
-    ItemKind,
-    Project,
     ReviewVerdict,
 )
 from ringi.forges.port import CodeHost, FileOnForge

@@ -21,8 +21,8 @@ from ringi.models.prompt import (
     OnProgress,
     Prompt,
 )
+from ringi.models.usage import Purpose, TokenUsage
 from ringi.project.context import Context, Gathered, ProjectFacts
-from ringi.sessions.document import Purpose, TokenUsage
 from ringi.sessions.services import SessionServices
 from ringi.sessions.tool import PlanningTool
 from tests.fakes.people import SeatedPerson, SteppingClock

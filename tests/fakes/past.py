@@ -7,10 +7,7 @@ from msgspec import UNSET
 
 from ringi.approvals.document import NAMESPACE, ProofKind, SignedAct, Strength
 from ringi.approvals.signatures import Signer, SignerList
-from ringi.errors import NoSuchCommit
-from ringi.kernel import codec
-from ringi.ledger.subject import StepOf
-from ringi.provenance.document import (
+from ringi.approvals.statement import (
     ABSENT,
     NOT_THERE,
     Approved,
@@ -28,6 +25,9 @@ from ringi.provenance.document import (
     steps_of,
     to_sign,
 )
+from ringi.errors import NoSuchCommit
+from ringi.kernel import codec
+from ringi.ledger.subject import StepOf
 from ringi.provenance.ports import PastCommit
 from tests.fakes.signing import MadeUpKeys
 

@@ -13,11 +13,12 @@ from ringi.engine.document import (
     TaskDecomposition,
 )
 from ringi.engine.plan_checks import PlanRules
-from ringi.engine.process import ActionRecord, ActionState, ErrorKind, Process, Recovery, ToolEffect
+from ringi.engine.process import ActionRecord, ActionState, Process, Recovery
 from ringi.models.prompt import Prompt
-from ringi.policy.tools import ToolRules
 from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
+from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo
+from ringi.tools.rules import ToolRules
 from tests.fakes.config import config_with
 
 _PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}

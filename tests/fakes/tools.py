@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ringi.agents.project_reader import Project
 from ringi.agents.sandbox import agent_sandbox
-from ringi.engine.process import ToolEffect
 from ringi.kernel.places import places_of
-from ringi.models.project_reader import Project
 from ringi.policy.masking import masked
-from ringi.policy.tools import ToolRules
 from ringi.runs.copy_commands import CopyServices
 from ringi.runs.copy_tools import CopyTools
 from ringi.runs.tool_box import ToolBox
+from ringi.tools.effects import ToolEffect
 from ringi.tools.ports_process import ToolInfo, ToolResult
+from ringi.tools.rules import ToolRules
 from ringi.tree.copy import WorkCopy
 from tests.fakes.config import config_with
 from tests.unit.workspace.repositories import commit, repository, write

@@ -16,11 +16,11 @@ from ringi.config.keys import DEFAULTS, Limits, Run
 from ringi.kernel.fs import FileSystem
 from ringi.kernel.lock import FileLock
 from ringi.kernel.system import new_file_mode, new_id
-from ringi.plans.commands import WorkspaceCommands
 from ringi.plans.document import ActionSpec, PlannedChecks
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
+from ringi.tree.commands import WorkspaceCommands
 from ringi.tree.snapshot import Snapshots
 from ringi.tree.tree import Tree
 from tests.fakes.models import ShownProject

@@ -3,15 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ringi.forges.document import (
-    Access,
-    ChangeState,
-    CommitStatus,
-    ItemKind,
-    NewChange,
-    ReviewVerdict,
-    StatusState,
-)
+from ringi.approvals.forge import ItemKind
+from ringi.forges.document import Access, ChangeState, CommitStatus, NewChange, ReviewVerdict, StatusState
 from ringi.forges.port import Changes, CodeHost, ForgeCommits, Items, People
 from tests.support.forge_hands import Hands
 

@@ -28,7 +28,7 @@ from typing import Any
 import yaml
 from tools.forges import EMULATE
 
-from ringi.forges.document import ForgeKind, Item
+from ringi.approvals.forge import ForgeKind, Item
 from tests.forges.conftest import NODE, offered
 from tests.support.forge_server import Answer, ForgeServer, Repo, Request, User
 

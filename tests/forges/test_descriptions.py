@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tools.forges import GITHUB
 
+from ringi.approvals.forge import ForgeKind, Project
 from ringi.forges.connection import Address, Token
-from ringi.forges.document import ForgeKind, Project
 from ringi.forges.github import github
 from ringi.forges.github import token_headers as github_token
 from ringi.forges.gitlab import gitlab

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from ringi.approvals.forge import ForgeKind, Project
 from ringi.forges.connection import Address
-from ringi.forges.document import ForgeKind, Project
 from ringi.forges.github import github, token_headers
 from ringi.forges.http import ForgeClient
 from tests.forges.calls import all_calls, recorded, use_everything

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.forges.document import ForgeKind
+from ringi.approvals.forge import ForgeKind
 from ringi.runs.document import RunPhase
 from tests.forges.conftest import pytestmark
 from tests.forges.emulated import EmulatedHands, emulated

@@ -13,7 +13,7 @@ import pytest
 from tools.forges import ACTIONLINT, GITLAB_CI, PYTHON
 
 from ringi import __version__
-from ringi.forges.document import ForgeKind
+from ringi.approvals.forge import ForgeKind
 from tests.forges.conftest import NODE, offered, pytestmark
 from tests.functional.desk import Desk
 from tests.functional.range_desk import NOTES, Office

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from ringi.approvals.document import TypedAnswer
-from ringi.forges.document import ForgeKind, ForgeTerms, Item, ItemKind
+from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind
 from ringi.forges.offer import offer_run
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import Review, Run

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ringi.forges.document import ForgeKind, Item, ItemKind
+from ringi.approvals.forge import ForgeKind, Item, ItemKind
 from tests.functional.desk import Desk
 from tests.functional.run_desk import RunDesk, at_home, by_step, git
 from tests.support import ci_steps

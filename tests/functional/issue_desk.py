@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ringi.app.api import Workspace, open_workspace
-from ringi.forges.document import ForgeKind
+from ringi.approvals.forge import ForgeKind
 from tests.fakes.people import SeatedPerson
 from tests.functional.desk import Desk
 from tests.functional.planning_desk import ScriptedModel, Talk

@@ -7,9 +7,8 @@ from pathlib import Path
 from msgspec import UNSET
 
 from ringi.approvals.document import ProofKind, SignedAct, Strength
-from ringi.forges.document import ReviewProof
-from ringi.ledger.subject import StepOf
-from ringi.provenance.document import (
+from ringi.approvals.forge import ReviewProof
+from ringi.approvals.statement import (
     ABSENT,
     NOTES,
     Approved,
@@ -24,6 +23,7 @@ from ringi.provenance.document import (
     steps_of,
     to_sign,
 )
+from ringi.ledger.subject import StepOf
 from tests.fakes.signing import RealKey
 from tests.functional.desk import Desk
 
@@ -163,7 +163,7 @@ class Office(Clone):
         return envelope
 
     def attach(self, envelope: bytes) -> None:
-        from ringi.provenance.document import opened  # the one use
+        from ringi.approvals.statement import opened  # the one use
 
         for blob in {anchor(step) for step in steps_of(opened(envelope).statement)}:
             self.git("notes", "--ref", NOTES, "append", "-F", "-", blob, stdin=envelope + b"\n")

@@ -13,7 +13,8 @@ from ringi import open_workspace
 from ringi.agents.launch import make_copy
 from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
-from ringi.runs.document import Attempt, Spent, StepState
+from ringi.models.usage import Spent
+from ringi.runs.document import Attempt, StepState
 from ringi.runs.services import RoleWork, Task
 from ringi.tree.copy import WorkCopy
 from tests.functional.beside_desk import HomeDesk, home_desk

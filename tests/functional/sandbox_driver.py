@@ -21,7 +21,7 @@ from typing import Any
 from ringi.config.load import load
 from ringi.kernel.places import places_of
 from ringi.plans.configured_commands import PlanChecks, PlanCommands
-from ringi.plans.document import CheckPhase
+from ringi.tree.check_result import CheckPhase
 
 MARK = "ringi-escaped"
 SEALED = ("settings.json", "settings.local.json", "hooks", "commands", "agents", "skills", "plugins")

@@ -15,7 +15,7 @@ from ringi.config.keys import Level
 from ringi.engine.document import CompletionSummary, PlanningDocument
 from ringi.engine.outline import engine_of
 from ringi.engine.plan_checks import PlanRules
-from ringi.engine.process import ActionRecord, ActionState, ErrorKind, Process, ProcessPhase
+from ringi.engine.process import ActionRecord, ActionState, Process, ProcessPhase
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.telemetry.port import Component, Telemetry
 from ringi.kernel.telemetry.port import Level as LogLevel
@@ -23,6 +23,7 @@ from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
 from ringi.runs.process.services import CoordinatorServices, ProcessTask
 from ringi.runs.role_model import Caller, Limits
+from ringi.tools.effects import ErrorKind
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_steps import stand_at
 from ringi.tree.tree import Tree

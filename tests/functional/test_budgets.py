@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from ringi.errors import BudgetUsed
 from ringi.models.budget import SpentOn, by_phase
 from ringi.models.prompt import Budget, Material, ModelAnswer, ModelProgress, OnProgress, Prompt
+from ringi.models.usage import Purpose, TokenUsage
 from ringi.runs.document import RunPhase, StopCode
 from ringi.runs.role_model import Caller, Limit, Limits
-from ringi.sessions.document import Purpose, TokenUsage
 from tests.fakes.model_server import ModelServer, Request
 from tests.functional import warm
 from tests.functional.run_desk import FILES, RunDesk, a_plan, a_step, at_home, project

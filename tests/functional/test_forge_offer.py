@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from ringi.approvals.document import TypedAnswer
-from ringi.forges.document import ForgeKind
+from ringi.approvals.forge import ForgeKind
 from ringi.plans.answer_document import NewContent
 from ringi.plans.document import PlanStatus
 from ringi.runs.document import Review, RunPhase, StepStatus, StopCode

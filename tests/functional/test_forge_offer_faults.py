@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.forges.document import ForgeKind
+from ringi.approvals.forge import ForgeKind
 from ringi.runs.document import RunPhase, StopCode
 from tests.functional.forge_desk import ALIKE, BRANCH, KINDS, ForgeDesk, forge_desk
 from tests.functional.run_desk import git

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.forges.document import ForgeKind
+from ringi.approvals.forge import ForgeKind
 from tests.functional.conftest import USER
 from tests.functional.issue_desk import IssueDesk, issue_desk
 

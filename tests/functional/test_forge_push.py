@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from ringi.approvals.forge import ForgeKind
 from ringi.errors import BranchOvertaken, PushFailed
-from ringi.forges.document import ForgeKind
 from ringi.provenance.exchange import BranchExchange, GitLogin
 from tests.fakes.loopback import Handler, Loopback
 from tests.functional.forge_desk import BRANCH, ForgeDesk, forge_desk

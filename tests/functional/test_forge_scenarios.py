@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.forges.document import ForgeKind
+from ringi.approvals.forge import ForgeKind
 from ringi.runs.document import RunPhase
 from tests.functional.forge_scenarios import SCENARIOS, Task, merged_and_verified, on_a_small_forge
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ringi.forges.document import ForgeKind
+from ringi.approvals.forge import ForgeKind
 from ringi.runs.document import StopCode
 from tests.functional.beside_desk import walled
 from tests.functional.forge_desk import KINDS, ForgeDesk, forge_desk

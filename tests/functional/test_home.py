@@ -19,8 +19,9 @@ from ringi.kernel import codec
 from ringi.kernel.places import places_of
 from ringi.kernel.process.ancestors import process_start
 from ringi.plans.check import add_checks
-from ringi.plans.document import ALL_SPECS, ActionSpec, CheckResult, SpecKind
+from ringi.plans.document import ALL_SPECS, ActionSpec, SpecKind
 from ringi.plans.tool import PlanTool
+from ringi.tree.check_result import CheckResult
 from ringi.tree.copy_run import SCRATCH
 from tests.fakes.people import SeatedPerson
 from tests.functional.desk import Desk

@@ -15,7 +15,6 @@ from ringi.config.keys import Depth, Level, Revision
 from ringi.engine.answers import NewReplan
 from ringi.engine.document import (
     ActionPlan,
-    FindingKind,
     PlannedAction,
     PlanningDocument,
     Reflection,
@@ -24,20 +23,21 @@ from ringi.engine.document import (
 )
 from ringi.engine.engine import one_step
 from ringi.engine.plan_checks import PlanRules, findings
-from ringi.engine.process import ActionRecord, ActionState, ErrorKind, Process, ToolEffect, Wait
+from ringi.engine.process import ActionRecord, ActionState, Process, Wait
 from ringi.engine.revise import revision_of
 from ringi.kernel import codec
 from ringi.kernel.system import new_id
 from ringi.models.prompt import Material, Prompt
 from ringi.models.turns import turns
-from ringi.policy.tools import ToolRules
+from ringi.models.usage import Purpose
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices, Suggestion
 from ringi.runs.process.revisions import Stuck, revise
 from ringi.runs.process.services import CoordinatorServices, ProcessTask
 from ringi.runs.tool_box import ToolBox
-from ringi.sessions.document import Purpose
+from ringi.tools.effects import ErrorKind, FindingKind, ToolEffect
 from ringi.tools.ports_process import ToolResult
+from ringi.tools.rules import ToolRules
 from ringi.tree.copy import WorkCopy, capture
 from ringi.tree.copy_steps import stand_at
 from tests.fakes.config import config_with

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ringi.app.ci import GITHUB_FILE, GITLAB_FILE, GITLAB_ROOT
-from ringi.forges.document import ForgeKind
+from ringi.approvals.forge import ForgeKind
 from tests.functional.desk import MENU, Desk
 from tests.functional.range_desk import AGENT, NOTES, Clone, Office
 from tests.support import ci_steps

@@ -10,9 +10,9 @@ import pytest
 from msgspec import UNSET
 
 from ringi.approvals.document import TypedAnswer
+from ringi.approvals.forge import ForgeKind, ItemKind
 from ringi.config.keys import HELP_LABEL
 from ringi.engine.levels import subtask_limit
-from ringi.forges.document import ForgeKind, ItemKind
 from ringi.runs.document import Review
 from ringi.sessions.document import ApprovedSession
 from tests.functional.conftest import USER

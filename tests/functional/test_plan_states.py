@@ -10,11 +10,11 @@ import pytest
 
 from ringi import Workspace, open_workspace
 from ringi.cli.main import main
+from ringi.plans import capture as project
 from ringi.plans.change import Change
 from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.plans.document import ALL_SPECS, ActionSpec, SpecKind, SpecSelection
 from ringi.plans.from_patch import propose_change
-from ringi.project import capture as project
 from tests.functional.desk import Desk
 from tests.helpers import Person, approve, proposed, undo, untouched, write
 

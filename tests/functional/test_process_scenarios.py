@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from ringi.engine.document import NEEDS_PERSON
-from ringi.engine.process import ActionState, ErrorKind, Process, Wait
+from ringi.engine.process import ActionState, Process, Wait
 from ringi.runs.document import RunPhase, StopCode
 from ringi.runs.give_feedback import give_feedback
+from ringi.tools.effects import ErrorKind
 from tests.functional.beside_desk import walled
 from tests.functional.run_desk import CALC, UNIT, RunDesk, a_plan, a_step, at_home, project
 from tests.functional.studio import FILES, Studio, is_done, outline, reflected, summary_of

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ringi.approvals.statement import NOTES
 from ringi.kernel.process.refs import ASIDE
-from ringi.provenance.document import NOTES
 from ringi.runs.document import RunPhase
 from ringi.runs.undo import undo_run
 from tests.fakes.signing import RealKey

@@ -7,17 +7,9 @@ import pytest
 
 from ringi.app.api import Workspace
 from ringi.approvals.document import ReviewAnswer
+from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project, ReviewHow, ReviewProof
 from ringi.errors import NotProven, ReviewRefused
-from ringi.forges.document import (
-    ForgeKind,
-    ForgeTerms,
-    Item,
-    ItemKind,
-    Project,
-    ReviewHow,
-    ReviewProof,
-    approving,
-)
+from ringi.forges.document import approving
 from ringi.plans.document import ALL_SPECS
 from ringi.runs.step_plan import step_end
 from tests.functional.desk import Desk

@@ -16,12 +16,13 @@ from ringi.approvals.grant_document import GrantScope, counted
 from ringi.errors import BadGrant, GrantSpent, NoChannel, NotFound, UnlistedKey, WrongAnswer
 from ringi.kernel import codec
 from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.models.usage import Spent
 from ringi.plans.answer_document import NewContent
 from ringi.plans.approve import subject_now
 from ringi.plans.document import ALL_SPECS, PlanStatus, SpecKind
 from ringi.plans.verify import verify_plan
 from ringi.policy.risk_level import Risk
-from ringi.runs.document import Review, Run, RunPhase, Spent, StopCode
+from ringi.runs.document import Review, Run, RunPhase, StopCode
 from ringi.runs.drive import cancel_run
 from ringi.runs.grant import Wanted, draft_for_run
 from tests.fakes.people import AgentAtWork, SeatedPerson

@@ -10,9 +10,9 @@ from ringi.config.keys import Config
 from ringi.engine.run_plan import RunRole
 from ringi.errors import BadBrought, ModelBusy, ModelTimeout, RoleTimeout
 from ringi.models.prompt import Budget, ModelAnswer, NewVerdict, Prompt
+from ringi.models.usage import Purpose, TokenUsage
 from ringi.runs.document import StopCode
 from ringi.runs.role_model import Caller, Limits, TurnTime
-from ringi.sessions.document import Purpose, TokenUsage
 from tests.fakes.model_server import ModelServer, Never
 from tests.functional.beside_desk import walled
 from tests.functional.role_desk import RoleDesk, role_desk

@@ -14,13 +14,13 @@ from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunRole
 from ringi.kernel.places import places_of
 from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.models.usage import Spent
 from ringi.runs.document import (
     Attempt,
     Finding,
     Run,
     RunPhase,
     Severity,
-    Spent,
     StepState,
     StepStatus,
     StopCode,

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
+from ringi.approvals.statement import NOTES
 from ringi.kernel.codec import blob_id
-from ringi.provenance.document import NOTES
 from ringi.provenance.history import GitHistory
 from ringi.provenance.repository import GitRepository
 from tests.fakes.loopback import Handler, Loopback

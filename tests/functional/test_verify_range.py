@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ringi.approvals.document import SignedAct
+from ringi.approvals.statement import NOTES
 from ringi.kernel.places import signatures_file
-from ringi.provenance.document import NOTES
 from tests.functional.desk import RINGI
 from tests.functional.range_desk import AGENT, AT, NUMBERS, SIGNERS, Clone, Office, line
 from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, project

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ringi.forges.document import ForgeKind, Item, ItemKind, Project, ReviewHow, ReviewProof
-from ringi.provenance.document import NOTES
+from ringi.approvals.forge import ForgeKind, Item, ItemKind, Project, ReviewHow, ReviewProof
+from ringi.approvals.statement import NOTES
 from tests.functional.range_desk import AGENT, NUMBERS, Clone, Office
 from tests.support.forge_server import ForgeServer, Repo, ReviewGiven
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from ringi.approvals.forge import ForgeKind
 from ringi.forges.configured_watch import watching_lock
-from ringi.forges.document import ForgeKind
 from ringi.runs.document import RunPhase
 from tests.functional.desk import RINGI, Desk
 from tests.functional.run_desk import FIX, a_plan, a_step

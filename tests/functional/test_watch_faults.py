@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from ringi.approvals.forge import ForgeKind, Project
 from ringi.errors import Busy, ForgeRejected, ForgeUnreachable, NoChannel
 from ringi.forges.configured_watch import watching_lock
-from ringi.forges.document import ForgeKind, ForgeReview, Project
+from ringi.forges.document import ForgeReview
 from ringi.forges.port import Changes, CodeHost
 from ringi.forges.watch import LONGEST_PAUSE, watch
 from ringi.forges.watch_project import Standing

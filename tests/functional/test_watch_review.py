@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from ringi.approvals.document import ProofKind, Strength
-from ringi.forges.document import ForgeKind
+from ringi.approvals.forge import ForgeKind
 from ringi.forges.watch_project import NewsKind, Standing
 from ringi.kernel.text import in_language
 from ringi.runs.document import Run, RunPhase

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import pytest
 
 from ringi.approvals.document import ProofKind
+from ringi.approvals.forge import ForgeKind
 from ringi.engine.process import Process
-from ringi.forges.document import ForgeKind
 from ringi.forges.watch_project import Standing
 from tests.fakes.model_server import ModelServer
 from tests.functional.run_desk import a_plan, a_step

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from ringi.approvals.document import ProofKind
-from ringi.forges.document import ForgeKind
+from ringi.approvals.forge import ForgeKind
 from ringi.forges.watch_project import Standing
 from ringi.sessions.document import ApprovalPending, SessionView
 from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, watch_desk

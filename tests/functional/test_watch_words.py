@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ringi.forges.document import ForgeKind
+from ringi.approvals.forge import ForgeKind
 from ringi.forges.watch_project import Standing
 from ringi.runs.document import StepStatus, StopCode
 from tests.functional.run_desk import FIX, a_plan, a_step

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from ringi.app.api import Workspace
 from ringi.approvals.document import TypedAnswer
+from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
 from ringi.forges.configured_watch import watcher, watching_lock
-from ringi.forges.document import ForgeKind, ForgeTerms, Item, ItemKind, Project
 from ringi.forges.watch import Round, Watcher
 from ringi.forges.watch_project import News
 from ringi.ledger.event import Actor, EventKind, NewEvent

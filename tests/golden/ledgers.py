@@ -25,12 +25,12 @@ from ringi.approvals.document import ApprovalRequest, TypedAnswer
 from ringi.approvals.grant_document import GrantScope
 from ringi.ledger.connection import DATABASE
 from ringi.plans.answer_document import NewContent
+from ringi.plans.capture import state_now
 from ringi.plans.change import Change
 from ringi.plans.change_plan import PlanBasis, Trigger
 from ringi.plans.document import ALL_SPECS, ActionSpec, Encoding, MessageRef, SpecKind, SpecSelection
 from ringi.plans.from_patch import file_diffs, propose_change
 from ringi.policy.risk_level import Risk
-from ringi.project.capture import state_now
 from ringi.sessions.document import DecisionPending, QuestionPending
 from tests.crash.killing import KILLED, Driver
 from tests.fakes.people import SeatedPerson, SteppingClock

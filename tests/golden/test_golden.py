@@ -16,11 +16,11 @@ from ringi.approvals.document import (
     Strength,
 )
 from ringi.approvals.grant_document import Grant, GrantSubject
+from ringi.approvals.statement import Approved, said_in
 from ringi.kernel import codec
 from ringi.ledger.event import FIRST_PREVIOUS, EventKind, LoggedEvent
 from ringi.plans.document import PlanDocument, with_state
 from ringi.plans.execution import ExecutionResult
-from ringi.provenance.document import Approved, said_in
 from ringi.runs.document import Run
 from ringi.sessions.approve import enhanced_instruction
 from ringi.sessions.document import PlanningSession, SessionFacts

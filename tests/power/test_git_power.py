@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from ringi.provenance.document import NOTES
+from ringi.approvals.statement import NOTES
 from tests.fakes.signing import RealKey
 from tests.functional.run_desk import FILES, FIX, a_plan, a_step, by_step, git, project
 from tests.functional.warm import RINGI

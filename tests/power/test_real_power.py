@@ -30,7 +30,7 @@ from ringi.app.integrity import verify
 from ringi.kernel.fs import FileSystem
 from ringi.ledger.head import Head
 from ringi.plans.document import PlanStatus, SpecKind
-from ringi.plans.execution import OpStatus
+from ringi.tree.file_state import OpStatus
 from tests.crash import scenarios
 from tests.crash.scenarios import Picture, Scenario, laid_out, taken
 from tests.fakes.world import World

@@ -13,8 +13,9 @@ import pytest
 from tools.packages import FOLDER, PACKAGES
 from tools.tasks import python_of
 
-from ringi.engine.process import ActionState, ErrorKind
+from ringi.engine.process import ActionState
 from ringi.runs.document import Review, RunPhase
+from ringi.tools.effects import ErrorKind
 from tests.fakes.model_server import ModelServer, Request
 from tests.functional.run_desk import RunDesk, a_plan, a_step, at_home, git, project
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ringi.provenance.document import NOTES
+from ringi.approvals.statement import NOTES
 from tests.fakes.signing import RealKey
 from tests.functional.desk import RINGI, Desk
 from tests.functional.range_desk import AGENT, SIGNERS, Clone, line

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ringi.engine.process import ActionState, ErrorKind
+from ringi.engine.process import ActionState
 from ringi.runs.document import StopCode
+from ringi.tools.effects import ErrorKind
 from tests.crash.killing import FULL, Driver
 from tests.crash.office import Office, Told
 from tests.crash.run_bureau import Ended, Story

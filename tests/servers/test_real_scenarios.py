@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ringi.engine.process import ActionState, ErrorKind
+from ringi.engine.process import ActionState
+from ringi.tools.effects import ErrorKind
 from tests.functional.run_desk import at_home, project
 from tests.functional.studio import FILES, Studio, is_done, outline, reflected
 from tests.servers import test_real_servers as real

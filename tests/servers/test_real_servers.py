@@ -13,11 +13,11 @@ import pytest
 from tools.servers import FOLDER
 
 from ringi.config.keys import Config
-from ringi.engine.process import ErrorKind, ToolEffect
 from ringi.plans.document import ActionSpec, SpecKind
-from ringi.plans.execution import OpStatus
 from ringi.runs.configured_tools import server_tools
+from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.mcp_servers import McpServers
+from ringi.tree.file_state import OpStatus
 from tests.helpers import approved, assert_whole, holds_soon, open_scratch, undo
 
 PACKAGES = FOLDER / "node_modules" / "@modelcontextprotocol"

@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 from ringi.app.ci import GITHUB_FILE, GITLAB_FILE
+from ringi.approvals.forge import ForgeKind
 from ringi.cli.app import EXIT_PERSON_NEEDED
-from ringi.forges.document import ForgeKind
 from tests.functional.desk import Desk
 from tests.functional.warm import RINGI
 

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from ringi.provenance.document import NOTES
+from ringi.approvals.statement import NOTES
 
 
 def git(root: Path, *words: str, stdin: bytes | None = None) -> str:

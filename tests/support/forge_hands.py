@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from ringi.forges.document import Item, ItemKind
+from ringi.approvals.forge import Item, ItemKind
 from tests.support.forge_server import Repo, Thing
 
 

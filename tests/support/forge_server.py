@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from ringi.forges.document import ForgeKind
+from ringi.approvals.forge import ForgeKind
 from tests.fakes.loopback import Handler, Loopback
 from tests.support.forge_state import ChangeThing, Forge, Note, Refused, Repo, ReviewGiven, Thing, User
 

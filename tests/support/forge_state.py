@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ringi.forges.document import ForgeKind
+from ringi.approvals.forge import ForgeKind
 
 LEVELS = {"none": 0, "read": 20, "write": 30, "admin": 40}
 """As GitLab counts them."""

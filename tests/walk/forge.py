@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ringi.forges.document import ForgeKind
+from ringi.approvals.forge import ForgeKind
 from tests.support.forge_server import ForgeServer, Thing
 from tests.walk.projects import Place
 

@@ -29,9 +29,9 @@ from ringi.kernel.places import Places, find_root
 from ringi.kernel.process.program import from_here, program_of
 from ringi.kernel.process.start import Command
 from ringi.kernel.text import Text, shortened
-from ringi.plans.commands import Invocation
 from ringi.plans.document import PlanRef
 from ringi.plans.waiting_view import risk_lines
+from ringi.tree.commands import Invocation
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import CopyRun
 

@@ -23,10 +23,10 @@ from ringi.kernel.process.program import in_copy, program_name
 from ringi.kernel.process.terminal import Ended
 from ringi.kernel.text import Text
 from ringi.plans.check import add_checks
-from ringi.plans.commands import Invocation
 from ringi.plans.document import PlanRef
 from ringi.plans.from_difference import Origin, Taken, propose_difference
 from ringi.plans.overlaps import overlaps
+from ringi.tree.commands import Invocation
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import CopyRun
 from ringi.tree.difference import Difference

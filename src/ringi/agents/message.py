@@ -9,8 +9,9 @@ from typing import Final
 
 from ringi.kernel.text import visible
 from ringi.plans.answer_document import Difference, OutcomeKind, PlanAnswer
-from ringi.plans.document import CheckResult, PlanStatus
+from ringi.plans.document import PlanStatus
 from ringi.plans.feedback import Feedback, FeedbackKind, LineComment, Side
+from ringi.tree.check_result import CheckResult
 
 _MOST_DIFF: Final = 12_000
 _MOST_OUTPUT: Final = 4_000

@@ -19,7 +19,7 @@ from ringi.kernel.process.program import program_of
 from ringi.kernel.process.sandbox import How, Lack, Mount
 from ringi.kernel.process.terminal import somebody_types
 from ringi.kernel.text import Text
-from ringi.plans.commands import Invocation
+from ringi.tree.commands import Invocation
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_mounts import CopyMounts, mounts_of_copy
 

@@ -12,6 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ringi.app.caching import Caching
 from ringi.app.ledger import Ledger
 from ringi.app.projection import Later, Projection
 from ringi.app.telemetry import telemetry_of
@@ -36,7 +37,6 @@ from ringi.ledger.events import Changed
 from ringi.ledger.ports import SessionStore, Upkeep
 from ringi.ledger.upkeep import LedgerUpkeep
 from ringi.models.configured import budget_of, choose, mask_of
-from ringi.models.configured_cache import Caching
 from ringi.models.prompt import LanguageModel
 from ringi.plans.configured_commands import BranchChecks, PlanChecks, PlanCommands
 from ringi.plans.document import CheckFailure, PlannedChecks
@@ -302,7 +302,7 @@ def session_services(
     from ringi.engine.run_plan import MAIN_BRANCH
     from ringi.kernel.lock import PassingLock
     from ringi.models.open_calls import OpenCalls
-    from ringi.models.run_budget import session_priced, session_within
+    from ringi.runs.model_budget import session_priced, session_within
     from ringi.sessions.request_files import request_files
     from ringi.sessions.services import SessionServices
     from ringi.tree.copy_layout import branch_of
@@ -345,7 +345,7 @@ def _model(
 
 
 def _reader(places: Places, config: Config, copy: "WorkCopy | None" = None) -> "ProjectReader":
-    from ringi.models.project_reader import CopyReader, Project
+    from ringi.agents.project_reader import CopyReader, Project
 
     withheld = bool(config.context.never_send)
     return CopyReader(Project(places, config), withheld=withheld, copy=copy)
@@ -360,7 +360,7 @@ def _roles(
     commands: Mapping[RunRole, str] | None,
     caching: Caching,
 ) -> "ConfiguredRoles":
-    from ringi.models.project_reader import Project
+    from ringi.agents.project_reader import Project
     from ringi.models.turns import compact_schema, turns, written
     from ringi.runs.configured_process import process_parts
     from ringi.runs.roles import ConfiguredRoles, RoleServices

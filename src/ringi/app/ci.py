@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from ringi.agents.setup import present_text, propose_files
 from ringi.app.context import OpenWorkspace
+from ringi.approvals.forge import ForgeKind
 from ringi.errors import InTheWay
-from ringi.forges.document import ForgeKind
 from ringi.kernel.text import Text
 
 GITHUB_FILE: Final = ".github/workflows/ringi.yml"

@@ -16,6 +16,7 @@ from ringi.kernel.system import Clock
 from ringi.kernel.text import Text
 from ringi.ledger.event import LoggedEvent
 from ringi.ledger.ports import Upkeep
+from ringi.ledger.subject import is_session
 from ringi.plans.document import OPEN
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.place import run_of
@@ -23,19 +24,18 @@ from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
 from ringi.project.context import CodeContext
-from ringi.sessions.document import is_session
 from ringi.tools.ports_process import RunStore
 
 if TYPE_CHECKING:  # most commands do not need them
     from ringi.engine.run_plan import RunRole
     from ringi.forges.offer_port import Publishing
     from ringi.forges.port import Forges
-    from ringi.models.plan_cache import PlanCache
     from ringi.plans.extract.extractor import Extractor
     from ringi.project.context import Context
     from ringi.project.state import ProjectState
     from ringi.runs.branch import RunBranch
     from ringi.runs.roles import ConfiguredRoles
+    from ringi.sessions.plan_cache import PlanCache
     from ringi.sessions.tool import PlanningTool
 
 

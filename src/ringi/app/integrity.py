@@ -20,6 +20,7 @@ from ringi.approvals.document import (
     SessionSubject,
 )
 from ringi.approvals.grant_document import Grant
+from ringi.approvals.statement import said_or_none
 from ringi.engine.process import Feedback
 from ringi.errors import RingiError
 from ringi.kernel import codec
@@ -29,7 +30,6 @@ from ringi.ledger.event import FIRST_PREVIOUS, Event, EventKind
 from ringi.ledger.subject import SIGNERS, SubjectKind
 from ringi.plans.document import ActionSpecExt, PlanDocument, with_state
 from ringi.plans.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
-from ringi.provenance.document import said_or_none
 from ringi.runs.document import Run
 from ringi.sessions.document import PlanningSession, SessionFacts
 from ringi.sessions.rows import ref_of_session, saved

@@ -8,6 +8,7 @@ import msgspec
 from ringi.approvals import document as approval
 from ringi.approvals import grant_document as grant
 from ringi.approvals import signers_document as signers
+from ringi.approvals import statement as provenance
 from ringi.engine import document as planning
 from ringi.engine import run_plan
 from ringi.kernel import problems
@@ -19,7 +20,6 @@ from ringi.plans import change_plan, execution, extraction, verdict
 from ringi.plans import document as plan
 from ringi.plans import review_data as review
 from ringi.project import state as project_state
-from ringi.provenance import document as provenance
 from ringi.provenance import verdict as provenance_verdict
 from ringi.runs import document as run
 from ringi.sessions import document as session

@@ -1,12 +1,12 @@
 """Who may do what, as the configuration, this machine's users and forges say."""
 
+from ringi.approvals.forge import Project
+from ringi.approvals.permissions import Account, PermissionLists
 from ringi.approvals.permits import Permits
 from ringi.approvals.person import groups_of, is_user
 from ringi.config.keys import Config
 from ringi.errors import NoForge
-from ringi.forges.document import Project
 from ringi.forges.port import Forges
-from ringi.policy.permissions import Account, PermissionLists
 
 
 def permits_of(config: Config, forges: Forges) -> Permits:

@@ -7,40 +7,17 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ringi.approvals.forge import ForgeTerms, ReviewProof
 from ringi.engine.run_plan import RunPlan
-from ringi.forges.document import ForgeTerms, ReviewProof
 from ringi.kernel import codec
 from ringi.kernel.document import Document, Versioned
 from ringi.ledger.subject import StepOf, Subject, SubjectKind
-from ringi.plans.document import (
-    ActionSpec,
-    ActionSpecExt,
-    FileState,
-    PlannedChecks,
-    SpecSelection,
-    folder_of,
-)
+from ringi.plans.document import ActionSpec, ActionSpecExt, PlannedChecks, SpecSelection
 from ringi.plans.feedback import LineComment
+from ringi.tree.file_state import FileChange
 
 NAMESPACE: Final = "ringi-approval"
 """The namespace of every SSH signature; one made for another purpose is not an approval."""
-
-
-class FileChange(Document, frozen=True):
-    spec_id: str
-    path: str
-    before: FileState | None
-    after: FileState | None
-    unit: int | UnsetType = UNSET
-    """Changes with the same number are done together or not at all; set when they are carried out."""
-    optional: bool | UnsetType = UNSET
-    """If its unit fails, the others continue."""
-    later_lines: int | UnsetType = UNSET
-    """Set if an undo merged the file with what was written to it since: how many of those lines stay."""
-
-    @property
-    def folder(self) -> FileState | None:
-        return folder_of(self.before, self.after)
 
 
 def files_of(specs: Sequence[ActionSpecExt]) -> tuple[FileChange, ...]:

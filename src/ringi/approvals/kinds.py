@@ -17,11 +17,11 @@ from ringi.approvals.document import (
     SubjectSpec,
     changes_of,
 )
+from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.grant_document import GrantSubject
 from ringi.approvals.signers_document import SignersSubject
 from ringi.engine.run_plan import RunPlan
 from ringi.errors import RingiError
-from ringi.forges.document import ForgeTerms
 from ringi.kernel import codec
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import EventKind

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
+from ringi.approvals.permissions import Account, PermissionLists, dangers, is_listed
 from ringi.approvals.person import PersonChannel
 from ringi.errors import NotFound, NotPermitted
 from ringi.kernel.text import Text
 from ringi.ledger.ports import Store
 from ringi.plans.document import ActionSpecExt, PlanDocument
-from ringi.policy.permissions import Account, PermissionLists, dangers, is_listed
 
 _USER: Final = "user:"
 _ALLOWED: Final = "planning.permissions.allowed_users"

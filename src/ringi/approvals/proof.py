@@ -17,25 +17,11 @@ from ringi.approvals.document import (
     Strength,
     TypedAnswer,
 )
+from ringi.approvals.forge import ReviewProof
+from ringi.approvals.forge_review import Reviewing, reviewed
 from ringi.approvals.person import PersonChannel
 from ringi.approvals.signatures import Signatures, Signer, SignerList
-from ringi.errors import (
-    BadSignature,
-    NoChannel,
-    SignatureNeeded,
-    SignatureUnchecked,
-    UnlistedKey,
-    WrongAnswer,
-)
-from ringi.forges.document import ReviewProof
-from ringi.kernel import codec
-from ringi.kernel.system import Clock, Ids
-from ringi.kernel.text import Text
-from ringi.ledger.event import FIRST_PREVIOUS
-from ringi.ledger.ports import Log
-from ringi.ledger.subject import StepOf
-from ringi.policy.risk_level import Risk
-from ringi.provenance.document import (
+from ringi.approvals.statement import (
     Approved,
     ApprovedPlan,
     Digests,
@@ -45,7 +31,21 @@ from ringi.provenance.document import (
     said_in,
     to_sign,
 )
-from ringi.provenance.forge_review import Reviewing, reviewed
+from ringi.errors import (
+    BadSignature,
+    NoChannel,
+    SignatureNeeded,
+    SignatureUnchecked,
+    UnlistedKey,
+    WrongAnswer,
+)
+from ringi.kernel import codec
+from ringi.kernel.system import Clock, Ids
+from ringi.kernel.text import Text
+from ringi.ledger.event import FIRST_PREVIOUS
+from ringi.ledger.ports import Log
+from ringi.ledger.subject import StepOf
+from ringi.policy.risk_level import Risk
 
 YES: Final = frozenset(["a", "y", "yes", "はい"])
 """What counts as a yes if the risk is not high."""

@@ -12,7 +12,7 @@ from ringi.kernel import codec
 from ringi.ledger.connection import Reader, as_bytes
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.events import About, EventLog, text_of
-from ringi.sessions.document import short
+from ringi.ledger.subject import short
 
 _ADD_REQUEST: Final = (
     "INSERT INTO requests (id, plan_id, at, document)"

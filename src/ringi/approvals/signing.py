@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from ringi.approvals.document import NAMESPACE
 from ringi.approvals.signatures import Signer, SignerList
+from ringi.approvals.statement import fingerprint as fingerprint_of
 from ringi.errors import (
     BadSignature,
     SignatureRefused,
@@ -27,7 +28,6 @@ from ringi.errors import (
 )
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.text import Text
-from ringi.provenance.document import fingerprint as fingerprint_of
 
 _BEGIN: Final = "-----BEGIN SSH SIGNATURE-----"
 _END: Final = "-----END SSH SIGNATURE-----"

@@ -1,8 +1,7 @@
 """Who approved, when, and how that is known."""
 
 from ringi.approvals.document import ProofKind, ProofRecord, Strength
-from ringi.kernel.text import GRANT_SHOWN, Text
-from ringi.plans.words import moment
+from ringi.kernel.text import GRANT_SHOWN, Text, moment
 
 BY_GRANT = Text("covered by a standing approval")
 

@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 import click
 
 from ringi._version import __version__
+from ringi.approvals.statement import NOTES
 from ringi.cli.app import App
 from ringi.errors import NoSuchCommit, NotCovered, NotFound, NoWorkspace, StorageFailed
 from ringi.kernel import codec
 from ringi.kernel.fs import replace_file
 from ringi.kernel.process.refs import Mended
 from ringi.ledger.connection import DATABASE
-from ringi.provenance.document import NOTES
 from ringi.provenance.open import Verifying, verifying
 from ringi.provenance.ref_damage import mend_notes
 from ringi.provenance.sarif import sarif

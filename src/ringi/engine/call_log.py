@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from ringi.errors import ModelFailed
 from ringi.kernel.text import Text, visible
 from ringi.models.prompt import Exchange
-from ringi.sessions.document import Purpose, TokenUsage
+from ringi.models.usage import Purpose, TokenUsage
 from ringi.sessions.operations import writable
 
 _LONGEST: Final = 65_536

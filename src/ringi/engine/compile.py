@@ -45,8 +45,8 @@ from ringi.engine.run_plan import (
     StepInputs,
     StepOutputs,
     StepScope,
-    inside,
 )
+from ringi.policy.globs import inside
 from ringi.sessions.document import Design
 
 _RISKS: Final = {

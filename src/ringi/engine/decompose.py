@@ -11,8 +11,8 @@ from ringi.engine.answers import NewAction, NewDecomposition, NewSubtask
 from ringi.engine.document import ActionPlan, Complexity, PlannedAction, Subtask, TaskDecomposition
 from ringi.engine.order import Cycle, Order, RepeatedId, UnknownId, Unordered, normal, ordered
 from ringi.kernel.text import Text
-from ringi.policy.tools import ToolRules, refusal, tool_named
 from ringi.sessions.document import TargetPath
+from ringi.tools.rules import ToolRules, refusal, tool_named
 
 Has = Callable[[str], bool]
 _SAFE_ID: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)

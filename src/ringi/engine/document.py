@@ -12,8 +12,10 @@ from msgspec import UNSET, UnsetType
 from ringi.engine.run_plan import RunPlan
 from ringi.kernel.document import Document, OpenDocument
 from ringi.models.cache import SimilarPlan
+from ringi.models.usage import Language, TokenUsage
 from ringi.project.context import ContextFile, ProjectFacts
-from ringi.sessions.document import Language, TargetPath, TokenUsage
+from ringi.sessions.document import TargetPath
+from ringi.tools.effects import FindingKind
 
 _Text = str | UnsetType
 _Texts = tuple[str, ...] | UnsetType
@@ -125,18 +127,6 @@ class PlanningDocument(OpenDocument, frozen=True, kw_only=True, tag_field="phase
     @property
     def execution_order(self) -> tuple[str, ...]:
         return (self.action_plan.execution_order or ()) if self.action_plan else ()
-
-
-class FindingKind(StrEnum):
-    """Why a plan is refused (PP-16)."""
-
-    ENDLESS_LOOP = "endless_loop"
-    RESOURCE_EXHAUSTION = "resource_exhaustion"
-    PRIVILEGE_ESCALATION = "privilege_escalation"
-    LEAKING_SECRETS = "leaking_secrets"
-    FORBIDDEN_TOOL = "forbidden_tool"
-    UNKNOWN_TOOL = "unknown_tool"
-    DISGUISED_TOOL = "disguised_tool"
 
 
 class Finding(Document, frozen=True):

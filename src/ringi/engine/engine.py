@@ -39,9 +39,9 @@ from ringi.errors import ModelFailed
 from ringi.kernel.telemetry.port import SILENT, Phase, Span, Telemetry
 from ringi.kernel.text import Text
 from ringi.models.prompt import Budget, LanguageModel, OnProgress
-from ringi.policy.tools import ToolRules
+from ringi.models.usage import Language, Purpose, TokenUsage
 from ringi.project.context import CodeContext, Gathered, ProjectFacts
-from ringi.sessions.document import Language, Purpose, TokenUsage
+from ringi.tools.rules import ToolRules
 
 T = TypeVar("T")
 TOOLS: Final = ("read", "analyze", "create", "write", "patch", "delete", "move", "mkdir", "run")

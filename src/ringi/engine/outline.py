@@ -29,15 +29,15 @@ from ringi.kernel import codec
 from ringi.kernel.fs import replace_file
 from ringi.kernel.telemetry.port import OPERATION, WORKFLOW
 from ringi.kernel.text import Text
+from ringi.kernel.tokens import tokens
 from ringi.models.cache import PlanKind
-from ringi.models.plan_cache import Offer
 from ringi.models.prompt import OnProgress
+from ringi.models.usage import Purpose
 from ringi.project.context import Gathered, ProjectFacts
-from ringi.project.tokens import tokens
 from ringi.runs.document import run_id
 from ringi.sessions import similar_plan
-from ringi.sessions.document import Purpose
 from ringi.sessions.operations import LONGEST_INSTRUCTION, unfit
+from ringi.sessions.plan_cache import Offer
 from ringi.sessions.view import restless_words
 from ringi.tree.copy_layout import branch_of
 

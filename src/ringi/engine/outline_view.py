@@ -6,7 +6,6 @@ from typing import Final
 from ringi.engine.document import (
     DecompositionFailed,
     Finding,
-    FindingKind,
     GoalUnderstanding,
     Outline,
     OutlineOutcome,
@@ -20,8 +19,9 @@ from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_plan_view import step_lines
 from ringi.kernel.lines import EMPTY, Line, Style, line, prose, step
 from ringi.kernel.text import Text
+from ringi.models.usage import PLAYBOOK
 from ringi.plans.words import reused
-from ringi.sessions.document import PLAYBOOK
+from ringi.tools.effects import FindingKind
 
 _FINDINGS: Final = {
     FindingKind.ENDLESS_LOOP: Text("it may never end"),

@@ -9,7 +9,7 @@ from ringi.engine.document import ActionPlan, DecompositionFailed
 from ringi.errors import ModelFailed
 from ringi.kernel.telemetry.port import COUNT, OUTCOME, PURPOSE, Component, Level, Phase, Span, Telemetry
 from ringi.models.prompt import NewDecisions, NewFiles, NewQuestions, NewRevision, NewSummary, NewTargets
-from ringi.sessions.document import Purpose
+from ringi.models.usage import Purpose
 
 _OF_SESSION: Final[Mapping[Purpose, Phase]] = {
     Purpose.FILES: Phase.UNDERSTAND_GOAL,

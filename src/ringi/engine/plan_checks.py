@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from ringi.engine.document import Finding, FindingKind, PlannedAction, PlanningDocument, Subtask
+from ringi.engine.document import Finding, PlannedAction, PlanningDocument, Subtask
 from ringi.engine.order import Cycle, Unordered, normal, ordered
 from ringi.kernel import codec
 from ringi.kernel.document import OpenDocument
 from ringi.policy.files import is_credential
 from ringi.policy.leaks import secrets
-from ringi.policy.tools import ToolRules, refusal
+from ringi.tools.effects import FindingKind
+from ringi.tools.rules import ToolRules, refusal
 
 _K = FindingKind
 _MOST_SAME: Final = 3

@@ -6,7 +6,7 @@ from typing import Final
 from ringi.engine.document import GoalUnderstanding, PlanningBrief, PlanningDocument, Subtask
 from ringi.engine.levels import Measure
 from ringi.models.prompt import Material, Prompt
-from ringi.sessions.document import Purpose
+from ringi.models.usage import Purpose
 
 RULES: Final = (
     "You plan a change to a software project before anybody works on it. Write in the language of the "

@@ -12,7 +12,8 @@ from msgspec import field
 from ringi.engine.document import CompletionDocument, PlanningDocument, PlanRevision, Reflection
 from ringi.kernel.document import Document, Machine, OpenDocument
 from ringi.kernel.text import Text
-from ringi.runs.document import Spent
+from ringi.models.usage import Spent
+from ringi.tools.effects import ErrorKind, ToolEffect
 
 
 class ProcessPhase(StrEnum):
@@ -45,16 +46,6 @@ PROCESS_TRANSITIONS: Final[Mapping[ProcessPhase, frozenset[ProcessPhase]]] = {
 PROCESS_MACHINE: Final = Machine("process", PROCESS_TRANSITIONS)
 
 
-class ToolEffect(StrEnum):
-    """What a call may change."""
-
-    READS = "reads"
-    COPY = "copy"
-    """Files of the copy, which can be put back."""
-    OUTSIDE = "outside"
-    """Anything else: it waits for a person, as a spec of the kind call."""
-
-
 # The tools that work in the copy; those of servers are <server>_<tool>.
 LIST: Final = "list"
 READ: Final = "read"
@@ -63,34 +54,6 @@ WRITE: Final = "write"
 PATCH: Final = "patch"
 RUN: Final = "run"
 BUILT_IN: Final = frozenset([LIST, READ, SEARCH, WRITE, PATCH, RUN])
-
-
-class ErrorKind(StrEnum):
-    """Why an action did not do what it should (PP-24)."""
-
-    NOT_FOUND = "not_found"
-    MISMATCH = "mismatch"
-    """A patch that does not fit."""
-    INVALID_ARGUMENTS = "invalid_arguments"
-    NOT_ALLOWED = "not_allowed"
-    UNKNOWN_TOOL = "unknown_tool"
-    TIMEOUT = "timeout"
-    DIED = "died"
-    """The server is gone."""
-    FLOODED = "flooded"
-    TOOL_ERROR = "tool_error"
-    COMMAND_FAILED = "command_failed"
-    UNEXPECTED = "unexpected"
-    """It worked, and the result is not the expected one."""
-    SIDE_EFFECT = "side_effect"
-    """It changed something that it should not."""
-    PRECONDITION = "precondition"
-    DECLINED = "declined"
-    """A person said no."""
-    UNKNOWN_OUTCOME = "unknown_outcome"
-    """It was started, and nobody knows how it ended."""
-    NO_ANSWER = "no_answer"
-    """The model gave none that can be used."""
 
 
 class Recovery(Document, frozen=True, kw_only=True):

@@ -19,7 +19,8 @@ from ringi.models.prompt import (
     NewTargets,
     Prompt,
 )
-from ringi.sessions.document import Brief, DecisionPoint, Design, Language, Purpose
+from ringi.models.usage import Language, Purpose
+from ringi.sessions.document import Brief, DecisionPoint, Design
 from ringi.sessions.operations import State, questions_left
 
 # Kana, and the characters that Japanese shares with Chinese.

@@ -10,11 +10,13 @@ import msgspec
 
 from ringi.engine.document import ActionPlan, Complexity, GoalUnderstanding, Subtask
 from ringi.engine.order import Order, normal, ordered
-from ringi.engine.run_plan import LONGEST_LINE, MOST_STEPS, Path, inside
+from ringi.engine.run_plan import LONGEST_LINE, MOST_STEPS, Path
 from ringi.kernel.document import prepared
+from ringi.models.usage import Language
+from ringi.policy.globs import inside
 from ringi.project.context import FileKind, ProjectFacts
 from ringi.project.kinds import kinds_of
-from ringi.sessions.document import Design, Language
+from ringi.sessions.document import Design
 from ringi.sessions.request import Request
 
 LINES: Final = {Complexity.LOW: 80, Complexity.MEDIUM: 200, Complexity.HIGH: 350}

@@ -1,6 +1,6 @@
 """planning.json (RN-1): the plan of a run, in small steps with limits, criteria and gates."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal
 
@@ -71,12 +71,6 @@ CriterionId = Annotated[str, _text(r"^\S+$(?!\n)", Text("an id without spaces, s
 Count = Annotated[int, Meta(ge=0, le=1_000_000)]
 Least1 = Annotated[int, Meta(ge=1, le=1_000_000)]
 Seconds = Annotated[float, Meta(gt=0, le=1_000_000)]
-
-
-def inside(path: str, places: Iterable[str]) -> bool:
-    """Whether it is one of these files and folders, or in one of them."""
-    names = [place.strip("/") for place in places]
-    return any(name in {"", ".", path} or path.startswith(f"{name}/") for name in names)
 
 
 class RunRole(StrEnum):

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import UNSET
 
+from ringi.approvals.forge import ForgeTerms
 from ringi.engine.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunStep
-from ringi.forges.document import ForgeTerms
 from ringi.forges.view import terms_lines
 from ringi.kernel.lines import EMPTY, Line, Style, line, prose
 from ringi.kernel.text import Text

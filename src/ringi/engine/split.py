@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ringi.engine.run_parts import fit, line, taken, together
 from ringi.engine.run_plan import LONGEST_LINE, LONGEST_TEXT, MOST_STEPS, Command, RunLimits, RunPlan, RunStep
 from ringi.models.prompt import NewStep
-from ringi.sessions.document import Language
+from ringi.models.usage import Language
 
 _FEWEST: Final = 2
 _WORDS: Final[Mapping[Language, tuple[str, str]]] = {

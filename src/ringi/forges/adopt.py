@@ -1,7 +1,8 @@
 """A change that is there already is ours only if we opened it, into the branch that was approved."""
 
+from ringi.approvals.forge import Project
 from ringi.errors import ChangeTaken
-from ringi.forges.document import Change, ChangeState, NewChange, Project
+from ringi.forges.document import Change, ChangeState, NewChange
 from ringi.forges.port import Changes, People
 from ringi.kernel.text import Text
 

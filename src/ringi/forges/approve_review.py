@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ringi.app.context import OpenWorkspace
 from ringi.approvals.document import ApprovedPlan, ReviewAnswer
 from ringi.errors import PlanChanged
-from ringi.forges.document import OfferedStep, ReviewVerdict, rejects
+from ringi.forges.document import ReviewVerdict, rejects
 from ringi.forges.listen import Page, Spoken, Verb, newest_verdicts, proof_of
 from ringi.forges.port import CodeHost
 from ringi.forges.review_lookup import SAYS_NO
@@ -13,6 +13,7 @@ from ringi.forges.watch_project import About, ProjectWatch
 from ringi.kernel.text import Text
 from ringi.plans.document import ALL_SPECS, PlanStatus
 from ringi.runs.document import Run, StepStatus
+from ringi.runs.offered import OfferedStep
 from ringi.runs.revision import ReviewedRevision
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from ringi.approvals.forge import ForgeTerms
 from ringi.engine.run_plan import RunPlan
-from ringi.forges.document import ForgeTerms
 from ringi.forges.markdown import calm
 from ringi.forges.progress import LONGEST, Say
 from ringi.forges.view import item_number

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from ringi.approvals.forge import ForgeKind, Item, ItemKind, Project
 from ringi.config.keys import Config, Origin
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
-from ringi.forges.document import Account, ForgeKind, Item, ItemKind, Project
+from ringi.forges.document import Account
 from ringi.forges.view import NAME_ISSUE
 from ringi.kernel.places import user_file
 from ringi.kernel.process.environment import GITHUB_TOKENS, GITLAB_TOKENS
@@ -26,8 +27,9 @@ from ringi.kernel.process.network import origin
 from ringi.kernel.text import Text, lazy_pattern
 
 if TYPE_CHECKING:
+    from ringi.approvals.review_port import ReviewChecks
     from ringi.config.keys import Forge
-    from ringi.forges.port import CodeHost, ForgePlace, ReviewChecks
+    from ringi.forges.port import CodeHost, ForgePlace
 
 _PUBLIC: Final = {
     ForgeKind.GITHUB: "https://github.com",

@@ -7,14 +7,8 @@ import re
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
 
-from msgspec import UNSET, UnsetType
-
-from ringi.config.keys import HELP_LABEL
-from ringi.kernel.document import Document
-from ringi.kernel.text import Text
-from ringi.kernel.words import KeptText, told
+from ringi.approvals.forge import Item, ItemKind
 
 STATUS: Final = "ringi/verify"
 """The name of the commit status."""
@@ -27,55 +21,6 @@ _FENCE: Final = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _IN_LINE: Final = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _LISTED: Final = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
 _CODE_INDENT: Final = 4
-
-
-class ForgeKind(StrEnum):
-    GITHUB = "github"
-    GITLAB = "gitlab"
-
-
-class Project(Document, frozen=True):
-    """A repository on a forge."""
-
-    kind: ForgeKind
-    base_url: str
-    """Of its pages: https://github.com, without a slash at the end."""
-    path: str
-    """owner/name; on GitLab the groups may be several."""
-
-    @property
-    def host(self) -> str:
-        """With the port, if it is not the usual one."""
-        return urlsplit(self.base_url).netloc
-
-    def account(self, login: str) -> str:
-        """With its forge: alice@github.com"""
-        return f"{login}@{self.host}"
-
-
-class ItemKind(StrEnum):
-    ISSUE = "issue"
-    CHANGE = "change"
-
-
-class Item(Document, frozen=True):
-    """What can be commented on and labelled."""
-
-    kind: ItemKind
-    number: int
-
-
-_PAGES: Final = {
-    (ForgeKind.GITHUB, ItemKind.ISSUE): "issues",
-    (ForgeKind.GITHUB, ItemKind.CHANGE): "pull",
-    (ForgeKind.GITLAB, ItemKind.ISSUE): "-/issues",
-    (ForgeKind.GITLAB, ItemKind.CHANGE): "-/merge_requests",
-}
-
-
-def page_of(project: Project, item: Item) -> str:
-    """The address that people open."""
-    return f"{project.base_url}/{project.path}/{_PAGES[project.kind, item.kind]}/{item.number}"
 
 
 class Account(NamedTuple):
@@ -212,76 +157,6 @@ class CommitStatus(NamedTuple):
     context: str = STATUS
 
 
-class ForgeTerms(Document, frozen=True, kw_only=True):
-    """What a run does on a forge. It is part of what is approved with the plan of the run.
-
-    The branch that it pushes, and the one that it asks to be merged into, are those of the plan.
-    """
-
-    project: Project
-    remote: str
-    """The name of the remote in the person's repository."""
-    remote_url: str
-    """Its address, without a name or a password."""
-    item: Item | UnsetType = UNSET
-    """The issue or the change that asked for it."""
-    opens_change: bool = True
-    """It opens a pull or merge request, as a draft."""
-    approved_here: bool | UnsetType = UNSET
-    """A review there approves nothing: a person does here."""
-    comments: bool = True
-    """It writes one comment on the item, and edits it."""
-    label: str = HELP_LABEL
-    """Set on the item if a person is needed; empty: none."""
-
-
-_TASKS: Final = {
-    (ForgeKind.GITHUB, ItemKind.ISSUE): "github_issue",
-    (ForgeKind.GITHUB, ItemKind.CHANGE): "github_pr",
-}
-
-
-def task_of(terms: ForgeTerms | None) -> str:
-    """The kind of task whose settings count; empty if it comes from no forge."""
-    if terms is None or not terms.item:
-        return ""
-    return _TASKS.get((terms.project.kind, terms.item.kind), "gitlab")
-
-
-class OfferedStep(Document, frozen=True):
-    """A step of a run as a commit that nobody has approved yet."""
-
-    step_id: str
-    plan_id: str
-    plan_version: int
-    commit: str
-
-
-class Offer(Document, frozen=True, kw_only=True, omit_defaults=True):
-    """What of a run is on the forge."""
-
-    head: str
-    """The commit that was made to be pushed; the newest of the steps."""
-    steps: tuple[OfferedStep, ...] = ()
-    pushed: str = ""
-    """The commit that the branch there has, as far as we know."""
-    pushing: str = ""
-    """A commit that the branch there has if a push came through whose end nobody saw."""
-    number: int = 0
-    """Of the pull or merge request; 0: there is none yet."""
-    url: str = ""
-    left: str = ""
-    """Why something is still to be done there; empty if nothing is, or nobody knows."""
-    left_told: KeptText | UnsetType = UNSET
-    """The same with its details, if it has some."""
-    told: str = ""
-    """The end of the run that all of it there says: completed, cancelled or undone."""
-
-    @property
-    def why_left(self) -> Text:
-        return told(self.left_told, self.left)
-
-
 def mark_line(mark: str) -> str:
     """The last line of a text of ours, which a page does not show: by it the text is found again."""
     return f"{MARKED}{mark} -->"
@@ -342,31 +217,3 @@ def _is_indented(line: str) -> bool:
     """As code is; it does not interrupt a paragraph or an item of a list."""
     wide = line.expandtabs(_CODE_INDENT)
     return len(wide) - len(wide.lstrip()) >= _CODE_INDENT
-
-
-class ReviewHow(StrEnum):
-    REVIEW = "review"
-    COMMENT = "comment"
-    """The words `/ringi approve`, with what is approved."""
-
-
-class ReviewProof(Document, frozen=True, kw_only=True):
-    """Where on a forge a person said yes, so that anybody who can read there can look."""
-
-    project: Project
-    item: Item
-    how: ReviewHow
-    id: str
-    login: str
-    commit: str
-    """The commit that was approved; empty for the plan of a run."""
-    step_commit: str = ""
-    """The commit of the step, which the approved one contains."""
-    base: str = ""
-    """The branch that the change was to be merged into: it decides which lines a reviewer is shown."""
-    at: str
-    url: str
-
-    @property
-    def account(self) -> str:
-        return self.project.account(self.login)

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Final, TypeVar
 from urllib.parse import quote, urlsplit
 
+from ringi.approvals.forge import Item, ItemKind, Project
 from ringi.errors import ForgeConflict, ForgeFailed, ForgeMissing, ForgeRejected
 from ringi.forges.adopt import adopted
 from ringi.forges.connection import Token
@@ -18,10 +19,7 @@ from ringi.forges.document import (
     CommitStatus,
     ForgeReview,
     Issue,
-    Item,
-    ItemKind,
     NewChange,
-    Project,
     Remark,
 )
 from ringi.forges.github_shapes import (

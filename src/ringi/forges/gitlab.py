@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Final
 from urllib.parse import quote
 
+from ringi.approvals.forge import Item, ItemKind, Project, page_of
 from ringi.errors import ForgeConflict, ForgeMissing, ForgeRejected
 from ringi.forges.adopt import adopted
 from ringi.forges.connection import Token
@@ -20,13 +21,9 @@ from ringi.forges.document import (
     CommitStatus,
     ForgeReview,
     Issue,
-    Item,
-    ItemKind,
     NewChange,
-    Project,
     Remark,
     StatusState,
-    page_of,
 )
 from ringi.forges.gitlab_shapes import (
     ACTIVE,

@@ -11,21 +11,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 from msgspec import UNSET
 
+from ringi.approvals.forge import ForgeTerms, Item, ItemKind, Project, task_of
 from ringi.approvals.who import actor_at
 from ringi.engine.prompts import language_of
 from ringi.engine.run_parts import line
 from ringi.errors import BranchRefused, ItemRefused
-from ringi.forges.document import (
-    Account,
-    Change,
-    ChangeState,
-    ForgeTerms,
-    Issue,
-    Item,
-    ItemKind,
-    Project,
-    task_of,
-)
+from ringi.forges.document import Account, Change, ChangeState, Issue
 from ringi.forges.listen import Listener, Spoken
 from ringi.forges.markdown import Seen, seen
 from ringi.forges.terms import approved_here, terms_here
@@ -35,10 +26,11 @@ from ringi.kernel.lines import Line, Style, prose
 from ringi.kernel.lines import line as line_of
 from ringi.kernel.problems import Level
 from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
+from ringi.ledger.subject import short
 from ringi.runs.branch import base_of
 from ringi.runs.document import OVER
 from ringi.runs.start import planner_of
-from ringi.sessions.document import FromRequest, SessionView, short
+from ringi.sessions.document import FromRequest, SessionView
 from ringi.sessions.request import Request, read_request
 
 if TYPE_CHECKING:

@@ -10,18 +10,14 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from ringi.approvals.forge import ForgeTerms, Item, ItemKind, ReviewHow, ReviewProof
 from ringi.forges.document import (
     MARKED,
     Account,
     Change,
     Comment,
     ForgeReview,
-    ForgeTerms,
-    Item,
-    ItemKind,
     Remark,
-    ReviewHow,
-    ReviewProof,
     approved_in,
     begins_with_code,
     mark_line,

@@ -12,6 +12,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.app.context import OpenWorkspace
+from ringi.approvals.forge import ForgeTerms
 from ringi.engine.prompts import language_of
 from ringi.errors import (
     BranchOvertaken,
@@ -37,16 +38,7 @@ from ringi.errors import (
     SyncFailed,
 )
 from ringi.forges.body import change_body, change_title
-from ringi.forges.document import (
-    Change,
-    ChangeState,
-    CommitStatus,
-    ForgeTerms,
-    NewChange,
-    Offer,
-    OfferedStep,
-    StatusState,
-)
+from ringi.forges.document import Change, ChangeState, CommitStatus, NewChange, StatusState
 from ringi.forges.port import CodeHost
 from ringi.forges.progress import tell_run
 from ringi.forges.terms import reviews_count
@@ -61,6 +53,7 @@ from ringi.runs import machine
 from ringi.runs.branch import BranchOf
 from ringi.runs.changed_steps import follow_plans
 from ringi.runs.document import OVER, Review, Run, RunPhase, StepState, StepStatus, Stop, StopCode, stop_for
+from ringi.runs.offered import Offer, OfferedStep
 from ringi.runs.run_workspace import RunEvent
 
 _LEFT: Final = (

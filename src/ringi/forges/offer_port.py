@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from ringi.tree.offered_commit import OfferedCommits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ringi.forges.document import ForgeTerms
+    from ringi.approvals.forge import ForgeTerms
     from ringi.provenance.verdict import RangeVerdict
     from ringi.runs.document import Run
-
-
-class OfferedFile(NamedTuple):
-    data: bytes
-    executable: bool
-
-
-class OfferOrder(NamedTuple):
-    parent: str
-    message: str  # the whole
-    files: Mapping[str, OfferedFile | None]
-    """As they would be in the workspace; None: deleted."""
-    at: str
-    """Its date, so that the same order gives the same commit."""
-
-
-class OfferedCommits(Protocol):
-    """Objects and nothing more, in the repository of a run's branch. Runs no hook and no filter."""
-
-    def make(self, order: OfferOrder, known: str = "") -> str:
-        """`known` itself if it is a commit of this tree, parent and message, whoever made it and when.
-
-        Raises NoCommit if git cannot make it, or only with a filter.
-        """
 
 
 class RemoteBranches(Protocol):

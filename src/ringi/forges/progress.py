@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ringi.approvals.forge import ForgeTerms
 from ringi.engine.prompts import language_of
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
-from ringi.forges.document import ForgeTerms, approving, mark_line
+from ringi.forges.document import approving, mark_line
 from ringi.forges.markdown import as_block, in_line, literal
 from ringi.forges.terms import reviews_count
 from ringi.forges.view import change_name
 from ringi.kernel.lines import Line
 from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
+from ringi.ledger.subject import short
 from ringi.runs.changed_steps import follow_plans
 from ringi.runs.criteria import criteria, summary
 from ringi.runs.document import OVER, STOPPED, Run, RunPhase, StepState, StepStatus, StopCode
@@ -33,7 +35,6 @@ from ringi.sessions.document import (
     FailedPending,
     Question,
     QuestionPending,
-    short,
 )
 from ringi.sessions.operations import pending, state_of
 from ringi.sessions.view import review_lines

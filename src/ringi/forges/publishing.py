@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from ringi.app.assemble import report_of_run
 from ringi.app.ledger import Ledger
+from ringi.approvals.forge import ForgeKind, ForgeTerms, Project
 from ringi.errors import NoForge
 from ringi.forges.configured import KnownForges
-from ringi.forges.document import ForgeKind, ForgeTerms, Project
 from ringi.kernel.places import Places
 from ringi.kernel.process.network import is_here, origin
 from ringi.kernel.text import Text

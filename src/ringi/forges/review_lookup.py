@@ -10,21 +10,19 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from ringi.approvals.forge import ItemKind, Project, ReviewHow, ReviewProof
+from ringi.approvals.review_port import CheckedReview, WantedReview
 from ringi.errors import ForgeMissing, ReviewRefused
 from ringi.forges.document import (
     Account,
     Change,
     ChangeState,
     ForgeReview,
-    ItemKind,
-    Project,
-    ReviewHow,
-    ReviewProof,
     ReviewVerdict,
     approved_in,
     rejects,
 )
-from ringi.forges.port import CheckedReview, CodeHost, WantedReview
+from ringi.forges.port import CodeHost
 from ringi.kernel.text import COMMIT_SHOWN, Text
 
 # Forges tell whole seconds.

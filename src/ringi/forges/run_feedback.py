@@ -11,9 +11,10 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ringi.app.context import OpenWorkspace
+from ringi.approvals.forge import ForgeTerms
 from ringi.engine.process import Feedback
 from ringi.errors import BadTransition, InvalidSpecs, NotFound
-from ringi.forges.document import ForgeTerms, Remark, ReviewVerdict
+from ringi.forges.document import Remark, ReviewVerdict
 from ringi.forges.listen import Page, Spoken, Verb
 from ringi.forges.progress import mark_of
 from ringi.forges.watch_project import NewsKind, ProjectWatch

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import UNSET
 
 from ringi.agents.sandbox import agent_sandbox
+from ringi.approvals.forge import ForgeTerms, Item
 from ringi.errors import NotOnForge
-from ringi.forges.document import ForgeTerms, Item
 from ringi.kernel.text import Text
 from ringi.runs.document import Review
 

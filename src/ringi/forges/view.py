@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
 from ringi.engine.run_plan import RunPlan
-from ringi.forges.document import ForgeKind, ForgeTerms, Item, ItemKind, Project
 from ringi.kernel.lines import EMPTY, Line, Style, line, prose
 from ringi.kernel.text import Text
 

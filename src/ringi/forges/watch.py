@@ -9,15 +9,16 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from ringi.app.context import OpenWorkspace
+from ringi.approvals.forge import Project
 from ringi.errors import ForgeRejected, Interrupted, NotFound, RingiError, Usage
-from ringi.forges.document import Project
 from ringi.forges.offer import is_due
 from ringi.forges.watch_project import News, NewsKind, ProjectWatch, Standing, WatchActions
 from ringi.forges.watch_run import look_at_run
 from ringi.forges.watch_session import look_at_session
 from ringi.kernel.text import Text
+from ringi.ledger.subject import is_session
 from ringi.runs.document import OVER
-from ringi.sessions.document import ApprovedSession, is_session
+from ringi.sessions.document import ApprovedSession
 
 LONGEST_PAUSE: Final = 900.0
 """Seconds between two rounds, if the forge cannot be reached."""

@@ -6,14 +6,15 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ringi.app.context import OpenWorkspace
-from ringi.forges.document import ForgeTerms, Project, mark_line
+from ringi.approvals.forge import ForgeTerms, Project
+from ringi.forges.document import mark_line
 from ringi.forges.listen import Listener, Spoken
 from ringi.forges.markdown import literal
 from ringi.forges.port import CodeHost
 from ringi.kernel.text import Text, in_language
+from ringi.models.usage import Language
 from ringi.runs.document import Run
 from ringi.runs.drive import RunOptions
-from ringi.sessions.document import Language
 
 
 class NewsKind(StrEnum):

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
+from ringi.approvals.forge import ForgeTerms
 from ringi.engine.prompts import language_of
 from ringi.errors import Busy, ForgeFailed, ReviewRefused, RingiError
 from ringi.forges.answers import heard
 from ringi.forges.approve_review import approve_offer, approve_revision, yes_key, yeses
-from ringi.forges.document import ChangeState, ForgeTerms, ReviewVerdict, mark_line
+from ringi.forges.document import ChangeState, ReviewVerdict, mark_line
 from ringi.forges.listen import Page, Spoken, Verb, newest_verdicts
 from ringi.forges.markdown import literal
 from ringi.forges.misread_commands import add_to_progress, misread, tell

@@ -12,9 +12,12 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from ringi.approvals.forge import ItemKind, Project, ReviewHow, ReviewProof
+from ringi.approvals.review_port import ConfirmedReview
+from ringi.approvals.statement import NOT_THERE, FileAt, Step
 from ringi.errors import ForgeConflict, ForgeMissing, ReviewRefused
-from ringi.forges.document import ChangeState, ItemKind, Project, ReviewHow, ReviewProof
-from ringi.forges.port import CodeHost, ConfirmedReview, FileOnForge
+from ringi.forges.document import ChangeState
+from ringi.forges.port import CodeHost, FileOnForge
 from ringi.forges.review_lookup import (
     NO_SUCH_REVIEW,
     another_base,
@@ -25,7 +28,6 @@ from ringi.forges.review_lookup import (
     said_there,
 )
 from ringi.kernel.text import COMMIT_SHOWN, Text
-from ringi.provenance.document import NOT_THERE, FileAt, Step
 
 MOST: Final = 100
 """How many reviews are looked up at most: whoever can push can name more."""

@@ -69,3 +69,8 @@ def new_file_mode() -> int:
     umask = os.umask(0o077)
     os.umask(umask)
     return 0o666 & ~umask
+
+
+def milliseconds(moment: str) -> int:
+    """A document's timestamp in milliseconds since 1970."""
+    return int(datetime.fromisoformat(moment).timestamp() * 1000)

@@ -178,3 +178,7 @@ def stored(words: str) -> Text:
 
 def why_failed(error: OSError) -> str:
     return error.strerror or str(error)
+
+
+def moment(at: str) -> str:
+    return at[:16].replace("T", " ")

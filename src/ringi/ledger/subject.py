@@ -83,3 +83,24 @@ def of_old_event(named: str, reason: str) -> Subject:
     if is_plan_id(named):
         return plan(named)
     return session(named) if named.startswith(SESSION_PREFIX) else run(named)
+
+
+_SHOWN: Final = len(SESSION_PREFIX) + 8
+
+
+_ID: Final = re.compile(SESSION_PREFIX + r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def is_session(name: str) -> bool:
+    """Whether what somebody typed means a planning session."""
+    return name.startswith(SESSION_PREFIX)
+
+
+def is_session_id(text: str) -> bool:
+    """Whether it is a whole session id in our exact form: it becomes the name of a file and a folder."""
+    return _ID.fullmatch(text) is not None
+
+
+def short(session_id: str) -> str:
+    """What people type; if several sessions match, the lookup reports it."""
+    return session_id[:_SHOWN]

@@ -16,7 +16,6 @@ from ringi.plans.document import (
     ENDED,
     ActionSpecExt,
     ApprovalEntry,
-    CheckResult,
     DiffTotals,
     ExecutionLink,
     Overlap,
@@ -30,6 +29,7 @@ from ringi.plans.document import (
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.feedback import Feedback, LineComment
 from ringi.policy.risk_level import Risk, RiskReason
+from ringi.tree.check_result import CheckResult
 
 PLANS: Final = "ringi://plans"
 _MOST_DIFF: Final = 100_000

@@ -12,11 +12,13 @@ from ringi.kernel.document import Document
 from ringi.kernel.lines import line
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
+from ringi.ledger.subject import short
 from ringi.mcp import arguments
 from ringi.mcp.answers import NextStep
 from ringi.mcp.render import text_of
 from ringi.mcp.tools import Answered, Hints, Tool
 from ringi.models.prompt import MOST_DECISIONS, MOST_QUESTIONS, Brought
+from ringi.models.usage import Purpose
 from ringi.plans.document import title_of
 from ringi.runs.status_view import NO_SESSIONS, session_line, short_names
 from ringi.sessions.document import (
@@ -27,14 +29,12 @@ from ringi.sessions.document import (
     DecisionPending,
     DecisionPoint,
     FailedPending,
-    Purpose,
     QuestionPending,
     QuestionType,
     SessionRef,
     SessionStatus,
     SessionView,
     WorkPending,
-    short,
 )
 from ringi.sessions.view import brief_lines, lines_of
 

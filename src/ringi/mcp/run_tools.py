@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from ringi.forges.intake import start_from_item
 from ringi.kernel.lines import line
 from ringi.kernel.text import Text
+from ringi.ledger.subject import short
 from ringi.mcp import arguments
 from ringi.mcp.answers import NextStep
 from ringi.mcp.planning_tools import PlanningState, answered
@@ -14,7 +15,7 @@ from ringi.mcp.tools import Answered, Caller, Hints, Tool
 from ringi.runs.document import Run
 from ringi.runs.give_feedback import give_feedback
 from ringi.runs.task import plan_task
-from ringi.sessions.document import ApprovalPending, short
+from ringi.sessions.document import ApprovalPending
 
 if TYPE_CHECKING:
     from ringi.app.api import Workspace

@@ -21,6 +21,7 @@ from ringi.kernel.places import Places, find_root, places_of
 from ringi.kernel.problems import decoded
 from ringi.kernel.process.ancestors import Ancestor, ancestors
 from ringi.kernel.text import Text, visible
+from ringi.ledger.subject import short
 from ringi.mcp import outline_tool, planning_tools, run_tools, tools
 from ringi.mcp.answers import Requested, structured
 from ringi.mcp.arguments import input_schema, output_schema
@@ -32,7 +33,7 @@ from ringi.mcp.wait import Client, SessionNow, WaitForModel, WaitForPerson
 from ringi.mcp.worker import Opening, Talk, Worker, Workers, run
 from ringi.plans.answer_view import answer_lines
 from ringi.plans.document import title_of
-from ringi.sessions.document import ApprovalPending, short
+from ringi.sessions.document import ApprovalPending
 
 if TYPE_CHECKING:
     from ringi.approvals.person import OverMcp

@@ -13,11 +13,12 @@ from ringi.kernel.text import Text
 from ringi.metrics.port import History
 from ringi.patch.apply import outcome
 from ringi.patch.parse import parse_patch
-from ringi.plans.document import ActionSpecExt, FileState, SpecKind
+from ringi.plans.document import ActionSpecExt, SpecKind
 from ringi.plans.effects import Invalid, content_of
 from ringi.project.dependencies import golang, java, javascript, parser, python, rust
 from ringi.project.dependencies.python import Broken
 from ringi.project.dependencies.references import Source
+from ringi.tree.file_state import FileState
 
 MOST_FILES: Final = 2_000
 MOST_BYTES: Final = 8 * 1024 * 1024

@@ -8,12 +8,12 @@ from msgspec import UNSET
 
 from ringi.approvals.document import Approval, ProofKind
 from ringi.ledger.event import Actor, Event, EventKind
+from ringi.ledger.subject import short
 from ringi.metrics.code import Generated
 from ringi.metrics.document import AgentFigures, Day, Reason
 from ringi.metrics.port import History
 from ringi.metrics.tasks import between
 from ringi.plans.document import PlanDocument
-from ringi.sessions.document import short
 
 _E = EventKind
 _GIVEN: Final = frozenset([_E.APPROVED, _E.UNDO_APPROVED, _E.SESSION_APPROVED, _E.RUN_APPROVED])

@@ -17,10 +17,11 @@ from ringi.engine.levels import level_of
 from ringi.engine.order import Order, ordered
 from ringi.engine.process import ActionRecord, ActionState, Process
 from ringi.engine.run_plan import RunRole
+from ringi.kernel.tokens import tokens
 from ringi.metrics.port import History
-from ringi.project.tokens import tokens
-from ringi.runs.document import Attempt, Run, RunPhase, Spent, StepState, StepStatus, StopCode
-from ringi.sessions.document import Purpose, SessionStatus, StoredSession, TokenUsage
+from ringi.models.usage import Purpose, Spent, TokenUsage
+from ringi.runs.document import Attempt, Run, RunPhase, StepState, StepStatus, StopCode
+from ringi.sessions.document import SessionStatus, StoredSession
 
 _A_MILLION: Final = 1_000_000
 

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ringi.kernel.lines import EMPTY, Line, Span, Style, line, prose, step
-from ringi.kernel.text import Text, stored
+from ringi.kernel.text import Text, moment, stored
 from ringi.metrics.document import AgentFigures, Basis, Figure, FigureName, Group, GroupName, Metrics, Unit
-from ringi.plans.words import moment
 
 _F = FigureName
 GROUPS: Final = {

@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.runs.document import RunBudget, Spent
-from ringi.sessions.document import Purpose, TokenUsage
+from ringi.kernel.tokens import tokens
+from ringi.models.prompt import Prompt
+from ringi.models.usage import Purpose, RunBudget, Spent, TokenUsage
 
 READ: Final = frozenset(["project", "code", "files", "diff", "diffs", "changed", "results"])
 """Names of material that was read from the project."""
@@ -90,3 +91,20 @@ def by_phase(spent: Spent) -> dict[SpentOn, int]:
         SpentOn.EXECUTION: execution,
         SpentOn.REFLECTION: spent.reflection_tokens,
     }
+
+
+def read_tokens(prompt: Prompt) -> int:
+    """Of what it shows of the project."""
+    return sum(tokens(one.text) for one in prompt.material if one.name in READ)
+
+
+def asked_tokens(prompt: Prompt) -> int:
+    """Of what we say, and of what else it shows."""
+    others = sum(tokens(one.text) for one in prompt.material if one.name not in READ)
+    return tokens(prompt.rules) + tokens(prompt.task) + others
+
+
+def with_material(usage: TokenUsage, prompt: Prompt) -> TokenUsage:
+    """The usage of a call, with how much of it was read from the project."""
+    read = min(usage.input_tokens, read_tokens(prompt) * max(1, usage.requests))
+    return replace(usage, material_tokens=read)

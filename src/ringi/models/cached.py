@@ -21,7 +21,7 @@ from ringi.models.cache import AnswerOrigin, KeptAnswer
 from ringi.models.cache_port import Vault
 from ringi.models.prompt import Budget, LanguageModel, ModelAnswer, OnProgress, Prompt
 from ringi.models.turns import compact_schema
-from ringi.sessions.document import TokenUsage
+from ringi.models.usage import TokenUsage
 
 T = TypeVar("T")
 

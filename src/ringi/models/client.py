@@ -22,7 +22,7 @@ from ringi.models.backend import Backend, Call, ConnectionCut, Reply, RetryLater
 from ringi.models.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
 from ringi.models.reply import Unusable, read
 from ringi.models.turns import asked_again, compact_schema, turns, with_schema, written
-from ringi.sessions.document import TokenUsage
+from ringi.models.usage import TokenUsage
 
 T = TypeVar("T")
 

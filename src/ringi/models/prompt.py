@@ -9,8 +9,9 @@ from msgspec import Meta
 from ringi.engine.document import PlanningBrief
 from ringi.kernel.document import Document
 from ringi.kernel.text import Text
+from ringi.models.usage import Purpose, TokenUsage
 from ringi.runs.document import Severity
-from ringi.sessions.document import Brief, Purpose, QuestionType, TokenUsage
+from ringi.sessions.document import Brief, QuestionType
 
 T = TypeVar("T")
 

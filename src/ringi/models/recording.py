@@ -31,7 +31,7 @@ from ringi.models.prompt import (
     OnProgress,
     Prompt,
 )
-from ringi.sessions.document import Purpose, TokenUsage
+from ringi.models.usage import Purpose, TokenUsage
 
 T = TypeVar("T")
 _CHUNK: Final = 65536

@@ -22,7 +22,6 @@ from ringi.plans.answer_document import Amendment, DropHunks, DropSpec, NewConte
 from ringi.plans.document import (
     ActionSpec,
     ActionSpecExt,
-    FileState,
     PlanDocument,
     SpecKind,
     StoredPlan,
@@ -35,6 +34,7 @@ from ringi.plans.preview import effects_now, render_now
 from ringi.plans.propose import by_person, next_version, refuse_fixed, require_as_seen, save_version, since_of
 from ringi.plans.services import Services
 from ringi.plans.validate import Validated, misfits, validate, why_of
+from ringi.tree.file_state import FileState
 from ringi.tree.tree import differing
 
 _IN_PARTS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])

@@ -41,6 +41,7 @@ from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.ports import PlanRecord
+from ringi.plans import attest
 from ringi.plans.change import require_valid
 from ringi.plans.commit import commit_subject
 from ringi.plans.document import (
@@ -63,7 +64,6 @@ from ringi.plans.propose import refuse_rejected, require_as_seen
 from ringi.plans.services import Services
 from ringi.plans.status import advance, refusal
 from ringi.plans.validate import misfits
-from ringi.provenance import attest
 from ringi.tree.tree import differing
 
 _WITH_CONTENT: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE])

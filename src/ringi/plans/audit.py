@@ -17,6 +17,7 @@ from ringi.approvals.document import (
     SignedAct,
     Strength,
 )
+from ringi.approvals.forge import ForgeTerms, ItemKind, ReviewHow
 from ringi.approvals.grant import use_of
 from ringi.approvals.grant_document import Grant, GrantScope, GrantSubject, counted
 from ringi.approvals.kinds import KINDS, Bound, as_written
@@ -24,8 +25,8 @@ from ringi.approvals.proof import TYPED_LENGTH, YES
 from ringi.approvals.signatures import Signatures, SignerList
 from ringi.approvals.signers import as_lists, signature_needed
 from ringi.approvals.signers_document import RequiredProof, SignersSubject
+from ringi.approvals.statement import read_signed, said_or_none
 from ringi.errors import NotFound, SignatureRefused, SignatureUnchecked, UnlistedKey
-from ringi.forges.document import ForgeTerms, ItemKind, ReviewHow
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
@@ -35,7 +36,6 @@ from ringi.ledger.subject import Subject, SubjectKind
 from ringi.plans.document import SpecKind
 from ringi.policy.globs import within
 from ringi.policy.risk_level import Risk, highest
-from ringi.provenance.document import read_signed, said_or_none
 
 SHOWN: Final = 8
 """How many characters of an id are shown."""

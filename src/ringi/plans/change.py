@@ -36,7 +36,6 @@ from ringi.plans.change_plan import (
     PlanScope,
     PlanValidations,
     Trigger,
-    UnknownUsers,
 )
 from ringi.plans.document import (
     PLAN_MACHINE,
@@ -57,6 +56,7 @@ from ringi.plans.services import Services
 from ringi.plans.validate import validate
 from ringi.policy.risk import change_risk
 from ringi.policy.risk import words as risk_words
+from ringi.project.dependencies.graph import UnknownUsers
 from ringi.project.state import Diagnostic, ProjectState, why_incomplete
 from ringi.tree.paths import normalise
 

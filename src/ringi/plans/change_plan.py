@@ -1,6 +1,5 @@
 """The change plan (CP-1): exact diffs on one snapshot, as the specification writes it."""
 
-from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
@@ -8,6 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.kernel.document import CamelDocument, Document
 from ringi.policy.risk_level import Risk
+from ringi.project.dependencies.graph import UnknownUsers
 
 
 class Trigger(StrEnum):
@@ -50,15 +50,6 @@ class PlanRisk(CamelDocument, frozen=True):
 class PlanExplanation(CamelDocument, frozen=True):
     summary: str
     details: str
-
-
-class UnknownUsers(Document, frozen=True):
-    """Files whose own dependencies are not known: they may depend on the change."""
-
-    count: int
-    first: str
-    why: str
-    """Why the first could not be analysed."""
 
 
 class ChangeFacts(Document, frozen=True):
@@ -104,8 +95,3 @@ class ChangePlan(CamelDocument, frozen=True, kw_only=True):
     risk: PlanRisk
     explanation: PlanExplanation
     approval: ApprovalState
-
-
-def milliseconds(moment: str) -> int:
-    """A document's timestamp in milliseconds since 1970."""
-    return int(datetime.fromisoformat(moment).timestamp() * 1000)

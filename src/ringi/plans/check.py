@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from ringi.approvals.document import Act, Approval, FileChange, files_of
+from ringi.approvals.document import Act, Approval, files_of
 from ringi.errors import (
     CheckFailed,
     Failed,
@@ -32,8 +32,6 @@ from ringi.plans.document import (
     OPEN,
     ActionSpecExt,
     CheckFailure,
-    CheckPhase,
-    CheckResult,
     PlanDocument,
     PlannedChecks,
     PlanStatus,
@@ -47,6 +45,8 @@ from ringi.plans.preview import effects_now
 from ringi.plans.propose import refuse_superseded, require_as_seen
 from ringi.plans.services import Services
 from ringi.plans.status import refusal
+from ringi.tree.check_result import CheckPhase, CheckResult
+from ringi.tree.file_state import FileChange
 from ringi.tree.tree import differing
 
 CANNOT_RUN: Final = 126

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.document import Act, Approval, ApprovalSubject, CommitSubject, FileChange
+from ringi.approvals.document import Act, Approval, ApprovalSubject, CommitSubject
 from ringi.approvals.who import actor_at
 from ringi.errors import BranchRefused, CopyFailed, NoCommit, PathRefused, StorageFailed
 from ringi.kernel import codec
@@ -26,8 +26,6 @@ from ringi.plans.document import (
     OPEN,
     PLAN_MACHINE,
     ActionSpecExt,
-    CheckPhase,
-    FileState,
     PlanDocument,
     PlannedCommit,
     PlanState,
@@ -36,12 +34,15 @@ from ringi.plans.document import (
     title_of,
     with_state,
 )
-from ringi.plans.execution import CommitOutcome, ExecutionResult, OpStatus, StoredIntent
+from ringi.plans.execution import ExecutionResult, StoredIntent
 from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected
 from ringi.plans.services import Services
 from ringi.plans.status import refusal
+from ringi.tree.check_result import CheckPhase
+from ringi.tree.commit_outcome import CommitOutcome
 from ringi.tree.commits import CommitOrder, CommitPlace, Committed, GitCommits
+from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.tree import differing
 
 _ENDED: Final = frozenset([EventKind.COMMITTED, EventKind.COMMIT_FAILED, EventKind.COMMIT_REWRITTEN])

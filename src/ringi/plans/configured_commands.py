@@ -8,9 +8,9 @@ from ringi.config.keys import Config
 from ringi.kernel.places import Places, own_folders
 
 if TYPE_CHECKING:
-    from ringi.plans.commands import Ran, WorkspaceCommands
-    from ringi.plans.document import CheckPhase, CheckResult
     from ringi.runs.step_checks import StepChecks
+    from ringi.tree.check_result import CheckPhase, CheckResult
+    from ringi.tree.commands import Ran, WorkspaceCommands
     from ringi.tree.copy_run import CopyChecks, Files, Progress
 
 
@@ -30,7 +30,7 @@ class PlanCommands:
 
     def in_folder(self, root: Path) -> "WorkspaceCommands":
         """The workspace, or a copy of it."""
-        from ringi.plans.commands import WorkspaceCommands  # noqa: PLC0415  # see the top
+        from ringi.tree.commands import WorkspaceCommands  # noqa: PLC0415  # see the top
 
         own = own_folders(self._places, self._environment)
         return WorkspaceCommands(root, self._environment, self._config.run, own)
@@ -94,7 +94,7 @@ class BranchChecks:
         return self._made()(commands, files, phase, reviewer)
 
     def _made(self) -> "StepChecks":
-        from ringi.models.project_reader import Project  # noqa: PLC0415  # see the top
+        from ringi.agents.project_reader import Project  # noqa: PLC0415  # see the top
         from ringi.runs.step_checks import StepChecks  # noqa: PLC0415  # see the top
 
         for_real = PlanChecks(self._branch, self._config, self._environment, self._on_progress)

@@ -8,19 +8,14 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.kernel.document import Document, Machine, Versioned
-from ringi.kernel.text import Text
+from ringi.kernel.system import milliseconds
 from ringi.ledger.subject import StepOf
 from ringi.patch.conflict import Conflict
-from ringi.plans.change_plan import (
-    ApprovalState,
-    ChangeApproval,
-    ChangeFacts,
-    ChangePlan,
-    FileDiff,
-    milliseconds,
-)
+from ringi.plans.change_plan import ApprovalState, ChangeApproval, ChangeFacts, ChangePlan, FileDiff
 from ringi.plans.feedback import Feedback, LineComment
 from ringi.policy.risk_level import Risk, RiskReason, highest
+from ringi.tree.check_result import CheckResult
+from ringi.tree.file_state import FileState, Touched
 
 
 class PlanStatus(StrEnum):
@@ -102,37 +97,10 @@ class ActionSpec(Document, frozen=True, omit_defaults=True):
     tool_digest: str | None = None  # of the tool as it was proposed: another one is not called
 
 
-class FileState(Document, frozen=True):
-    """A regular file's bytes and permission bits; a missing file is no FileState at all."""
-
-    sha256: str
-    mode: str
-    folder: bool | UnsetType = UNSET
-    """A folder has no bytes; its permission bits are those it is made with, and are not compared."""
-
-
 class Preflight(Document, frozen=True):
     exists: bool
     overwrite: bool
     diff_summary: str
-
-
-def folder_of(before: FileState | None, after: FileState | None) -> FileState | None:
-    """The folder that is made or removed, if it is one."""
-    state = after or before
-    return state if state and state.folder else None
-
-
-class Touched(Document, frozen=True):
-    """A file that a spec reads or changes; None if it is not there."""
-
-    path: str
-    before: FileState | None
-    after: FileState | None
-
-    @property
-    def folder(self) -> FileState | None:
-        return folder_of(self.before, self.after)
 
 
 class ActionSpecExt(Document, frozen=True):
@@ -221,15 +189,6 @@ class DiffTotals(Document, frozen=True):
     hunks: int | UnsetType = UNSET
 
 
-class CheckPhase(StrEnum):
-    BEFORE = "before"
-    """On the workspace before the plan."""
-    DRY = "dry"
-    """On a copy with the plan's changes; the workspace was not touched."""
-    AFTER = "after"
-    """On the workspace after the plan was carried out."""
-
-
 class CheckFailure(StrEnum):
     """What happens to a plan whose checks fail after it was carried out."""
 
@@ -244,32 +203,6 @@ class PlannedChecks(Document, frozen=True):
     after: tuple[str, ...] = ()
     on_failure: CheckFailure = CheckFailure.UNDO
     tests: tuple[str, ...] | UnsetType = UNSET  # of a step: they pass on its very bytes, or none is written
-
-
-class CheckResult(Document, frozen=True):
-    """The result of a check in a work copy, for exactly the bytes named by `tree`."""
-
-    command: str
-    exit_code: int
-    duration_sec: float
-    tree: str
-    output: str
-    """Its last lines."""
-    phase: CheckPhase | UnsetType = UNSET
-    """Unset if the check ran in the proposer's own copy."""
-    timeout_sec: float | UnsetType = UNSET  # set if it was stopped because it took longer
-    doubt: str | UnsetType = UNSET
-    """A variable or file that leads to the project's own files: then the result may be about other bytes."""
-
-    @property
-    def passed(self) -> bool:
-        return self.exit_code == 0 and not self.doubt
-
-    @property
-    def ended(self) -> Text:
-        if self.timeout_sec is UNSET:
-            return Text("ended with exit code {code}", code=self.exit_code)
-        return Text("was stopped after {seconds} s (checks.timeout_sec)", seconds=f"{self.timeout_sec:g}")
 
 
 class PlannedCommit(Document, frozen=True):

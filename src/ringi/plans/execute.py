@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.document import Act, Approval, ApprovalSubject, FileChange, files_of
+from ringi.approvals.document import Act, Approval, ApprovalSubject, files_of
 from ringi.approvals.permits import refused_danger
 from ringi.errors import (
     CheckFailed,
@@ -26,14 +26,13 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.ports import PlanRecord, Transaction
-from ringi.plans import check, commit, undo
+from ringi.plans import attest, check, commit, undo
 from ringi.plans.approve import covering, subject_now
 from ringi.plans.change import require_valid
 from ringi.plans.document import (
     ENDED,
     PLAN_MACHINE,
     ActionSpecExt,
-    CheckResult,
     PlanStatus,
     SpecKind,
     StoredPlan,
@@ -42,14 +41,7 @@ from ringi.plans.document import (
     with_state,
 )
 from ringi.plans.effects import Invalid
-from ringi.plans.execution import (
-    CommandEnd,
-    ExecutionIntent,
-    ExecutionResult,
-    OpStatus,
-    StoredCommand,
-    StoredIntent,
-)
+from ringi.plans.execution import CommandEnd, ExecutionIntent, ExecutionResult, StoredCommand, StoredIntent
 from ringi.plans.executor import Executor, Stages, storage_errors
 from ringi.plans.place import is_checking, require_here, to_recover
 from ringi.plans.preview import after_bytes
@@ -61,7 +53,8 @@ from ringi.plans.status import refusal
 from ringi.plans.steps import end_command
 from ringi.plans.units import numbered
 from ringi.plans.validate import embedded
-from ringi.provenance import attest
+from ringi.tree.check_result import CheckResult
+from ringi.tree.file_state import FileChange, OpStatus
 from ringi.tree.stage import emptied_by
 from ringi.tree.tree import differing, found_at
 

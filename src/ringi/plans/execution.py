@@ -1,33 +1,18 @@
 """What an execution will write, and what became of it (PT-5, PT-12)."""
 
-from enum import StrEnum
 from typing import Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.document import Act, FileChange
+from ringi.approvals.document import Act
 from ringi.kernel import codec
 from ringi.kernel.document import Document, Versioned
-from ringi.kernel.text import Text
 from ringi.plans.document import ActionSpec, SpecKind
+from ringi.tree.commit_outcome import CommitOutcome
+from ringi.tree.file_state import FileChange, OpStatus
 
-_LONGEST_REASON: Final = 200
 STARTED: Final = frozenset([SpecKind.RUN, SpecKind.CALL])
 """Kinds that are recorded before they start: what they do is not known in advance."""
-LIMIT_OF_SPEC: Final = Text("timeout_sec in the spec, or else run.timeout_sec")
-"""What says how long one of these may take."""
-
-
-class OpStatus(StrEnum):
-    DONE = "done"
-    UNDONE = "undone"
-    """Rolled back because another file of the group could not be written."""
-    CONFLICT = "conflict"
-    """Somebody else wrote here; their version was left alone."""
-    FAILED = "failed"
-    UNTOUCHED = "untouched"
-    UNKNOWN = "unknown"
-    """A command was started, and nobody knows how it ended."""
 
 
 class FileOpOutcome(Document, frozen=True):
@@ -126,23 +111,6 @@ class ExecutionIntent(Versioned, frozen=True, kw_only=True):
     """Commands whose effects nobody recorded, so that an undo cannot be whole."""
     commits: bool | UnsetType = UNSET
     """Whether a commit follows an undo."""
-
-
-class CommitOutcome(Document, frozen=True):
-    """The result of the commit that a plan asked for."""
-
-    commit: str
-    """Its id; empty if none was made."""
-    why: str = ""
-    """Why there is none, or what in it is not as approved."""
-    rewritten: bool | UnsetType = UNSET
-    """There is none because a hook changed it, and so it was taken back."""
-
-    @property
-    def last_line(self) -> str:
-        """The last line says what stopped it; the lines before say what it tried."""
-        lines = self.why.strip().splitlines()
-        return lines[-1][:_LONGEST_REASON] if lines else ""
 
 
 class ExecutionResult(Versioned, frozen=True, kw_only=True):

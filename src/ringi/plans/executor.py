@@ -12,17 +12,18 @@ from typing import Final
 import msgspec
 from msgspec import UnsetType
 
-from ringi.approvals.document import Act, FileChange
+from ringi.approvals.document import Act
 from ringi.errors import HalfWritten, LostRace, PathRefused, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.text import Text, why_failed
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.ports import Transaction
-from ringi.plans.document import PLAN_MACHINE, ExecutionLink, FileState, PlanStatus, StoredPlan, with_state
-from ringi.plans.execution import ExecutionIntent, ExecutionResult, FileOpOutcome, OpStatus, Step
+from ringi.plans.document import PLAN_MACHINE, ExecutionLink, PlanStatus, StoredPlan, with_state
+from ringi.plans.execution import ExecutionIntent, ExecutionResult, FileOpOutcome, Step
 from ringi.plans.services import Services
 from ringi.plans.steps import take_step
 from ringi.plans.units import Unit, segments, stops
+from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.stage import Stage, emptied_by, known_to, reverse, staged
 from ringi.tree.tree import found_at
 

@@ -6,11 +6,11 @@ from typing import Final
 import msgspec
 
 from ringi.models.prompt import Budget, Material, NewExplanation, OnProgress, Prompt
+from ringi.models.usage import Purpose
 from ringi.plans.change import Change, Explained
 from ringi.plans.change_plan import PlanExplanation
 from ringi.plans.services import Services
 from ringi.policy.masking import masked
-from ringi.sessions.document import Purpose
 
 _BUDGET: Final = Budget(seconds=60.0, output_tokens=1024)
 _MOST: Final = 50_000

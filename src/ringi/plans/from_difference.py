@@ -11,14 +11,16 @@ from ringi.errors import BadTransition, ChangeFixed, PathRefused, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.text import Text, shortened, storable
 from ringi.ledger.event import Actor
-from ringi.plans.document import ActionSpec, CheckResult, FileState, Overlap, PlanRef, SpecKind
+from ringi.plans.document import ActionSpec, Overlap, PlanRef, SpecKind
 from ringi.plans.effects import mode_after, packed
 from ringi.plans.propose import as_seen, set_specs
 from ringi.plans.renames import with_renames
 from ringi.plans.services import Rules
 from ringi.plans.titles import title_of_specs
 from ringi.plans.validate import Basis
+from ringi.tree.check_result import CheckResult
 from ringi.tree.difference import CopyChange, Difference
+from ringi.tree.file_state import FileState
 from ringi.tree.tree import Tree
 
 GROUP: Final = "change"

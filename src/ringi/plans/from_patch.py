@@ -15,6 +15,7 @@ from ringi.patch.patch import PLAIN_MODE, Patch, dump
 from ringi.patch.render import Changed, Side, render_patch
 from ringi.patch.repair import normalise
 from ringi.plans import change as change_plans
+from ringi.plans.capture import Progress, state_now
 from ringi.plans.change import GROUP, Affected, Change, Explained
 from ringi.plans.change_plan import FileDiff
 from ringi.plans.document import ActionSpec, SpecKind
@@ -22,9 +23,8 @@ from ringi.plans.effects import effects_of, git_mode, mode_after, packed, render
 from ringi.plans.explain import explain
 from ringi.plans.merge import UNDECIDED, Decisions, MergedSpecs, merged_specs, open_conflicts
 from ringi.plans.propose import NO_REMARKS, Remarks
-from ringi.project.capture import Progress, state_now
 from ringi.project.dependencies import dependents, unknown_users
-from ringi.project.state import LINK_MODE
+from ringi.tree.file_state import LINK_MODE
 from ringi.tree.paths import normalise as normalise_path
 from ringi.tree.snapshot import Snapshots
 

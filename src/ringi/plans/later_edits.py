@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ringi.approvals.document import FileChange
 from ringi.errors import PathRefused, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.text import Text, why_failed
@@ -17,9 +16,9 @@ from ringi.patch.conflict import Clash
 from ringi.patch.file_merge import ConflictedFile, merge_file
 from ringi.patch.merge import Merged, RegionKind
 from ringi.patch.render import Side
-from ringi.plans.document import FileState
 from ringi.plans.effects import difference
 from ringi.plans.services import Services
+from ringi.tree.file_state import FileChange, FileState
 from ringi.tree.tree import Found
 
 _WHY: Final[Mapping[Clash, Text]] = {

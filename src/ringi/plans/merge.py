@@ -17,18 +17,11 @@ from ringi.patch.conflict import Choice, Clash, Conflict, Decision
 from ringi.patch.file_merge import ConflictedFile, MergedFile, merge_file
 from ringi.patch.merge import Conflicted, RegionKind, assembled
 from ringi.patch.render import Rendered, Side, render, render_move
-from ringi.plans.document import (
-    ActionSpec,
-    ActionSpecExt,
-    Encoding,
-    FileState,
-    PlanDocument,
-    SpecKind,
-    Touched,
-)
+from ringi.plans.document import ActionSpec, ActionSpecExt, Encoding, PlanDocument, SpecKind
 from ringi.plans.effects import MERGEABLE, NOTHING, Invalid, Known, effects_of, git_mode, packed
 from ringi.plans.services import Services
 from ringi.plans.validate import Basis, SeenBefore, Since
+from ringi.tree.file_state import FileState, Touched
 from ringi.tree.tree import differing
 
 _OF_LINES: Final = frozenset([Clash.TEXT, Clash.LINE_ENDS])

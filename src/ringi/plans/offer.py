@@ -8,7 +8,6 @@ from typing import Final
 from msgspec import UNSET
 
 from ringi.errors import NoCommit
-from ringi.forges.offer_port import OfferedFile, OfferOrder
 from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.check import files_made
@@ -16,6 +15,7 @@ from ringi.plans.commit_message import offered_message
 from ringi.plans.document import PLAN_MACHINE, PlannedCommit, PlanStatus, selected, with_state
 from ringi.plans.place import require_here
 from ringi.plans.services import Services
+from ringi.tree.offered_commit import OfferedFile, OfferOrder
 
 _EXECUTABLE: Final = 0o100
 

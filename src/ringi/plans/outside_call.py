@@ -2,15 +2,16 @@
 
 from typing import Final
 
-from ringi.engine.process import ActionRecord, ErrorKind
+from ringi.engine.process import ActionRecord
 from ringi.errors import NotFound
 from ringi.kernel.text import Text, in_language, stored
 from ringi.ledger.subject import requester_of_run
 from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
-from ringi.plans.execution import OpStatus
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
+from ringi.tools.effects import ErrorKind
 from ringi.tools.ports_process import ToolResult
+from ringi.tree.file_state import OpStatus
 
 _TAG: Final = "call"
 _ENDED_BADLY: Final = {

@@ -30,7 +30,6 @@ from ringi.plans.document import (
     ActionSpecExt,
     CheckFailure,
     DiffTotals,
-    FileState,
     MessageRef,
     Plan,
     PlanDocument,
@@ -53,6 +52,7 @@ from ringi.plans.services import Services
 from ringi.plans.status import advance, is_sent_back
 from ringi.plans.validate import Basis, SeenBefore, Since, Validated, validate, with_problems
 from ringi.policy.risk import score
+from ringi.tree.file_state import FileState
 from ringi.tree.tree import Tree, TreeAsSeen
 
 

@@ -5,15 +5,14 @@ from typing import Final
 
 import msgspec
 
-from ringi.approvals.document import FileChange
 from ringi.kernel.text import Text, why_failed
-from ringi.plans.document import FileState
-from ringi.plans.execution import STARTED, ExecutionIntent, ExecutionResult, OpStatus, Step
+from ringi.plans.execution import STARTED, ExecutionIntent, ExecutionResult, Step
 from ringi.plans.executor import Progress, Stages, record, settle
 from ringi.plans.place import run_of
 from ringi.plans.services import Services
 from ringi.plans.steps import outcome_of, read
 from ringi.plans.units import Unit, segments, stops, units_of
+from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.stage import Stage
 
 _States = Mapping[str, FileState | None]

@@ -8,7 +8,9 @@ from ringi.kernel.lines import Line, Style, line
 from ringi.kernel.text import COMMIT_SHOWN, Text, stored, visible
 from ringi.plans import words
 from ringi.plans.document import CHANGING, ONLY_READING, ActionSpecExt, SpecKind
-from ringi.plans.execution import CommitOutcome, ExecutionResult, FileOpOutcome, OpStatus
+from ringi.plans.execution import ExecutionResult, FileOpOutcome
+from ringi.tree.commit_outcome import CommitOutcome
+from ringi.tree.file_state import OpStatus
 
 LAST_LINES: Final = 20
 _LONGEST: Final = 500

@@ -13,15 +13,7 @@ from ringi.kernel.text import Text
 from ringi.patch.patch import Hunk
 from ringi.plans import words
 from ringi.plans.diff_view import Content, Section
-from ringi.plans.document import (
-    CHANGING,
-    OPEN,
-    ActionSpecExt,
-    FileState,
-    PlanDocument,
-    SpecKind,
-    comments_now,
-)
+from ringi.plans.document import CHANGING, OPEN, ActionSpecExt, PlanDocument, SpecKind, comments_now
 from ringi.plans.feedback import LineComment, Side
 from ringi.plans.merge import changed_files
 from ringi.plans.preview import risk_now
@@ -36,6 +28,7 @@ from ringi.plans.review_data import (
 from ringi.plans.review_view import heading_of
 from ringi.plans.reviewed_plan import ReviewedPlan, overlaps_of, warnings_of
 from ringi.plans.standing_view import stale_spans
+from ringi.tree.file_state import FileState
 
 _IN_PARTS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])
 

@@ -25,7 +25,7 @@ from ringi.plans import edits
 from ringi.plans import review_view as views
 from ringi.plans.check import describe_end, failing_test
 from ringi.plans.diff_view import Row, RowKind
-from ringi.plans.document import ActionSpecExt, CheckResult, PlanDocument, PlanStatus, comments_now, risk_of
+from ringi.plans.document import ActionSpecExt, PlanDocument, PlanStatus, comments_now, risk_of
 from ringi.plans.feedback import Side
 from ringi.plans.prompter import PlanPrompter, StartChecks
 from ringi.plans.review_checks import PlanChecks
@@ -56,6 +56,7 @@ from ringi.plans.reviewed_plan import (
     undecided,
 )
 from ringi.policy.risk_level import Risk
+from ringi.tree.check_result import CheckResult
 
 KEYS: Final[Mapping[str, ReviewAct]] = {
     "a": ReviewAct.APPLY,

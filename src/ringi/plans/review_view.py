@@ -12,7 +12,6 @@ from ringi.plans import words
 from ringi.plans.commit import Announced
 from ringi.plans.diff_view import Section
 from ringi.plans.document import (
-    CheckResult,
     Overlap,
     PlanDocument,
     PlanPreview,
@@ -25,6 +24,7 @@ from ringi.plans.feedback import Amended
 from ringi.plans.preview import diff_summary
 from ringi.plans.standing_view import standing
 from ringi.policy.risk_level import Risk
+from ringi.tree.check_result import CheckResult
 
 _LAST_LINES: Final = 6
 # How common test runners report their count: 12 passed, Ran 12 tests, 12 tests.

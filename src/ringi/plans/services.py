@@ -10,19 +10,20 @@ if TYPE_CHECKING:  # only names of types
     from contextlib import AbstractContextManager
 
     from ringi.approvals.person import PersonChannel
+    from ringi.approvals.review_port import ReviewChecks
     from ringi.approvals.signatures import Signatures
     from ringi.config.keys import Config, Limits, Risk, Run
-    from ringi.forges.port import ReviewChecks
     from ringi.kernel.lock import FileLock
     from ringi.kernel.system import Clock, Ids
     from ringi.kernel.text import Text
     from ringi.ledger.ports import Store
     from ringi.models.prompt import Budget, LanguageModel
-    from ringi.plans.commands import Commands
-    from ringi.plans.document import CheckPhase, CheckResult, PlanDocument, PlannedChecks
+    from ringi.plans.document import PlanDocument, PlannedChecks
     from ringi.project.context import CodeContext
     from ringi.provenance.ports import Repository
     from ringi.tools.ports import OutsideTools
+    from ringi.tree.check_result import CheckPhase, CheckResult
+    from ringi.tree.commands import Commands
     from ringi.tree.commits import GitCommits
     from ringi.tree.snapshot import Snapshots
     from ringi.tree.tree import Tree

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from msgspec import UNSET
 
 from ringi.kernel.lines import Span, Style
-from ringi.kernel.text import Text
+from ringi.kernel.text import Text, moment
 from ringi.plans import words
 from ringi.plans.document import ENDED, PlanDocument, undone_at
 
 
 def standing(document: PlanDocument, stale: Sequence[str] = ()) -> Iterator[Span]:
     if at := undone_at(document):
-        line = Text("undone {when}: the files are back to before", when=words.moment(at))
+        line = Text("undone {when}: the files are back to before", when=moment(at))
         yield Span(line, Style.WARNING)
     exit_code = document.state.agent_exit if document.state.status not in ENDED else UNSET
     if exit_code is None:

@@ -12,29 +12,26 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.document import FileChange
-from ringi.engine.process import ErrorKind
 from ringi.errors import Interrupted, PathRefused, RingiError, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.calls import decoded, refusal
-from ringi.plans.commands import Ran
-from ringi.plans.document import FileState, SpecKind
+from ringi.plans.document import SpecKind
 from ringi.plans.effects import mode_after
 from ringi.plans.execution import (
-    LIMIT_OF_SPEC,
     CommandEnd,
     CommandStart,
     ExecutionIntent,
     FileOpOutcome,
-    OpStatus,
     Step,
     StoredCommand,
 )
 from ringi.plans.reading import kept
 from ringi.plans.services import Services
-from ringi.project.state import LINK_MODE, StateFile
+from ringi.tools.effects import LIMIT_OF_SPEC, ErrorKind
+from ringi.tree.commands import Ran
+from ringi.tree.file_state import LINK_MODE, FileChange, FileState, OpStatus, StateFile
 
 if TYPE_CHECKING:  # only a plan with a command needs it
     from ringi.tree.snapshot import Snapshot, Snapshots

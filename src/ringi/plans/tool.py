@@ -24,7 +24,6 @@ from ringi.plans.document import (
     ALL_SPECS,
     OPEN,
     ActionSpec,
-    CheckResult,
     MessageRef,
     PlanDocument,
     PlanPreview,
@@ -41,6 +40,7 @@ from ringi.plans.place import require_here
 from ringi.plans.propose import NO_REMARKS, Remarks
 from ringi.plans.services import Services, plan_id_of
 from ringi.plans.undo import Undoable
+from ringi.tree.check_result import CheckResult
 
 
 class PlanTool:

@@ -18,7 +18,6 @@ from ringi.approvals.document import (
     ApprovalRequest,
     ApprovalSubject,
     CommitSubject,
-    FileChange,
     Proof,
     SignedAct,
 )
@@ -31,17 +30,17 @@ from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.ports import Transaction
-from ringi.plans import commit
+from ringi.plans import attest, commit
 from ringi.plans.commit_revert import revert_subject, standing
-from ringi.plans.document import FileState, PlanStatus, StoredPlan
-from ringi.plans.execution import ExecutionIntent, ExecutionResult, OpStatus, StoredIntent
+from ringi.plans.document import PlanStatus, StoredPlan
+from ringi.plans.execution import ExecutionIntent, ExecutionResult, StoredIntent
 from ringi.plans.executor import WRITTEN_SINCE, Executor, storage_errors
 from ringi.plans.later_edits import Back, LeftAlone, merged_back, since, together
 from ringi.plans.place import is_checking, require_here, to_recover
 from ringi.plans.recover import Recovery
 from ringi.plans.services import Services
 from ringi.plans.units import units_of
-from ringi.provenance import attest
+from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.stage import emptied_by
 from ringi.tree.tree import differing
 

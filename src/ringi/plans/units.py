@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.document import Act, FileChange
+from ringi.approvals.document import Act
 from ringi.plans.document import CHANGING, ActionSpecExt
 from ringi.plans.execution import ExecutionIntent, Step, words_of
+from ringi.tree.file_state import FileChange
 
 
 class Unit(NamedTuple):

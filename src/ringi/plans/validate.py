@@ -12,16 +12,7 @@ from ringi.errors import BadPatch, PatchMismatch, PathRefused, RingiError, Stora
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
 from ringi.patch.render import Rendered
-from ringi.plans.document import (
-    CHANGING,
-    ActionSpec,
-    ActionSpecExt,
-    FileState,
-    Preflight,
-    SpecKind,
-    Touched,
-    ValidationReport,
-)
+from ringi.plans.document import CHANGING, ActionSpec, ActionSpecExt, Preflight, SpecKind, ValidationReport
 from ringi.plans.effects import (
     MERGEABLE,
     NOTHING,
@@ -40,6 +31,7 @@ from ringi.policy.files import critical_category, is_credential
 from ringi.policy.findings import findings
 from ringi.policy.risk import Facts, allowed, assess, is_emptied, is_unshown
 from ringi.policy.risk_level import Category, Risk, RiskCode, RiskReason
+from ringi.tree.file_state import FileState, Touched
 from ringi.tree.paths import normalise
 from ringi.tree.tree import Tree, repositories
 

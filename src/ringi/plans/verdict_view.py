@@ -5,12 +5,10 @@ from typing import Final
 
 from ringi.approvals.document import Act, ProofKind, Strength
 from ringi.kernel.lines import Line, Style, line, step
-from ringi.kernel.text import GRANT_SHOWN, Text
+from ringi.kernel.text import GRANT_SHOWN, Text, moment
 from ringi.ledger.event import LoggedEvent
-from ringi.ledger.subject import SubjectKind
-from ringi.plans import words
+from ringi.ledger.subject import SubjectKind, short
 from ringi.plans.verdict import FileStanding, GivenApproval, GivenProof, Proven, ProvenFile, ProvenSession
-from ringi.sessions.document import short
 
 _MOST: Final = 20
 
@@ -27,13 +25,13 @@ def proven_lines(document: Proven) -> Iterator[Line]:
     yield line(Text("✓ {plan}: {what} · {who}", plan=document.name, what=what, who=who), Style.GOOD)
     yield from _note_lines(newest)
     for approval in reversed(earlier):
-        when = words.moment(approval.at)
+        when = moment(approval.at)
         yield line(Text("and {when} · {who}", when=when, who=_who(approval)), indent=2)
         yield from _note_lines(approval)
     yield from _file_lines(document)
     for one in document.executions:
         if one.kind is Act.UNDO and one.finished_at and one.approval:
-            when = words.moment(one.finished_at)
+            when = moment(one.finished_at)
             undone = Text("undone {when} · {who}", when=when, who=_who(one.approval))
             if one.approval in approvals:
                 undone = Text("taken back {when}, as approved, because a check failed", when=when)
@@ -45,7 +43,7 @@ def unexecuted_lines(document: Proven) -> Iterator[Line]:
     yield line(Text("{plan} was not carried out", plan=document.name))
     under = {one.approval.id: one.approval for one in document.executions if one.approval}
     for approval in (*under.values(), *document.unused):
-        when = words.moment(approval.at)
+        when = moment(approval.at)
         yield line(Text("approved {when} · {who}", when=when, who=_who(approval)), indent=2)
         yield from _note_lines(approval)
     yield step(f"ringi show {document.name}")

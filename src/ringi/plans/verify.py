@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from ringi.app.context import OpenWorkspace
-from ringi.approvals.document import Act, Approval, ApprovalSubject, FileChange, Given, SessionSubject
+from ringi.approvals.document import Act, Approval, ApprovalSubject, Given, SessionSubject
 from ringi.approvals.kinds import as_written
+from ringi.approvals.statement import fingerprint
 from ringi.errors import BadDocument, LedgerCorrupt, NewerVersion, NoCommit, NotFound
 from ringi.kernel import codec
 from ringi.kernel.text import Text
@@ -22,8 +23,8 @@ from ringi.ledger.ports import Store
 from ringi.ledger.subject import Subject, elsewhere
 from ringi.plans.audit import SHOWN, Facts, doubts, signer_doubts
 from ringi.plans.commit import outcome_of, written
-from ringi.plans.document import ONLY_READING, ActionSpec, CheckFailure, FileState, PlanRef, SpecKind
-from ringi.plans.execution import STARTED, ExecutionIntent, OpStatus, StoredCommand, StoredIntent, words_of
+from ringi.plans.document import ONLY_READING, ActionSpec, CheckFailure, PlanRef, SpecKind
+from ringi.plans.execution import STARTED, ExecutionIntent, StoredCommand, StoredIntent, words_of
 from ringi.plans.verdict import (
     FileStanding,
     GivenApproval,
@@ -34,9 +35,9 @@ from ringi.plans.verdict import (
     ProvenFile,
     ProvenSession,
 )
-from ringi.provenance.document import fingerprint
 from ringi.provenance.ref_damage import notes_damage
 from ringi.tree.commits import GitCommits
+from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.tree import differing
 
 _UNREADABLE: Final = (BadDocument, NewerVersion, LedgerCorrupt)

@@ -20,13 +20,11 @@ from ringi.plans.document import (
     ALL_SPECS,
     CHANGING,
     ActionSpecExt,
-    FileState,
     PlanDocument,
     PlanStatus,
     SpecKind,
     SpecSelection,
     StoredPlan,
-    Touched,
     ValidationReport,
     selected,
     with_state,
@@ -46,6 +44,7 @@ from ringi.plans.propose import (
 )
 from ringi.plans.services import Services, plan_id_of
 from ringi.plans.validate import validate
+from ringi.tree.file_state import FileState, Touched
 
 _FILE: Final = ""
 _SAID: Final = frozenset(

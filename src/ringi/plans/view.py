@@ -9,7 +9,7 @@ from ringi.approvals.document import COMMIT_TRAILERS, Approval
 from ringi.approvals.view import approved, proof
 from ringi.errors import NoCommit
 from ringi.kernel.lines import Line, Span, Style, line, prose, step
-from ringi.kernel.text import Text, stored
+from ringi.kernel.text import Text, moment, stored
 from ringi.patch.conflict import Conflict
 from ringi.plans import words
 from ringi.plans.answer_document import Difference, SpecDifference
@@ -21,7 +21,6 @@ from ringi.plans.document import (
     OPEN,
     ActionSpecExt,
     CheckFailure,
-    CheckResult,
     DiffSummary,
     PlanDocument,
     PlannedChecks,
@@ -42,6 +41,7 @@ from ringi.plans.result_view import excerpt, result_lines
 from ringi.plans.standing_view import standing
 from ringi.plans.status import is_sent_back
 from ringi.policy.risk_level import Risk, RiskReason
+from ringi.tree.check_result import CheckResult
 
 if TYPE_CHECKING:  # a server loads the views before it greets its client
     from ringi.plans.commit import Announced
@@ -82,7 +82,7 @@ def plan_lines(facts: PlanFacts) -> Iterator[Line]:
         status=words.status(ref),
         proposer=plan.proposer,
         version=plan.version,
-        when=words.moment(plan.created_at),
+        when=moment(plan.created_at),
     )
     yield line(summary, Style.FAINT, indent=2)
     decided = state.status in {*ENDED, PlanStatus.PROPOSED}
@@ -355,7 +355,7 @@ def _approval_lines(document: PlanDocument, approvals: Sequence[Approval]) -> It
 
 def _execution_lines(document: PlanDocument, last: ExecutionResult) -> Iterator[Line]:
     """The output of commands and readings; only those files that were not written."""
-    when = words.moment(last.finished_at)
+    when = moment(last.finished_at)
     whole = last.overall_success
     yield line(
         Text("carried out {when}", when=when) if whole else Text("carried out in part {when}", when=when),

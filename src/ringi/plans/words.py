@@ -13,23 +13,15 @@ from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
 from ringi.patch.conflict import Choice, Clash, Conflict, Decision
 from ringi.plans.change_plan import DiagnosticRef, Trigger
-from ringi.plans.document import (
-    ActionSpec,
-    ActionSpecExt,
-    CheckPhase,
-    CheckResult,
-    PlanRef,
-    PlanStatus,
-    SpecKind,
-)
+from ringi.plans.document import ActionSpec, ActionSpecExt, PlanRef, PlanStatus, SpecKind
 from ringi.policy.risk_level import CATEGORY, Category, Risk, RiskCode, RiskReason
+from ringi.tree.check_result import CheckPhase, CheckResult
 
 if TYPE_CHECKING:  # a list of plans is shown without them
     from ringi.approvals.document import CommitSubject
-    from ringi.plans.commands import Commands
+    from ringi.models.usage import Spent, TokenUsage
     from ringi.plans.commit import Announced
-    from ringi.runs.document import Spent
-    from ringi.sessions.document import TokenUsage
+    from ringi.tree.commands import Commands
 
 STATUS: Final = {
     PlanStatus.PROPOSED: Text("proposed"),
@@ -194,10 +186,6 @@ def subject(spec: ActionSpec) -> str:
     if spec.kind is SpecKind.RUN:
         return shlex.join(spec.argv)
     return spec.tool or spec.path
-
-
-def moment(at: str) -> str:
-    return at[:16].replace("T", " ")
 
 
 def status(ref: PlanRef) -> Text:

@@ -77,3 +77,9 @@ def _either(expressions: Iterable[str]) -> re.Pattern[str]:
 def globs(*given: Sequence[str]) -> Globs:
     """For all globs in these tuples; cached."""
     return Globs(glob for some in given for glob in some)
+
+
+def inside(path: str, places: Iterable[str]) -> bool:
+    """Whether it is one of these files and folders, or in one of them."""
+    names = [place.strip("/") for place in places]
+    return any(name in {"", ".", path} or path.startswith(f"{name}/") for name in names)

@@ -19,7 +19,8 @@ from ringi.policy.files import critical_category
 from ringi.policy.risk_level import Category
 from ringi.project.dependencies import SourceFile, dependents, unknown_users
 from ringi.project.dependencies import analyse as analyse_dependencies
-from ringi.project.state import LINK_MODE, Dependencies, StateFile
+from ringi.project.state import Dependencies
+from ringi.tree.file_state import LINK_MODE, StateFile
 from ringi.tree.snapshot import Snapshot, Snapshots
 from ringi.tree.tree import Found, Tree
 

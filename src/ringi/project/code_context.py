@@ -14,6 +14,7 @@ from ringi.errors import PathRefused, StorageFailed, Unreadable
 from ringi.kernel.codec import blob_id
 from ringi.kernel.process.progress import counting
 from ringi.kernel.text import Text, visible
+from ringi.kernel.tokens import tokens as tokens_of
 from ringi.policy.files import is_credential
 from ringi.policy.globs import globs
 from ringi.project.code_index import corpus_of
@@ -22,8 +23,7 @@ from ringi.project.gather import Page, context_of, found_files, pages, project_f
 from ringi.project.outline import numbered
 from ringi.project.relevant_files import Ranked, rank
 from ringi.project.source import Source
-from ringi.project.state import StateFile
-from ringi.project.tokens import tokens as tokens_of
+from ringi.tree.file_state import StateFile
 from ringi.tree.snapshot import Snapshot, Snapshots
 from ringi.tree.tree import Tree
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from ringi.engine.run_plan import inside
+from ringi.policy.globs import inside
 from ringi.project.dependencies.definitions import definitions, readers
 from ringi.project.dependencies.references import LARGEST, Source, key
 from ringi.project.relevant_files import MOST_TEXT, Content, Corpus, Index
-from ringi.project.state import LINK_MODE, StateFile
+from ringi.tree.file_state import LINK_MODE, StateFile
 
 Contents = Callable[[Sequence[StateFile]], Iterable[tuple[StateFile, bytes]]]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from ringi.project.tokens import tokens
+from ringi.kernel.tokens import tokens
 
 Numbers = tuple[int, ...]
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ringi.kernel.text import visible
+from ringi.kernel.tokens import tokens
 from ringi.project.about import about, changelog_of, paragraphs_of, rules_of
 from ringi.project.commands import test_commands
 from ringi.project.compose import Section, composed
@@ -13,7 +14,6 @@ from ringi.project.outline import named_first, numbered, offers
 from ringi.project.ranking import Ranked
 from ringi.project.request import read_request
 from ringi.project.source import Source
-from ringi.project.tokens import tokens
 
 _MOST_TESTS: Final = 3
 _MOST_FOLDERS: Final = 3

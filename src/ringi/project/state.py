@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.kernel.document import WORDS, CamelDocument
 from ringi.kernel.text import Text
+from ringi.tree.file_state import StateFile
 
 Line = Annotated[int, msgspec.Meta(ge=1)]
 """Counted from 1, as columns are."""
@@ -37,18 +38,6 @@ class Diagnostic(CamelDocument, frozen=True, omit_defaults=True):
     end_line: Line | None = None
     end_column: Line | None = None
     """The first column after it, as editors count a range."""
-
-
-LINK_MODE: Final = "120000"
-"""Git's mode of a symbolic link."""
-
-
-class StateFile(CamelDocument, frozen=True):
-    path: str
-    mode: str
-    """As git writes it: 100644, 100755, or 120000 for a symbolic link."""
-    oid: str
-    """The git object id of its bytes."""
 
 
 class Unanalysed(CamelDocument, frozen=True):

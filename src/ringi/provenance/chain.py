@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.provenance.document import FileAt
+from ringi.approvals.statement import FileAt
 from ringi.provenance.verdict import Evidence, Level, at_least, weakest
 
 

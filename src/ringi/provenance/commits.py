@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from ringi.approvals.signatures import Signer
+from ringi.approvals.statement import FileAt, Step, fingerprint
 from ringi.errors import SignatureRefused, SignatureUnchecked
 from ringi.provenance.chain import Link, Merge
-from ringi.provenance.document import FileAt, Step, fingerprint
 from ringi.provenance.envelope import Grounds
 from ringi.provenance.notes_of_clone import Made
 from ringi.provenance.ports import PastCommit

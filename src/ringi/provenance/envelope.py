@@ -9,14 +9,9 @@ from msgspec.structs import replace
 from ringi.approvals.document import ProofKind, SignedAct
 from ringi.approvals.grant_document import GrantScope, GrantSubject
 from ringi.approvals.kinds import as_written
+from ringi.approvals.review_port import ReviewWitness
 from ringi.approvals.signatures import Signer, SignerList
-from ringi.errors import ReviewRefused, SignatureRefused, SignatureUnchecked
-from ringi.forges.port import ReviewWitness
-from ringi.kernel import codec
-from ringi.kernel.text import Text
-from ringi.plans.document import SpecKind
-from ringi.policy.globs import within
-from ringi.provenance.document import (
+from ringi.approvals.statement import (
     NOT_THERE,
     Approved,
     InToto,
@@ -26,6 +21,11 @@ from ringi.provenance.document import (
     said_or_none,
     steps_of,
 )
+from ringi.errors import ReviewRefused, SignatureRefused, SignatureUnchecked
+from ringi.kernel import codec
+from ringi.kernel.text import Text
+from ringi.plans.document import SpecKind
+from ringi.policy.globs import within
 from ringi.provenance.ports import PastSignatures
 from ringi.provenance.verdict import Evidence, Level
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from ringi.approvals.statement import NOTES
 from ringi.errors import (
     BranchOvertaken,
     CopyFailed,
@@ -31,7 +32,6 @@ from ringi.kernel.process.durable import SWITCH, durable, sync_refs
 from ringi.kernel.process.git import Git, quoted
 from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
-from ringi.provenance.document import NOTES
 from ringi.provenance.history import clone_around, lay_out, noted
 from ringi.provenance.notes import NOBODY, TRIES, is_lost_race, notes_tip, pause
 from ringi.provenance.ports import Merged

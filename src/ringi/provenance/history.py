@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from ringi.approvals.statement import NOT_THERE, NOTES, FileAt, Step
 from ringi.errors import (
     AmbiguousName,
     CloneDamaged,
@@ -37,7 +38,6 @@ from ringi.kernel.process.ref_files import is_partial, missing, unreadable
 from ringi.kernel.process.refs import commit_at, leads_astray, object_at
 from ringi.kernel.process.repository import Repository, read_small, unquoted
 from ringi.kernel.text import Text
-from ringi.provenance.document import NOT_THERE, NOTES, FileAt, Step
 from ringi.provenance.ports import Origin, PastCommit
 
 MOST_NOTE: Final = 64 * 1024 * 1024

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from ringi.approvals.statement import NOTES
 from ringi.errors import CopyFailed, NoCommit, NotesDamaged, NotesFailed, StorageFailed
 from ringi.kernel.process.durable import sync_refs
 from ringi.kernel.process.git import NO_FETCH, Git, read_available
@@ -14,7 +15,6 @@ from ringi.kernel.process.ref_files import LOCKED, Damage, glance, is_partial
 from ringi.kernel.process.refs import examine, put_aside
 from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
-from ringi.provenance.document import NOTES
 from ringi.provenance.history import MOST_NOTE, OBJECT_ID, noted
 from ringi.provenance.notes_remains import ADDED, REBUILT, NotesRemains
 from ringi.provenance.ports import Rebuilt

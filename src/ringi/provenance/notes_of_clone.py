@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from ringi.approvals.document import SignedAct
+from ringi.approvals.statement import FileAt, Opened, Step, opened, steps_of
 from ringi.errors import BadDocument, NewerVersion
 from ringi.kernel.text import Text
-from ringi.provenance.document import FileAt, Opened, Step, opened, steps_of
 from ringi.provenance.ports import History
 
 _PAYLOAD: Final = re.compile(rb'"payload":"([A-Za-z0-9+/=]*)"')

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from ringi.approvals.statement import NOTES, opened
 from ringi.errors import BadDocument, NewerVersion
 from ringi.kernel.process.git import Git, names_in, read_available
 from ringi.kernel.process.ref_files import earlier_values, is_named, packed_value, read_ref
 from ringi.kernel.process.refs import commit_at, is_whole, loose_objects, read_loose
 from ringi.kernel.process.repository import Repository
-from ringi.provenance.document import NOTES, opened
 from ringi.provenance.history import MOST_NOTE, OBJECT_ID
 
 ADDED: Final = b"Add the proof of an approval\n"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ringi.approvals.own_key import users_bytes, users_file
 from ringi.approvals.signatures import SignerList
 from ringi.approvals.signing import SshSignatures
+from ringi.approvals.statement import NOTES, Synced
 from ringi.config.load import load
 from ringi.errors import InTheWay, ReviewRefused
 from ringi.kernel.places import signatures_file
@@ -16,8 +17,7 @@ from ringi.kernel.process.git import Git
 from ringi.kernel.process.refs import Mended
 from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
-from ringi.provenance.attest import mended_notes
-from ringi.provenance.document import NOTES, Synced
+from ringi.plans.attest import mended_notes
 from ringi.provenance.exchange import NotesExchange
 from ringi.provenance.history import GitHistory, clone_around
 from ringi.provenance.notes import Notes, pause

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ringi.approvals.signatures import Signer, SignerList
+    from ringi.approvals.statement import Step
     from ringi.kernel.text import Text
-    from ringi.provenance.document import Step
 
 
 class Rebuilt(NamedTuple):

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from ringi.app.context import OpenWorkspace
+from ringi.approvals.statement import NOTES
 from ringi.errors import CopyFailed, NotesFailed, StorageFailed
 from ringi.kernel.process.ref_files import Damage
 from ringi.kernel.process.refs import Mended
 from ringi.kernel.text import Text
-from ringi.provenance import attest
-from ringi.provenance.document import NOTES
+from ringi.plans import attest
 from ringi.runs.branch import BranchOf
 from ringi.runs.branch_damage import branch_damage, mend_branch, mend_folder
 from ringi.runs.document import Run, RunPhase

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from ringi.approvals.statement import NOT_THERE, FileAt, Step
 from ringi.errors import BadPatch, BinaryPatch, PatchMismatch
 from ringi.kernel import codec
 from ringi.patch.apply import apply_patch
@@ -17,7 +18,6 @@ from ringi.patch.patch import Kind, Patch, dump
 from ringi.patch.render import Changed, Side, render_patch
 from ringi.patch.repair import normalise
 from ringi.provenance.chain import Link
-from ringi.provenance.document import NOT_THERE, FileAt, Step
 from ringi.provenance.verdict import Evidence, Level, weakest
 
 MOST: Final = 50

@@ -5,9 +5,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ringi.approvals.statement import Synced
 from ringi.errors import PushRefused
 from ringi.kernel.text import Text
-from ringi.provenance.document import Synced
 from ringi.provenance.ports import Exchange
 
 _TRIES: Final = 5

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
+from ringi.approvals.statement import FileAt, Step
 from ringi.patch.file_merge import MergedFile, merge_file
 from ringi.patch.parse import parse_patch
 from ringi.patch.render import Side
 from ringi.provenance.chain import Merge
 from ringi.provenance.commits import PathHistory
-from ringi.provenance.document import FileAt, Step
 from ringi.provenance.notes_of_clone import Made
 from ringi.provenance.ports import History
 from ringi.provenance.replay import part_of

@@ -6,10 +6,10 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
+from ringi.approvals.statement import ApprovedPlan
 from ringi.kernel.document import Document, Versioned
 from ringi.kernel.text import Text
 from ringi.ledger.subject import StepOf
-from ringi.provenance.document import ApprovedPlan
 
 
 class Level(StrEnum):

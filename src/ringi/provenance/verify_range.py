@@ -11,14 +11,14 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec import UNSET
 
+from ringi.approvals.review_port import ReviewWitness
 from ringi.approvals.signatures import SignerList
+from ringi.approvals.statement import NOT_THERE, NOTES, FileAt, Step
 from ringi.config.pins import SIGNERS
 from ringi.errors import NoSuchCommit
-from ringi.forges.port import ReviewWitness
 from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.provenance.chain import Link, level_of, merged, strongest, uses_twice
 from ringi.provenance.commits import PathHistory, by_path, proof_of, related, taken_for_runs
-from ringi.provenance.document import NOT_THERE, NOTES, FileAt, Step
 from ringi.provenance.envelope import Grounds, Judged, judged, refusal
 from ringi.provenance.notes_of_clone import Notes
 from ringi.provenance.ports import History, PastCommit, PastSignatures

@@ -4,10 +4,10 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.app.context import OpenWorkspace
+from ringi.approvals.statement import Approved
 from ringi.errors import NotFound
 from ringi.kernel.text import Text
 from ringi.patch.render import lines_of, matching_blocks
-from ringi.provenance.document import Approved
 from ringi.provenance.notes_of_clone import Notes
 from ringi.provenance.ports import History
 from ringi.provenance.replay import part_of

@@ -15,11 +15,12 @@ from msgspec.structs import replace
 
 from ringi.app.context import OpenWorkspace
 from ringi.approvals.who import refuse_agent
-from ringi.engine.run_plan import RunPlan, inside
+from ringi.engine.run_plan import RunPlan
 from ringi.errors import NotAmended
 from ringi.kernel.text import Text
 from ringi.plans.document import ENDED, PlanStatus
 from ringi.policy.gh import runs_gh
+from ringi.policy.globs import inside
 from ringi.runs import machine
 from ringi.runs.document import Run, RunPhase, StepState, StepStatus, StopCode
 

@@ -12,8 +12,8 @@ from msgspec import UNSET, UnsetType
 
 from ringi.engine.run_plan import AcceptanceCriterion, RunPlan, RunRole, RunStep
 from ringi.kernel.text import Text, in_language, visible
+from ringi.models.usage import Language
 from ringi.project.compose import Section, composed
-from ringi.sessions.document import Language
 
 MOST_TOKENS: Final = 6_000
 _LONGEST_LINE: Final = 500

@@ -17,20 +17,13 @@ from ringi.errors import NotFound
 from ringi.kernel.text import Text
 from ringi.ledger.event import EventKind, LoggedEvent
 from ringi.plans.check import commands_of, failing_test
-from ringi.plans.document import (
-    ActionSpecExt,
-    CheckPhase,
-    CheckResult,
-    PlanDocument,
-    PlanStatus,
-    StoredPlan,
-    Touched,
-    undone_at,
-)
+from ringi.plans.document import ActionSpecExt, PlanDocument, PlanStatus, StoredPlan, undone_at
 from ringi.runs import machine
 from ringi.runs.criteria import results_of
 from ringi.runs.document import Evidence, Run, RunPhase, StepState, StepStatus, Stop, StopCode, stop_for
 from ringi.runs.gates import describe_failure
+from ringi.tree.check_result import CheckPhase, CheckResult
+from ringi.tree.file_state import Touched
 
 RESULT_WAITS: Final = Text("the result waits for you")
 _FAILED: Final = frozenset([StopCode.UNIT_TEST_FAILED, StopCode.E2E_FAILED, StopCode.TEST_TIMEOUT])

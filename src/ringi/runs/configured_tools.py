@@ -16,7 +16,7 @@ from ringi.models.configured import mask_of
 if TYPE_CHECKING:
     import httpx2
 
-    from ringi.engine.process import ToolEffect
+    from ringi.tools.effects import ToolEffect
     from ringi.tools.mcp_connection import Server
     from ringi.tools.mcp_servers import McpServers
 
@@ -26,7 +26,7 @@ def server_tools(config: Config, environment: Mapping[str, str], folder: Path) -
 
     Nothing starts before a tool is listed or called. Raises NoExtra.
     """
-    from ringi.policy.tools import ToolRules, effect_of  # noqa: PLC0415  # few have servers
+    from ringi.tools.rules import ToolRules, effect_of  # noqa: PLC0415  # few have servers
 
     if find_spec("mcp") is None:
         from ringi.kernel.process.installation import extending_command  # noqa: PLC0415  # as above

@@ -7,13 +7,13 @@ from typing import Final, NamedTuple
 from ringi.agents.sandbox import AgentSandbox, enclosed
 from ringi.agents.state import Surrounding
 from ringi.engine.plan_checks import dangers
-from ringi.engine.process import ErrorKind
 from ringi.kernel.process.capture import Ran, last
 from ringi.kernel.process.program import in_copy
-from ringi.plans.commands import Invocation
 from ringi.policy.gh import runs_gh
 from ringi.policy.masking import without_secrets
 from ringi.runs.role_command import without_gh
+from ringi.tools.effects import ErrorKind
+from ringi.tree.commands import Invocation
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import CopyRun
 

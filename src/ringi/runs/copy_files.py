@@ -7,12 +7,12 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
-from ringi.engine.process import ErrorKind
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.process.git import names_in
 from ringi.kernel.text import visible
 from ringi.policy.files import is_credential
 from ringi.policy.globs import globs, within
+from ringi.tools.effects import ErrorKind
 from ringi.tools.ports_process import ToolResult
 from ringi.tree.copy import WorkCopy, capture
 from ringi.tree.copy_steps import changed_between

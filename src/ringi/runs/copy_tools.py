@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ringi.engine.process import LIST, PATCH, READ, RUN, SEARCH, WRITE, ErrorKind, ToolEffect
+from ringi.engine.process import LIST, PATCH, READ, RUN, SEARCH, WRITE
 from ringi.errors import (
     BadPatch,
     CopyFailed,
@@ -37,6 +37,7 @@ from ringi.runs.copy_files import (
     shown_name,
 )
 from ringi.runs.role_model import files_of, put_files
+from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo, ToolResult
 from ringi.tree.copy import WorkCopy
 from ringi.tree.paths import normalise

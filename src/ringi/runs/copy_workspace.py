@@ -35,8 +35,7 @@ from ringi.ledger.event import Actor
 from ringi.ledger.subject import StepOf, requester_of_run
 from ringi.plans.approve import subject_now
 from ringi.plans.check import failing_test, files_after
-from ringi.plans.commands import Invocation
-from ringi.plans.document import ENDED, CheckPhase, CheckResult, PlanDocument, PlanStatus
+from ringi.plans.document import ENDED, PlanDocument, PlanStatus
 from ringi.plans.feedback import rejections
 from ringi.plans.merge import changed_files, merged_specs, open_conflicts
 from ringi.plans.propose import set_specs
@@ -49,6 +48,8 @@ from ringi.runs.scope import Changes
 from ringi.runs.start import require_no_main_branch
 from ringi.runs.step_plan import StepEnd, StepPlan, propose_step, step_end
 from ringi.sessions.request_files import FOLDER, SUFFIX
+from ringi.tree.check_result import CheckPhase, CheckResult
+from ringi.tree.commands import Invocation
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import RUN, CopyRun, lay_over
 from ringi.tree.copy_steps import files_to, line_counts, patch_between, since, stand_at

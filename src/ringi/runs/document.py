@@ -1,7 +1,7 @@
 """The run that an approved planning session becomes (the planner session of IP), and its stage (RN-4)."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -9,12 +9,14 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.approvals.document import ProofKind, Strength
+from ringi.approvals.forge import ForgeTerms
 from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunRole
-from ringi.forges.document import ForgeTerms, Offer
 from ringi.kernel.document import Document, Machine, Versioned
 from ringi.kernel.text import Text
 from ringi.kernel.words import KeptText, kept, told
+from ringi.models.usage import RunBudget, Spent, total
+from ringi.runs.offered import Offer
 
 
 class RunPhase(StrEnum):
@@ -168,58 +170,6 @@ def stop_for(
         told=kept(message, mask) if message.details else UNSET,
         then=kept(todo, mask) if todo is then and todo.details else UNSET,
     )
-
-
-class Spent(Document, frozen=True, kw_only=True, omit_defaults=True):
-    """What models took, as far as it is known."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    dollars: float = 0.0
-    seconds: float = 0.0
-    calls: int = 0
-    """Of a model; 0 beside tokens: recorded before they were counted."""
-    material_tokens: int = 0
-    """Of the input tokens, about so many were read from the project."""
-    planning_tokens: int = 0
-    """Of the others, in and out, those for planning."""
-    reflection_tokens: int = 0
-    reused: int = 0
-    """Answers from the cache."""
-    saved_tokens: int = 0
-    """What those took when they were new."""
-    reused_from: str = ""
-    """When the oldest of them was made."""
-
-
-def total(spent: Iterable[Spent]) -> Spent:
-    found = [*spent]
-    numbers = [name for name in Spent.__struct_fields__ if name != "reused_from"]
-    return Spent(
-        **{name: sum(getattr(one, name) for one in found) for name in numbers},
-        reused_from=min((one.reused_from for one in found if one.reused_from), default=""),
-    )
-
-
-def since(now: Spent, before: Spent) -> Spent:
-    """What was spent in between."""
-    numbers = [name for name in Spent.__struct_fields__ if name != "reused_from"]
-    return Spent(
-        **{name: round(getattr(now, name) - getattr(before, name), 6) for name in numbers},
-        reused_from=now.reused_from if now.reused > before.reused else "",
-    )
-
-
-class RunBudget(Document, frozen=True, kw_only=True, omit_defaults=True):
-    """What models may take, as configured when somebody last went on with the run; None: no limit."""
-
-    tokens: int | None = None
-    """In all."""
-    dollars: float | None = None
-    planning_tokens: int | None = None
-    """Of a phase, without what was read from the project."""
-    execution_tokens: int | None = None
-    reflection_tokens: int | None = None
 
 
 class Attempt(Document, frozen=True, kw_only=True, omit_defaults=True):

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from ringi.agents.sandbox import agent_sandbox
 from ringi.app.context import OpenWorkspace
+from ringi.approvals.forge import task_of
 from ringi.approvals.who import actor_at
 from ringi.engine.process import StoredProcess
 from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.errors import CopyFailed, NotFound, RunOver
-from ringi.forges.document import task_of
 from ringi.kernel.telemetry.port import (
     OPERATION,
     OUTCOME,
@@ -25,7 +25,6 @@ from ringi.kernel.telemetry.port import (
 )
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.models.run_budget import run_budget
 from ringi.plans.document import PlanStatus
 from ringi.provenance.ref_damage import mend_run
 from ringi.runs import machine
@@ -35,6 +34,7 @@ from ringi.runs.document import Review, Run, RunPhase, StepState, StepStatus, St
 from ringi.runs.feedback import made_again, told, unheard
 from ringi.runs.files import RunFiles
 from ringi.runs.loop import carry_on
+from ringi.runs.model_budget import run_budget
 from ringi.runs.process.completion import is_stuck, resumed
 from ringi.runs.run_workspace import Bench, RunEvent, RunServices
 from ringi.runs.start import covering, require_current, require_open

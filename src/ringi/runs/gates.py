@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from ringi.engine.run_plan import CriterionType, RunPlan, RunStep, inside
+from ringi.engine.run_plan import CriterionType, RunPlan, RunStep
 from ringi.kernel.text import Text
+from ringi.policy.globs import inside
 from ringi.runs.document import Evidence, Run, Stop, StopCode, stop_for
 from ringi.runs.scope import shown
 

@@ -10,7 +10,8 @@ from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunRole
 from ringi.errors import CopyFailed
 from ringi.kernel.text import Text
-from ringi.runs.document import Attempt, Run, Severity, Spent, StepStatus, StopCode
+from ringi.models.usage import Spent
+from ringi.runs.document import Attempt, Run, Severity, StepStatus, StopCode
 from ringi.runs.machine import with_step
 from ringi.runs.run_context import Carrier, stop_of
 from ringi.runs.scope import Changes, Violation, violations

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ringi.engine.process import ActionRecord, ErrorKind, Feedback, Process, Recovery, StoredProcess
+from ringi.engine.process import ActionRecord, Feedback, Process, Recovery, StoredProcess
 from ringi.errors import RunRace
 from ringi.kernel import codec
 from ringi.ledger import subject
@@ -11,6 +11,7 @@ from ringi.ledger.connection import Reader, as_bytes
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.events import About, EventLog, text_of
 from ringi.runs.rows import no_run
+from ringi.tools.effects import ErrorKind
 
 _PROCESS: Final = "SELECT document, revision FROM processes WHERE id = ?"
 _PROCESSES: Final = "SELECT document FROM processes ORDER BY at"

@@ -13,9 +13,10 @@ from ringi.errors import CannotReplan, CopyFailed, Interrupted, NotFound, RingiE
 from ringi.kernel.text import Text
 from ringi.ledger.event import EventKind
 from ringi.models.prompt import NewStep
+from ringi.models.usage import Language
 from ringi.runs.document import Run, StepState, StopCode, run_id
 from ringi.runs.start import add_run, planner_of, renamed, require_current
-from ringi.sessions.document import FromRequest, Language, SessionView
+from ringi.sessions.document import FromRequest, SessionView
 from ringi.sessions.operations import LONGEST_INSTRUCTION
 from ringi.sessions.request import Request
 from ringi.tree.copy import WorkCopy

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from ringi.approvals.document import ProofKind, Strength
+from ringi.approvals.forge import page_of
 from ringi.engine.run_plan import RunPlan, RunStep
-from ringi.forges.document import page_of
 from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text, stored, visible
 from ringi.models.budget import SpentOn, by_phase, limit_of
+from ringi.models.usage import RunBudget
 from ringi.runs import machine
 from ringi.runs.criteria import StepResult, as_code, criteria, one_line, results_of, steps, summary
 from ringi.runs.document import (
@@ -16,7 +17,6 @@ from ringi.runs.document import (
     Finding,
     Run,
     RunApproval,
-    RunBudget,
     RunFacts,
     RunPhase,
     StepState,

@@ -21,7 +21,7 @@ from ringi.kernel.fs import replace_file
 from ringi.kernel.process.capture import Ran, last
 from ringi.kernel.process.program import in_copy, program_of
 from ringi.kernel.text import Text, why_failed
-from ringi.plans.commands import Invocation
+from ringi.tree.commands import Invocation
 from ringi.tree.copy import WorkCopy, put
 from ringi.tree.copy_run import CopyRun
 

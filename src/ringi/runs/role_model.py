@@ -10,14 +10,21 @@ from msgspec.structs import replace
 from ringi.errors import BudgetUsed, ModelFailed, ModelTimeout, RingiError, RoleTimeout, StorageFailed
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.text import why_failed
-from ringi.models.budget import SpentOn, own_tokens, spent_of, spent_on
+from ringi.kernel.tokens import tokens
+from ringi.models.budget import (
+    SpentOn,
+    asked_tokens,
+    own_tokens,
+    read_tokens,
+    spent_of,
+    spent_on,
+    with_material,
+)
 from ringi.models.prompt import Budget, LanguageModel, ModelAnswer, ModelProgress, NewChange, Prompt
+from ringi.models.usage import Spent, TokenUsage
 from ringi.patch.apply import outcome
 from ringi.patch.parse import parse_patch
 from ringi.patch.repair import normalise
-from ringi.project.tokens import asked_tokens, read_tokens, tokens, with_material
-from ringi.runs.document import Spent
-from ringi.sessions.document import TokenUsage
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import Files, lay_over
 from ringi.tree.tree import Found, Tree

@@ -12,7 +12,7 @@ import msgspec
 from ringi.agents.output import documents
 from ringi.agents.state import Surrounding
 from ringi.config.keys import Role, RoleHow
-from ringi.engine.run_plan import RunPlan, RunRole, inside
+from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.errors import BadBrought
 from ringi.kernel import codec
 from ringi.kernel.document import prepared
@@ -20,11 +20,13 @@ from ringi.kernel.problems import faults, in_words
 from ringi.kernel.text import Text
 from ringi.models.budget import planned_with
 from ringi.models.prompt import Material, NewSplit, NewStep, NewSummary, Prompt
-from ringi.runs.document import Spent, StepState, Stop
+from ringi.models.usage import Purpose, Spent, TokenUsage
+from ringi.policy.globs import inside
+from ringi.runs.document import StepState, Stop
 from ringi.runs.role_command import RoleRun, run_command, words_of
 from ringi.runs.role_model import Caller, TurnTime
 from ringi.runs.role_stops import time_key, too_slow
-from ringi.sessions.document import AgentPending, Purpose, SessionView, TokenUsage
+from ringi.sessions.document import AgentPending, SessionView
 from ringi.sessions.tool import PlanningTool
 from ringi.tree.copy_run import ScratchCopies
 

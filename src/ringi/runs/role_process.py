@@ -11,15 +11,17 @@ from ringi.engine.levels import measure_of
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.process import Process, Wait
 from ringi.engine.prompts import language_of
-from ringi.engine.run_plan import RunRole, inside
+from ringi.engine.run_plan import RunRole
 from ringi.errors import RingiError
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.system import Clock
 from ringi.kernel.telemetry.port import SILENT, Telemetry
 from ringi.kernel.text import Text
+from ringi.kernel.tokens import tokens
 from ringi.models.prompt import Material
-from ringi.project.tokens import tokens
-from ringi.runs.document import Run, Spent, StopCode, since, total
+from ringi.models.usage import Spent, since, total
+from ringi.policy.globs import inside
+from ringi.runs.document import Run, StopCode
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
 from ringi.runs.process.services import CoordinatorServices, Outside, ProcessTask

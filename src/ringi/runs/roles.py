@@ -21,21 +21,21 @@ from ringi.kernel.process.program import program_name, program_of
 from ringi.kernel.text import Text, visible
 from ringi.ledger.ports import SessionStore
 from ringi.models.prompt import Budget, LanguageModel, Material, NewVerdict, Prompt
-from ringi.models.run_budget import price_of, role_left, run_budget, run_left
+from ringi.models.usage import PLAYBOOK, Purpose, RunBudget, Spent, total
 from ringi.policy.files import is_credential
 from ringi.policy.gh import runs_gh
 from ringi.policy.globs import globs
 from ringi.project.context import CodeContext
 from ringi.runs.brief import JUDGES, BriefFacts, Decision, brief_of
-from ringi.runs.document import Finding, RunBudget, Spent, Stop, StopCode, stop_for, total
+from ringi.runs.document import Finding, Stop, StopCode, stop_for
 from ringi.runs.gates import e2e_commands, unit_commands
+from ringi.runs.model_budget import price_of, role_left, run_budget, run_left
 from ringi.runs.role_command import RoleRun, run_command, words_of
 from ringi.runs.role_model import VERDICT_RULES, Caller, Limits, TurnTime, files_shown
 from ringi.runs.role_planner import Planner, PlannerTools
 from ringi.runs.role_process import ProcessParts, StepOrder, process_of, uncounted, work_with_tools
 from ringi.runs.role_stops import gh_stop, nobody, time_key, too_slow
 from ringi.runs.services import RoleWork, Task
-from ringi.sessions.document import PLAYBOOK, Purpose
 from ringi.tree.copy_steps import changed_between
 
 _CONTEXT_TOKENS: Final = 1_500

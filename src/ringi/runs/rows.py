@@ -12,8 +12,8 @@ from ringi.ledger import subject
 from ringi.ledger.connection import Reader, Row, as_bytes
 from ringi.ledger.event import NewEvent
 from ringi.ledger.events import About, EventLog, text_of
+from ringi.ledger.subject import short
 from ringi.runs.document import Run, StoredRun
-from ringi.sessions.document import short
 
 _RUN: Final = "SELECT document, revision FROM runs WHERE id = ?"
 _RUN_PLAN: Final = "SELECT plan FROM runs WHERE id = ?"

@@ -5,8 +5,9 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
-from ringi.engine.run_plan import RunLimits, RunStep, inside
+from ringi.engine.run_plan import RunLimits, RunStep
 from ringi.kernel.text import Text
+from ringi.policy.globs import inside
 from ringi.runs.document import StopCode
 
 _SHOWN: Final = 5

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ringi.runs.document import Spent
+from ringi.models.usage import Spent
 
 if TYPE_CHECKING:  # only names of types
     from ringi.config.keys import RoleHow

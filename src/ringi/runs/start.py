@@ -16,6 +16,7 @@ from ringi.app.check_document import Checked, DocumentKind, check_document
 from ringi.app.context import OpenWorkspace
 from ringi.approvals.cover import History, covering_approval
 from ringi.approvals.document import Approval, ApprovalRequest, Proof, SignedAct
+from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.kinds import of_run
 from ringi.approvals.proof import approval_of, compose, prove, require_answer
 from ringi.approvals.request import request_of
@@ -23,17 +24,17 @@ from ringi.approvals.who import actor_at
 from ringi.engine.run_parts import fit, taken
 from ringi.engine.run_plan import Name, RunPlan
 from ringi.errors import MainBranch, NotAsked, NotFound, RunOver, SessionOver, UnfitForRun
-from ringi.forges.document import ForgeTerms
 from ringi.kernel import codec
 from ringi.kernel.document import prepared
 from ringi.kernel.problems import Level, Problem, ReasonCode, problem
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.ledger.subject import is_session, short
 from ringi.policy.globs import globs
 from ringi.runs.branch import main_of_remotes
 from ringi.runs.document import OVER, Run, RunPhase, review_of, run_id
-from ringi.sessions.document import ApprovedSession, FromRequest, SessionView, is_session, short
+from ringi.sessions.document import ApprovedSession, FromRequest, SessionView
 from ringi.sessions.operations import ENDED, writable
 from ringi.sessions.request import Request, read_request, without_comments
 from ringi.sessions.request_files import next_id

@@ -11,9 +11,9 @@ from ringi.agents.sandbox import agent_sandbox, enclosed
 from ringi.agents.state import Surrounding
 from ringi.errors import NoSandbox
 from ringi.kernel.text import Text
-from ringi.plans.commands import Invocation
-from ringi.plans.document import CheckPhase, CheckResult
 from ringi.plans.services import CheckRunner
+from ringi.tree.check_result import CheckPhase, CheckResult
+from ringi.tree.commands import Invocation
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import Enclosing, Files, ScratchCopies
 from ringi.tree.copy_steps import files_to

@@ -1,6 +1,7 @@
 """A task: a run in which models have every role (PP-28); approvals, gates and report are those of any run."""
 
 from ringi.app.context import OpenWorkspace
+from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.who import actor_at
 from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.document import GoalUnderstanding
@@ -8,12 +9,12 @@ from ringi.engine.prompts import language_of
 from ringi.engine.run_parts import Planned, RunWishes
 from ringi.engine.run_plan import MAIN_BRANCH, RunRole
 from ringi.errors import BadInstruction, NoTaskModel
-from ringi.forges.document import ForgeTerms
 from ringi.ledger.event import Actor
+from ringi.models.usage import PLAYBOOK
 from ringi.plans.document import title_of
 from ringi.runs.document import Run, run_id
 from ringi.runs.start import add_run, planner_of
-from ringi.sessions.document import PLAYBOOK, SessionView
+from ringi.sessions.document import SessionView
 from ringi.sessions.operations import LONGEST_INSTRUCTION, unfit
 from ringi.sessions.request_files import next_id
 from ringi.tree.copy_layout import branch_of

@@ -12,14 +12,14 @@ from typing import Any, Final, NamedTuple
 
 from ringi.agents.sandbox import agent_sandbox
 from ringi.agents.state import Surrounding
-from ringi.engine.document import FindingKind
-from ringi.engine.process import RUN, ErrorKind, ToolEffect
+from ringi.engine.process import RUN
 from ringi.kernel.text import visible
-from ringi.policy.tools import ToolRules, needs_approval, refusal, spelled, tool_named
 from ringi.runs.copy_commands import CopyServices
 from ringi.runs.copy_files import failed
 from ringi.runs.copy_tools import CopyTools
+from ringi.tools.effects import ErrorKind, FindingKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo, ToolResult, Tools
+from ringi.tools.rules import ToolRules, needs_approval, refusal, spelled, tool_named
 from ringi.tools.schema import mismatch
 from ringi.tree.copy import WorkCopy
 

@@ -6,13 +6,13 @@ from typing import Final
 
 from ringi.engine.process import Process
 from ringi.engine.run_plan import RunPlan
-from ringi.forges.document import Offer
 from ringi.kernel.lines import Line, Span, Style, line, prose, step
-from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text
-from ringi.plans.words import age, moment, reused
+from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text, moment
+from ringi.plans.words import age, reused
 from ringi.runs import machine
 from ringi.runs.criteria import CriterionResult, criteria, results_of, summary
 from ringi.runs.document import OVER, Evidence, Finding, Run, RunPhase, StepState, StepStatus
+from ringi.runs.offered import Offer
 from ringi.runs.report import cost, duration, phase_of, phases, status_of, unseen
 from ringi.sessions.instruction import Instruction
 

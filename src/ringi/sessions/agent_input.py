@@ -26,17 +26,10 @@ from ringi.models.prompt import (
     NewRevision,
     NewSummary,
 )
+from ringi.models.usage import Purpose, TokenUsage
 from ringi.sessions import operations
 from ringi.sessions.design import Checked, checked, is_outside, plain_line, plain_path
-from ringi.sessions.document import (
-    AgentPending,
-    DecisionPending,
-    Pending,
-    Purpose,
-    QuestionPending,
-    StoredSession,
-    TokenUsage,
-)
+from ringi.sessions.document import AgentPending, DecisionPending, Pending, QuestionPending, StoredSession
 from ringi.sessions.model import project_of, spent_on, summarised, with_context
 from ringi.sessions.operations import State, pending, questions_left, state_of
 from ringi.sessions.save import call_entry, log_phase, save

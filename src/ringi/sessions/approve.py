@@ -12,10 +12,11 @@ from ringi.kernel import codec
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.ports import SessionTransaction
+from ringi.ledger.subject import short
 from ringi.models.budget import planned_with
 from ringi.runs.document import RUN_MACHINE, Run, RunPhase, review_of, run_id
 from ringi.sessions import operations
-from ringi.sessions.document import HANDED_ON, PlanningSession, StoredSession, short
+from ringi.sessions.document import HANDED_ON, PlanningSession, StoredSession
 from ringi.sessions.instruction import ANSWER, NO_REASON, REASON, Instruction
 from ringi.sessions.operations import ENDED, state_of
 from ringi.sessions.run_plan import run_of, take_over

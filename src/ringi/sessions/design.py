@@ -8,18 +8,11 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.engine.run_plan import inside
 from ringi.kernel.text import Text, in_language
 from ringi.models.prompt import NewCriterion, NewPath, NewStep, NewSummary, NewTargets
-from ringi.sessions.document import (
-    Criterion,
-    DecisionPoint,
-    Design,
-    DesignStep,
-    Language,
-    SessionFacts,
-    TargetPath,
-)
+from ringi.models.usage import Language
+from ringi.policy.globs import inside
+from ringi.sessions.document import Criterion, DecisionPoint, Design, DesignStep, SessionFacts, TargetPath
 
 CACHE: Final = "cache:"
 """In place of the model's name: the design of an earlier session, then its id."""

@@ -1,42 +1,22 @@
 """The planning session (IP-2, IP-7): from an instruction to a design that a person approved."""
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
-from functools import reduce
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from msgspec import UNSET, Meta, UnsetType
 
+from ringi.approvals.forge import ForgeTerms
 from ringi.engine.run_plan import RunPlan
 from ringi.errors import NewerVersion
-from ringi.forges.document import ForgeTerms
 from ringi.kernel.document import KNOWN_VERSION, CamelDocument, Machine
-from ringi.ledger.subject import SESSION_PREFIX
+from ringi.models.usage import Language, Purpose, TokenUsage
 from ringi.project.context import FoundFile, ProjectFacts
 from ringi.sessions.request import Request
 
-Language = Literal["en", "ja"]
 MOST_REJECTS: Final = 3
 """The third rejection cancels the session."""
 MOST_MESSAGES: Final = 100
-_SHOWN: Final = len(SESSION_PREFIX) + 8
-_ID: Final = re.compile(SESSION_PREFIX + r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
-def is_session(name: str) -> bool:
-    """Whether what somebody typed means a planning session."""
-    return name.startswith(SESSION_PREFIX)
-
-
-def is_session_id(text: str) -> bool:
-    """Whether it is a whole session id in our exact form: it becomes the name of a file and a folder."""
-    return _ID.fullmatch(text) is not None
-
-
-def short(session_id: str) -> str:
-    """What people type; if several sessions match, the lookup reports it."""
-    return session_id[:_SHOWN]
 
 
 _Index = Annotated[int, Meta(ge=0)]
@@ -170,50 +150,6 @@ class PlanningSession(CamelDocument, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.schema_version > KNOWN_VERSION:
             raise NewerVersion(what=type(self).__name__, found=self.schema_version, known=KNOWN_VERSION)
-
-
-PLAYBOOK: Final = "playbook"
-"""The built-in model, which needs no service and costs nothing."""
-
-
-class TokenUsage(CamelDocument, frozen=True):
-    """What calls to a language model cost."""
-
-    requests: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = None
-    """As far as prices are known; None if unknown."""
-    duration_sec: float = 0.0
-    cached_tokens: int = 0
-    """Of the input tokens, those that the service had read before."""
-    material_tokens: int = 0
-    """Of the input tokens, about so many were read from the project."""
-    reused: int = 0
-    """Answers from the cache: nothing was sent for them."""
-    saved_tokens: int = 0
-    """What those took when they were new."""
-    reused_from: str = ""
-    """When the oldest of them was made."""
-
-    def plus(self, other: "TokenUsage") -> "TokenUsage":
-        known = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
-        return TokenUsage(
-            requests=self.requests + other.requests,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cost_usd=sum(known) if known else None,
-            duration_sec=self.duration_sec + other.duration_sec,
-            cached_tokens=self.cached_tokens + other.cached_tokens,
-            material_tokens=self.material_tokens + other.material_tokens,
-            reused=self.reused + other.reused,
-            saved_tokens=self.saved_tokens + other.saved_tokens,
-            reused_from=min(filter(None, (self.reused_from, other.reused_from)), default=""),
-        )
-
-    @staticmethod
-    def total(usages: Iterable["TokenUsage"]) -> "TokenUsage":
-        return reduce(TokenUsage.plus, usages, TokenUsage())
 
 
 class Criterion(CamelDocument, frozen=True):
@@ -351,35 +287,6 @@ class LogEntry(CamelDocument, frozen=True):
 
 
 # What a session is waiting for, as commands and tools report it.
-
-
-class Purpose(StrEnum):
-    """What a language model is asked for."""
-
-    FILES = "files"
-    """Which files it wants to read first."""
-    DISCOVERY = "discovery"
-    DESIGN = "design"
-    REVISION = "revision"
-    """What feedback on a design changes."""
-    REVIEW = "review"
-    TARGETS = "targets"
-    """Other paths and commands for those of a summary that do not exist."""
-    OUTLINE = "outline"
-    """Goal, subtasks and action plan of a small task at once."""
-    GOAL = "goal"
-    SUBTASKS = "subtasks"
-    ACTIONS = "actions"
-    REPLAN = "replan"
-    """What feedback changes in a plan."""
-    EXTRACTION = "extraction"
-    EXPLANATION = "explanation"
-    STEP = "step"
-    """What is done next for one step of a run."""
-    REFLECTION = "reflection"
-    """What a result means for the plan."""
-    VERDICT = "verdict"
-    """Whether that change is good."""
 
 
 class OpenCall(CamelDocument, frozen=True, kw_only=True):

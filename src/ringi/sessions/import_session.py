@@ -7,7 +7,8 @@ from ringi.errors import BadDocument
 from ringi.kernel import codec
 from ringi.kernel.problems import Fault
 from ringi.kernel.text import Text
-from ringi.sessions.document import PlanningSession, Role, SessionFacts, SessionStatus, is_session_id, short
+from ringi.ledger.subject import is_session_id, short
+from ringi.sessions.document import PlanningSession, Role, SessionFacts, SessionStatus
 from ringi.sessions.operations import APPROVED_WORDS, LONGEST_INSTRUCTION, State, put_right, unfit
 
 

@@ -11,6 +11,8 @@ from ringi.errors import BadDocument, Busy, ModelFailed, SessionFailed, SessionR
 from ringi.kernel import codec
 from ringi.kernel.telemetry.port import OPERATION, SESSION_ID, WORKFLOW, Value
 from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.ledger.subject import short
+from ringi.models.budget import with_material
 from ringi.models.prompt import (
     MOST_FILES,
     LanguageModel,
@@ -25,20 +27,11 @@ from ringi.models.prompt import (
     OnProgress,
     Prompt,
 )
+from ringi.models.usage import Purpose, TokenUsage
 from ringi.project.outline import mentioned, pages_of
-from ringi.project.tokens import with_material
 from ringi.sessions import operations
 from ringi.sessions.design import Checked, Project, checked, corrected, marked, rendered, without_lines
-from ringi.sessions.document import (
-    Design,
-    OpenCall,
-    Purpose,
-    SessionStatus,
-    StoredSession,
-    TokenUsage,
-    WorkPending,
-    short,
-)
+from ringi.sessions.document import Design, OpenCall, SessionStatus, StoredSession, WorkPending
 from ringi.sessions.operations import State, pending, put_right, state_of
 from ringi.sessions.save import call_entry, log_path, log_phase, save
 from ringi.sessions.services import SessionServices

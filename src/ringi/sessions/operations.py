@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ringi.errors import BadAnswer, BadInstruction
 from ringi.kernel.text import Text
+from ringi.ledger.subject import short
 from ringi.models.prompt import (
     MOST_QUESTIONS,
     NewDecision,
@@ -16,6 +17,7 @@ from ringi.models.prompt import (
     NewQuestions,
     NewRevision,
 )
+from ringi.models.usage import Purpose
 from ringi.sessions.document import (
     MOST_REJECTS,
     SESSION_MACHINE,
@@ -31,7 +33,6 @@ from ringi.sessions.document import (
     FailedPending,
     Pending,
     PlanningSession,
-    Purpose,
     Question,
     QuestionPending,
     Role,
@@ -40,7 +41,6 @@ from ringi.sessions.document import (
     StoredSession,
     Tradeoffs,
     WorkPending,
-    short,
 )
 
 ENDED: Final = {SessionStatus.APPROVED: Text("approved"), SessionStatus.CANCELLED: Text("cancelled")}

@@ -6,6 +6,7 @@ from typing import Final
 
 from ringi.app.context import OpenWorkspace
 from ringi.approvals.document import Proof
+from ringi.approvals.forge import task_of
 from ringi.approvals.prompter import Asker, agrees, require_person, typed_approval
 from ringi.approvals.who import actor_at, refuse_agent
 from ringi.errors import (
@@ -19,7 +20,6 @@ from ringi.errors import (
     StorageFailed,
     WrongAnswer,
 )
-from ringi.forges.document import task_of
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor

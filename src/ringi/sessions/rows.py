@@ -13,7 +13,7 @@ from ringi.ledger import subject
 from ringi.ledger.connection import Reader, Row, as_bytes
 from ringi.ledger.event import NewEvent
 from ringi.ledger.events import About, EventLog, text_of
-from ringi.ledger.subject import SESSION_PREFIX
+from ringi.ledger.subject import SESSION_PREFIX, is_session_id, short
 from ringi.plans.document import title_of
 from ringi.sessions.document import (
     LogEntry,
@@ -22,8 +22,6 @@ from ringi.sessions.document import (
     SessionRef,
     SessionStatus,
     StoredSession,
-    is_session_id,
-    short,
 )
 
 _SESSION: Final = "SELECT document, facts, revision FROM sessions WHERE id = ?"

@@ -8,11 +8,11 @@ from ringi.engine.call_log import Call, call_text
 from ringi.errors import Busy, SessionRace, StorageFailed
 from ringi.ledger.event import NewEvent
 from ringi.ledger.ports import SessionTransaction
+from ringi.models.usage import Purpose
 from ringi.sessions.document import (
     MOST_MESSAGES,
     ConversationMessage,
     LogEntry,
-    Purpose,
     Role,
     SessionStatus,
     StoredSession,

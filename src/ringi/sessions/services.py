@@ -11,13 +11,14 @@ if TYPE_CHECKING:  # only names of types
     from contextlib import AbstractContextManager
 
     from ringi.approvals.person import PersonChannel
+    from ringi.approvals.review_port import ReviewChecks
     from ringi.approvals.signatures import Signatures
-    from ringi.forges.port import ReviewChecks
     from ringi.kernel.system import Clock, Ids
     from ringi.ledger.ports import SessionStore
     from ringi.models.prompt import Budget, LanguageModel, Prompt
+    from ringi.models.usage import TokenUsage
     from ringi.project.context import CodeContext
-    from ringi.sessions.document import StoredSession, TokenUsage
+    from ringi.sessions.document import StoredSession
 
 
 class SessionServices(NamedTuple):

@@ -6,26 +6,20 @@ from typing import Final
 import msgspec
 
 from ringi.app.context import OpenWorkspace
+from ringi.approvals.forge import ForgeTerms
 from ringi.engine.document import PlanningDocument
 from ringi.errors import BadBrought, RingiError
-from ringi.forges.document import ForgeTerms
 from ringi.kernel import codec
 from ringi.ledger.event import Actor
+from ringi.ledger.subject import short
 from ringi.models.cache import AnswerOrigin, KeptPlan, PlanKind
-from ringi.models.plan_cache import Offer, PlanCache
 from ringi.models.prompt import NewCriterion, NewPath, NewStep, NewSummary
+from ringi.models.usage import Language, TokenUsage
 from ringi.plans.services import Services
 from ringi.project.context import Gathered
 from ringi.sessions.design import CACHE, summary_alone
-from ringi.sessions.document import (
-    Design,
-    Language,
-    PlanningSession,
-    SessionView,
-    StoredSession,
-    TokenUsage,
-    short,
-)
+from ringi.sessions.document import Design, PlanningSession, SessionView, StoredSession
+from ringi.sessions.plan_cache import Offer, PlanCache
 from ringi.tree.tree import Tree
 
 _MOST_FILES: Final = 64

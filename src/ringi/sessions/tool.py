@@ -7,15 +7,16 @@ from unicodedata import normalize
 from msgspec.structs import replace
 
 from ringi.approvals.document import Approval, ApprovalRequest, Proof, SignedAct
+from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.proof import compose
 from ringi.engine.prompts import language_of, planner_prompt
 from ringi.engine.run_plan import RunPlan
 from ringi.errors import BadAnswer, NoChannel, NotAsked, NotFound, SessionOver
-from ringi.forges.document import ForgeTerms
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.ledger.subject import SESSION_PREFIX
+from ringi.ledger.subject import SESSION_PREFIX, short
 from ringi.models.prompt import Brought, ModelProgress, NewSummary, OnProgress
+from ringi.models.usage import TokenUsage
 from ringi.runs.document import Run
 from ringi.sessions import approve, operations
 from ringi.sessions.agent_input import AGENT, By, bring, read
@@ -33,9 +34,7 @@ from ringi.sessions.document import (
     SessionStatus,
     SessionView,
     StoredSession,
-    TokenUsage,
     WorkPending,
-    short,
 )
 from ringi.sessions.import_session import read_session, taken
 from ringi.sessions.model import NextPrompt, next_prompt, resume, righted, with_context, work

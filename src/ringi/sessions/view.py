@@ -10,6 +10,8 @@ from ringi.kernel.lines import EMPTY, Line, Span, Style, line, prose
 from ringi.kernel.markdown import markdown
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, LoggedEvent
+from ringi.ledger.subject import short
+from ringi.models.usage import Purpose, TokenUsage
 from ringi.plans.document import title_of
 from ringi.plans.words import reused
 from ringi.project.context import FoundFile
@@ -25,14 +27,11 @@ from ringi.sessions.document import (
     FailedPending,
     Pending,
     PlanningSession,
-    Purpose,
     QuestionPending,
     QuestionType,
     SessionFacts,
     SessionStatus,
     SessionView,
-    TokenUsage,
-    short,
 )
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ import mcp_types as types
 from mcp import MCPError
 from pydantic import ValidationError
 
-from ringi.engine.process import ErrorKind, ToolEffect
 from ringi.errors import NoSuchProgram
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.plans.execution import LIMIT_OF_SPEC
+from ringi.tools.effects import LIMIT_OF_SPEC, ErrorKind, ToolEffect
 from ringi.tools.mcp_offer import ServerTool
 from ringi.tools.ports_process import ToolInfo, ToolResult
 from ringi.tools.schema import mismatch

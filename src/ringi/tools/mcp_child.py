@@ -14,11 +14,11 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from ringi.engine.process import ErrorKind
 from ringi.kernel.process.lines import TooLong, lines, read_some, write
 from ringi.kernel.process.program import program_of
 from ringi.kernel.process.start import CHECK_EVERY, Command, started
 from ringi.kernel.text import Text
+from ringi.tools.effects import ErrorKind
 
 _KEPT_ERRORS: Final = 2_000  # bytes of its standard error, shown if it dies
 _SHOWN: Final = 300

@@ -14,9 +14,9 @@ from mcp import ClientSession, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import ValidationError
 
-from ringi.engine.process import ErrorKind
 from ringi.errors import NoSuchProgram
 from ringi.kernel.text import Text
+from ringi.tools.effects import ErrorKind
 from ringi.tools.mcp_answers import Answers, Problem, words_of
 from ringi.tools.mcp_child import Amounts, Child, Cut, Program
 from ringi.tools.mcp_offer import Judge, Offer, ServerTool, offer_of

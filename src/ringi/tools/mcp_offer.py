@@ -6,9 +6,9 @@ from typing import Any, Final, NamedTuple
 
 import mcp_types as types
 
-from ringi.engine.process import ToolEffect
 from ringi.kernel import codec
 from ringi.kernel.text import Text
+from ringi.tools.effects import ToolEffect
 from ringi.tools.ports_process import ToolInfo
 from ringi.tools.schema import fault
 

@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Final, Self, TypeVar
 
-from ringi.engine.process import ErrorKind, ToolEffect
 from ringi.errors import Interrupted
 from ringi.kernel.process.signals import StopSignals
 from ringi.kernel.text import Text
+from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.mcp_answers import failed
 from ringi.tools.mcp_connection import Connection, Limits, Server
 from ringi.tools.mcp_offer import Judge

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from ringi.ledger.ports import SessionStore, SessionTransaction
 
 if TYPE_CHECKING:
-    from ringi.engine.process import (
-        ActionRecord,
-        ErrorKind,
-        Feedback,
-        Process,
-        Recovery,
-        StoredProcess,
-        ToolEffect,
-    )
+    from ringi.engine.process import ActionRecord, Feedback, Process, Recovery, StoredProcess
+    from ringi.tools.effects import ErrorKind, ToolEffect
 
 
 class ToolInfo(NamedTuple):

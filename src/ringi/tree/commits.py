@@ -20,7 +20,7 @@ from ringi.kernel.codec import blob_id
 from ringi.kernel.fs import read_bounded
 from ringi.kernel.process.git import ABSENT, index_entries, listed, names_in, tree_changes, tree_files
 from ringi.kernel.text import COMMIT_SHOWN, Text
-from ringi.plans.execution import CommitOutcome
+from ringi.tree.commit_outcome import CommitOutcome
 from ringi.tree.personal_git import GitFailed, PersonalGit
 
 # In the order in which they run; the last two run at any change of a ref, and of the index.

@@ -23,8 +23,8 @@ from ringi.kernel.process.environment import GIT_PLACES, WITH_VARIABLE, without_
 from ringi.kernel.process.start import Command, started
 from ringi.kernel.process.terminal import Ended, Listener, run_in_terminal
 from ringi.kernel.text import Text, why_failed, without_codes
-from ringi.plans.commands import Invocation, WorkspaceCommands
-from ringi.plans.document import CheckPhase, CheckResult
+from ringi.tree.check_result import CheckPhase, CheckResult
+from ringi.tree.commands import Invocation, WorkspaceCommands
 from ringi.tree.copy import Supervisor, WorkCopy, put
 from ringi.tree.copy_mounts import mounts_of_copy
 from ringi.tree.copy_renewal import imprint_of, renewed

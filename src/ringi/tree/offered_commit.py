@@ -10,10 +10,9 @@ import tempfile
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
 from ringi.errors import FilterNeeded, NoCommit
-from ringi.forges.offer_port import OfferOrder
 from ringi.kernel.process.git import NO_FETCH, listed
 from ringi.kernel.text import Text
 from ringi.tree.personal_git import GitFailed, PersonalGit
@@ -21,6 +20,30 @@ from ringi.tree.personal_git import GitFailed, PersonalGit
 _QUIETLY: Final = ("-c", f"core.hooksPath={os.devnull}")
 _FILTERS: Final = r"^filter\..*\.(clean|process)$"
 _NAME: Final = re.compile(r"filter\.(.*)\.(?:clean|process)", re.DOTALL)
+
+
+class OfferedFile(NamedTuple):
+    data: bytes
+    executable: bool
+
+
+class OfferOrder(NamedTuple):
+    parent: str
+    message: str  # the whole
+    files: Mapping[str, OfferedFile | None]
+    """As they would be in the workspace; None: deleted."""
+    at: str
+    """Its date, so that the same order gives the same commit."""
+
+
+class OfferedCommits(Protocol):
+    """Objects and nothing more, in the repository of a run's branch. Runs no hook and no filter."""
+
+    def make(self, order: OfferOrder, known: str = "") -> str:
+        """`known` itself if it is a commit of this tree, parent and message, whoever made it and when.
+
+        Raises NoCommit if git cannot make it, or only with a filter.
+        """
 
 
 class GitOffers:

@@ -15,7 +15,7 @@ from ringi.errors import CopyFailed, NotFound, Unreadable
 from ringi.kernel.process.git import Git, TreeFile, keep, names_in, read_blobs, tree_files
 from ringi.kernel.process.repository import read_small
 from ringi.kernel.text import Text
-from ringi.project.state import StateFile
+from ringi.tree.file_state import StateFile
 from ringi.tree.tree_capture import Shadow, is_nested
 
 _LOOKS: Final = 3

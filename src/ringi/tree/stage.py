@@ -12,13 +12,12 @@ from typing import Final
 
 import msgspec
 
-from ringi.approvals.document import FileChange
 from ringi.errors import PathRefused, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.fs import FileSystem, Kind, opened
 from ringi.kernel.process.progress import counted
 from ringi.kernel.text import Text
-from ringi.plans.execution import OpStatus
+from ringi.tree.file_state import FileChange, OpStatus
 from ringi.tree.tree import Made, Tree
 
 STAGING: Final = (".agent", "tmp")

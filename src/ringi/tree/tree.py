@@ -10,11 +10,11 @@ from ringi.errors import PathRefused, StorageFailed, TooLarge, Unreadable
 from ringi.kernel.codec import digest
 from ringi.kernel.fs import Entry, FileChanged, FileSystem, Kind, NotRegular, opened
 from ringi.kernel.text import Text
-from ringi.plans.document import FileState, Touched
+from ringi.tree.file_state import FileState, Touched
 from ringi.tree.paths import normalise
 
 if TYPE_CHECKING:  # `ringi` alone does without
-    from ringi.approvals.document import FileChange
+    from ringi.tree.file_state import FileChange
 
 _READ_TRIES = 3
 _REFUSALS: Final = {

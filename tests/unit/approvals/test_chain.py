@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringi.approvals.statement import NOT_THERE, FileAt
 from ringi.provenance.chain import Link, Merge, level_of, merged, strongest
-from ringi.provenance.document import NOT_THERE, FileAt
 from ringi.provenance.verdict import Evidence, Level, Mode, at_least, suffices, weakest
 
 COUNTING = [level for level in Level if level is not Level.NONE]

@@ -16,6 +16,7 @@ from ringi.approvals.document import ApprovedPlan, SignedAct, SignedAnswer
 from ringi.approvals.grant_document import Grant, GrantScope, GrantSubject
 from ringi.approvals.signatures import Signer
 from ringi.approvals.signing import SignerList, SshSignatures
+from ringi.approvals.statement import said_in
 from ringi.errors import (
     Ambiguous,
     BadGrant,
@@ -48,7 +49,6 @@ from ringi.plans.change_plan import (
 from ringi.plans.document import ALL_SPECS, ActionSpec, Encoding, PlanStatus, SpecKind, SpecSelection
 from ringi.policy.globs import within
 from ringi.policy.risk_level import Risk
-from ringi.provenance.document import said_in
 from tests.fakes.signing import MadeUpKeys, RealKey, assert_signed
 from tests.helpers import (
     Person,

@@ -21,6 +21,7 @@ from ringi.approvals.document import (
 )
 from ringi.approvals.kinds import of_plan
 from ringi.approvals.signing import SignerList, SshSignatures
+from ringi.approvals.statement import Digests, Resource, payload_of, read_signed, said_in, to_sign
 from ringi.errors import (
     BadSignature,
     BadTransition,
@@ -40,7 +41,6 @@ from ringi.kernel.text import Text
 from ringi.plans.approve import unlike_their_hashes
 from ringi.plans.document import ALL_SPECS, PlannedChecks, PlanStatus, SpecKind, SpecSelection, with_state
 from ringi.plans.tool import PlanTool
-from ringi.provenance.document import Digests, Resource, payload_of, read_signed, said_in, to_sign
 from tests.fakes.signing import MadeUpKeys, RealKey, assert_signed
 from tests.helpers import (
     Person,

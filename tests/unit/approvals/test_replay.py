@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ringi.approvals.statement import NOT_THERE, FileAt, Step
 from ringi.patch.render import Changed, Side, render_patch
-from ringi.provenance.document import NOT_THERE, FileAt, Step
 from ringi.provenance.replay import Diff, Replay, part_of
 from ringi.provenance.verdict import Evidence, Level
 from tests.fakes.past import stored

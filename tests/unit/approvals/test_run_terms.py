@@ -16,10 +16,11 @@ from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import StepOf, requester_of_run
+from ringi.models.usage import Spent
 from ringi.plans.document import CHANGING, Plan, PlanDocument, PlannedChecks, PlanState, PlanStatus
 from ringi.plans.propose import set_specs
 from ringi.policy.risk_level import Risk
-from ringi.runs.document import Attempt, Finding, Run, Severity, Spent, StepState, StepStatus
+from ringi.runs.document import Attempt, Finding, Run, Severity, StepState, StepStatus
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import Person, create, open_scratch, rewire
 from tests.unit.runner.run_samples import RUN_ID, TREE, passed, plan_of, run_of, step_of

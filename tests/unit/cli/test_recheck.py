@@ -7,7 +7,7 @@ from ringi import ActionSpec, SpecKind
 from ringi.cli.recheck import Recheck
 from ringi.kernel.text import Text
 from ringi.plans.check import add_checks
-from ringi.plans.document import CheckResult
+from ringi.tree.check_result import CheckResult
 from tests.helpers import environment_of, open_scratch, proposed
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ringi.project.code_index import corpus_of
 from ringi.project.relevant_files import Corpus, Ranked, rank
-from ringi.project.state import StateFile
+from ringi.tree.file_state import StateFile
 
 
 def oid(data: bytes) -> str:

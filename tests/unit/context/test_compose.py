@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringi.kernel.tokens import tokens
 from ringi.project.compose import Section, composed
-from ringi.project.tokens import tokens
 
 LINE = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), max_size=60)
 

@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.kernel.text import Text, visible
+from ringi.kernel.tokens import tokens
 from ringi.project.context import Definition, FileKind
 from ringi.project.gather import context_of, project_facts, ranked_by
 from ringi.project.ranking import Ranked
 from ringi.project.source import Source
-from ringi.project.tokens import tokens
 
 NAMES = st.sampled_from(
     [

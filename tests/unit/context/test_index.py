@@ -9,7 +9,7 @@ import pytest
 
 from ringi.project.code_index import corpus_of
 from ringi.project.relevant_files import rank
-from ringi.project.state import StateFile
+from ringi.tree.file_state import StateFile
 from ringi.tree.snapshot import Snapshots
 from tests.helpers import holds_soon, make_files, python
 from tests.unit.context.projects import SHOP, Project, ranked

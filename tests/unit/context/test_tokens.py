@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.project.tokens import tokens
+from ringi.kernel.tokens import tokens
 
 
 @given(st.lists(st.text()))

@@ -12,16 +12,17 @@ from ringi.config.rules import Value
 from ringi.engine.document import ActionPlan, PlannedAction, PlanningDocument, Subtask, TaskDecomposition
 from ringi.engine.engine import one_step
 from ringi.engine.plan_checks import PlanRules
-from ringi.engine.process import ActionRecord, ErrorKind, Process, ToolEffect
+from ringi.engine.process import ActionRecord, Process
 from ringi.kernel.system import new_id
 from ringi.models.prompt import Prompt
-from ringi.policy.tools import ToolRules
-from ringi.runs.document import Spent
+from ringi.models.usage import Spent
 from ringi.runs.process.completion import resumed
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
 from ringi.runs.process.services import CoordinatorServices, ProcessTask
+from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo, ToolResult
+from ringi.tools.rules import ToolRules
 from tests.fakes.config import config_with
 from tests.fakes.people import SteppingClock
 

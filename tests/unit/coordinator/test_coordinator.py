@@ -8,20 +8,12 @@ from typing import Any
 import pytest
 
 from ringi.engine.document import NEEDS_PERSON
-from ringi.engine.process import (
-    PROCESS_TRANSITIONS,
-    ActionState,
-    ErrorKind,
-    Feedback,
-    Process,
-    ProcessPhase,
-    ToolEffect,
-    Wait,
-)
+from ringi.engine.process import PROCESS_TRANSITIONS, ActionState, Feedback, Process, ProcessPhase, Wait
 from ringi.errors import ModelTimeout
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import Run, RunPhase
 from ringi.runs.process.coordinator import ExecutionCoordinator
+from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolResult
 from tests.helpers import PATIENCE_SEC
 from tests.unit.coordinator.process_desk import ProcessDesk, plan, shown

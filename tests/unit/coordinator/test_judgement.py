@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from ringi.config.keys import Depth
 from ringi.config.rules import Value
 from ringi.engine.document import NEEDS_PERSON
-from ringi.engine.process import ErrorKind, Process, ProcessPhase, Wait
+from ringi.engine.process import Process, ProcessPhase, Wait
+from ringi.tools.effects import ErrorKind
 from ringi.tools.ports_process import ToolInfo, ToolResult
 from tests.unit.coordinator.process_desk import ProcessDesk, plan, shown
 from tests.unit.coordinator.test_coordinator import in_a_run, say

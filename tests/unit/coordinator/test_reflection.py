@@ -14,22 +14,15 @@ from ringi.engine.document import (
     ReflectionDocument,
     RemoveAction,
 )
-from ringi.engine.process import (
-    ActionState,
-    ErrorKind,
-    Feedback,
-    Process,
-    Recovery,
-    RevisionRecord,
-    ToolEffect,
-)
+from ringi.engine.process import ActionState, Feedback, Process, Recovery, RevisionRecord
 from ringi.engine.revise import revised
 from ringi.errors import BudgetUsed, ModelFailed
 from ringi.kernel import codec
+from ringi.kernel.tokens import tokens
 from ringi.models.turns import compact_schema
-from ringi.project.tokens import tokens
 from ringi.runs.process.reflection import Trigger
 from ringi.runs.process.strategies import ADVICE, TRIED, strategy_of
+from ringi.tools.effects import ErrorKind, ToolEffect
 from tests.fakes.processes import action, engine, plan, process, record, tool
 
 _E = ErrorKind

@@ -14,18 +14,20 @@ from msgspec import inspect
 
 from ringi.app.schemas import SCHEMAS, json_schema
 from ringi.approvals import document as approval
+from ringi.approvals import forge
 from ringi.approvals import grant_document as grant
 from ringi.approvals import signers_document as signers
+from ringi.approvals import statement as provenance
 from ringi.engine import document as planning
 from ringi.engine import process, run_plan
 from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.run_parts import Planned
 from ringi.errors import BadDocument, NewerVersion
-from ringi.forges import document as forge
 from ringi.kernel import codec, problems, words
 from ringi.kernel.document import EXTRA, Document, OpenDocument, Versioned
 from ringi.ledger import event as events
 from ringi.metrics import document as metrics
+from ringi.models import usage
 from ringi.models.cache import AnswerOrigin, KeptAnswer, KeptCounts, KeptPlan, SimilarPlan
 from ringi.patch import conflict
 from ringi.plans import answer_document as answer
@@ -35,11 +37,13 @@ from ringi.plans import review_data as review
 from ringi.policy import risk_level as risk
 from ringi.project import context
 from ringi.project import state as project_state
-from ringi.provenance import document as provenance
 from ringi.provenance import verdict as provenance_verdict
 from ringi.runs import document as run
+from ringi.runs import offered
 from ringi.sessions import document as session
 from ringi.sessions import request
+from ringi.tools import effects
+from ringi.tree import check_result, commit_outcome, file_state
 
 BOUNDED: dict[type[Any], Document] = {
     run_plan.RunPlan: compile_run_plan(
@@ -61,14 +65,14 @@ FIELDS: dict[type[Document], str] = {
     plan.ActionSpec: "kind path content description optional encoding mode group target argv"
     " timeout_sec tool arguments tool_digest",
     plan.ActionSpecExt: "id base risk validated preflight notes risk_reasons before after also since",
-    plan.Touched: "path before after",
+    file_state.Touched: "path before after",
     plan.Preflight: "exists overwrite diff_summary",
-    plan.FileState: "sha256 mode folder",
+    file_state.FileState: "sha256 mode folder",
     risk.RiskReason: "code subject",
     plan.SpecSelection: "all ids",
     plan.ApprovalEntry: "approver timestamp selection",
     plan.DiffTotals: "files added removed risk_score weight hunks",
-    plan.CheckResult: "command exit_code duration_sec tree output phase timeout_sec doubt",
+    check_result.CheckResult: "command exit_code duration_sec tree output phase timeout_sec doubt",
     feedback.Feedback: "timestamp text kind amended",
     plan.ExecutionLink: "id kind finished_at overall_success",
     plan.PlanDocument: "schema_version plan state approval result specs_sha256 change step",
@@ -79,7 +83,7 @@ FIELDS: dict[type[Document], str] = {
     plan.ValidationReport: "ok issues normalized",
     plan.DiffSummary: "spec_id path kind added removed binary risk reasons diff renamed_from mode your_lines",
     plan.PlanPreview: "files diffs risk_score stale overlaps conflicts",
-    approval.FileChange: "spec_id path before after unit optional later_lines",
+    file_state.FileChange: "spec_id path before after unit optional later_lines",
     approval.SubjectSpec: "id order spec",
     approval.ApprovalSubject: "schema_version kind workspace plan_id plan_version specs changes"
     " expires_at undoes snapshot_id checks sandboxed commit requester step",
@@ -91,8 +95,8 @@ FIELDS: dict[type[Document], str] = {
     forge.Item: "kind number",
     forge.ForgeTerms: "project remote remote_url item opens_change approved_here comments label",
     words.KeptText: "template details",
-    forge.OfferedStep: "step_id plan_id plan_version commit",
-    forge.Offer: "head steps pushed pushing number url left left_told told",
+    offered.OfferedStep: "step_id plan_id plan_version commit",
+    offered.Offer: "head steps pushed pushing number url left left_told told",
     forge.ReviewProof: "project item how id login commit step_commit base at url",
     approval.ApprovalRequest: "schema_version id plan_id subject_kind plan_version selection digest"
     " requested_at expires_at kind requester",
@@ -114,7 +118,7 @@ FIELDS: dict[type[Document], str] = {
     " risk_score document evidence previous",
     events.LoggedEvent: "event hash",
     project_state.Diagnostic: "file message line column severity code source endLine endColumn",
-    project_state.StateFile: "path mode oid",
+    file_state.StateFile: "path mode oid",
     project_state.Unanalysed: "file why",
     project_state.Dependencies: "uses unanalysed",
     project_state.Gap: "code subject detail",
@@ -197,11 +201,11 @@ FIELDS: dict[type[Document], str] = {
     feedback.LineComment: "timestamp path line side text quote version",
     plan.PlannedCommit: "message offered upon",
     approval.CommitSubject: "branch parent message hooks reverts offered",
-    execution.CommitOutcome: "commit why rewritten",
+    commit_outcome.CommitOutcome: "commit why rewritten",
     answer.PlanAnswer: "plan_id name version status outcome note feedback comments changed",
     verdict.ProvenCommit: "id as_approved notes",
     feedback.Amended: "version files hunks lines contents dropped edited of",
-    session.TokenUsage: "requests inputTokens outputTokens costUsd durationSec cachedTokens materialTokens"
+    usage.TokenUsage: "requests inputTokens outputTokens costUsd durationSec cachedTokens materialTokens"
     " reused savedTokens reusedFrom",
     session.Question: "id type question context options answer answeredAt",
     session.Tradeoffs: "pros cons",
@@ -249,9 +253,9 @@ FIELDS: dict[type[Document], str] = {
     SimilarPlan: "task alike made_at model used",
     KeptCounts: "enabled why_not answers plans bytes ttl saved_calls saved_tokens",
     run.Stop: "reason_code message next_action step_id detail told then",
-    run.Spent: "input_tokens output_tokens dollars seconds calls material_tokens planning_tokens"
+    usage.Spent: "input_tokens output_tokens dollars seconds calls material_tokens planning_tokens"
     " reflection_tokens reused saved_tokens reused_from",
-    run.RunBudget: "tokens dollars planning_tokens execution_tokens reflection_tokens",
+    usage.RunBudget: "tokens dollars planning_tokens execution_tokens reflection_tokens",
     run.Attempt: "role how who cycle started_at ended_at exit_code problem log spent findings",
     run.Evidence: "command kind exit_code duration_sec tree output_sha256 log timed_out sandboxed doubt",
     run.Finding: "role severity message path line criterion",
@@ -321,7 +325,7 @@ VALUES = {
     approval.Act: "execute undo",
     approval.ProofKind: "typed signed grant review configured",
     approval.Strength: "weak medium strong",
-    execution.OpStatus: "done undone conflict failed untouched unknown",
+    file_state.OpStatus: "done undone conflict failed untouched unknown",
     events.Actor: "ai user system",
     change_plan.Trigger: "error user_request refactor",
     change_plan.ChangeApproval: "pending approved rejected",
@@ -336,7 +340,7 @@ VALUES = {
     " run_resumed run_completed run_undone run_feedback run_revision_approved"
     " run_revision_declined checkout_changed signers_set",
     approval.SignedAct: "approve undo grant signers",
-    plan.CheckPhase: "before dry after",
+    check_result.CheckPhase: "before dry after",
     plan.CheckFailure: "keep undo",
     answer.Difference: "added removed changed basis",
     verdict.FileStanding: "as_approved changed_since undone",
@@ -349,15 +353,15 @@ VALUES = {
     session.Role: "user assistant system",
     process.ProcessPhase: "initial goal_understanding task_decomposition action_plan"
     " waiting_for_clarification execution reflection plan_revision completion",
-    process.ToolEffect: "reads copy outside",
-    process.ErrorKind: "not_found mismatch invalid_arguments not_allowed unknown_tool timeout died flooded"
+    effects.ToolEffect: "reads copy outside",
+    effects.ErrorKind: "not_found mismatch invalid_arguments not_allowed unknown_tool timeout died flooded"
     " tool_error command_failed unexpected side_effect precondition declined unknown_outcome no_answer",
     process.ActionState: "started waiting success partial failure skipped",
     process.Wait: "clarification call revision person",
     planning.Complexity: "low medium high",
     planning.ActionStatus: "success failure partial",
     planning.OutlineOutcome: "planned unclear_goal decomposition_failed refused",
-    planning.FindingKind: "endless_loop resource_exhaustion privilege_escalation leaking_secrets"
+    effects.FindingKind: "endless_loop resource_exhaustion privilege_escalation leaking_secrets"
     " forbidden_tool unknown_tool disguised_tool",
 }
 # What `ringi schema` promises as always present.
@@ -423,20 +427,23 @@ def below(kind: type[Document]) -> list[type[Document]]:
 
 # Not those of another specification, nor what models answer with: they have tests of their own.
 MODULES = {
-    "ringi.kernel.problems",
-    "ringi.kernel.words",
     "ringi.approvals.document",
+    "ringi.approvals.forge",
     "ringi.approvals.grant_document",
     "ringi.approvals.signers_document",
+    "ringi.approvals.statement",
     "ringi.engine.document",
     "ringi.engine.process",
     "ringi.engine.run_plan_rules",
     "ringi.forges.document",
+    "ringi.kernel.problems",
+    "ringi.kernel.words",
     "ringi.ledger.event",
     "ringi.ledger.subject",
     "ringi.metrics.document",
     "ringi.models.budget",
     "ringi.models.cache",
+    "ringi.models.usage",
     "ringi.patch.conflict",
     "ringi.plans.answer_document",
     "ringi.plans.change_plan",
@@ -449,12 +456,17 @@ MODULES = {
     "ringi.policy.risk_level",
     "ringi.project.context",
     "ringi.project.state",
-    "ringi.provenance.document",
     "ringi.provenance.verdict",
     "ringi.runs.document",
+    "ringi.project.dependencies.graph",
+    "ringi.runs.offered",
     "ringi.sessions.document",
     "ringi.sessions.instruction",
+    "ringi.tools.effects",
     "ringi.tools.schema",
+    "ringi.tree.check_result",
+    "ringi.tree.commit_outcome",
+    "ringi.tree.file_state",
 }
 KINDS = sorted(
     (kind for kind in below(Document) if kind.__module__ in MODULES), key=lambda kind: kind.__name__

@@ -70,7 +70,7 @@ NOT_YET_OF_OURS = {
     "ringi.project.similar",
     "ringi.project.source",
     "ringi.project.test_pairs",
-    "ringi.project.tokens",
+    "ringi.kernel.tokens",
     "ringi.project.words",
     "ringi.runs.brief",
     "ringi.runs.criteria",

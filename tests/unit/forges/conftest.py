@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import pytest
 
+from ringi.approvals.forge import ForgeKind, Project
 from ringi.forges import github, gitlab
 from ringi.forges.connection import Address
-from ringi.forges.document import ForgeKind, Project
 from ringi.forges.http import ForgeClient, Pace
 from ringi.forges.port import CodeHost
 from ringi.policy.masking import hiding

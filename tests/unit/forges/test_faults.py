@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from ringi.approvals.forge import ForgeKind, Item, ItemKind
 from ringi.errors import (
     BadForgeAnswer,
     ForgeBusy,
@@ -16,7 +17,7 @@ from ringi.errors import (
     ForgeRejected,
     ForgeUnreachable,
 )
-from ringi.forges.document import ChangeState, CommitStatus, ForgeKind, Item, ItemKind, NewChange, StatusState
+from ringi.forges.document import ChangeState, CommitStatus, NewChange, StatusState
 from ringi.forges.port import CodeHost
 from tests.support.forge_server import HTML, Fault
 from tests.unit.forges.conftest import Here, Time, host_of

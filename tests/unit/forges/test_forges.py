@@ -2,6 +2,7 @@
 
 import pytest
 
+from ringi.approvals.forge import Item, ItemKind
 from ringi.errors import ForgeConflict, ForgeMissing
 from ringi.forges.document import (
     Access,
@@ -9,8 +10,6 @@ from ringi.forges.document import (
     ChangeState,
     CommitStatus,
     ForgeReview,
-    Item,
-    ItemKind,
     NewChange,
     ReviewVerdict,
     StatusState,

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from ringi.forges.document import ForgeKind, Item, ItemKind, NewChange
+from ringi.approvals.forge import ForgeKind, Item, ItemKind
+from ringi.forges.document import NewChange
 from tests.support.forge_server import ChangeThing, Thing
 from tests.support.forge_state import Event
 from tests.unit.forges.conftest import Here

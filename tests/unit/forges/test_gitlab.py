@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from ringi.forges.document import Access, ForgeKind, NewChange
+from ringi.approvals.forge import ForgeKind
+from ringi.forges.document import Access, NewChange
 from tests.unit.forges.conftest import Here
 
 pytestmark = [

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from ringi.approvals.forge import ForgeKind, Item, ItemKind
 from ringi.errors import BadForgeAnswer, ForgeBusy, ForgeFailed, ForgeUnreachable
 from ringi.forges.connection import MOST_BYTES, Address, Token
-from ringi.forges.document import ForgeKind, Item, ItemKind
 from ringi.forges.http import ForgeClient, utc
 from tests.fakes.loopback import Handler, Loopback
 from tests.support.forge_server import ForgeServer

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ringi.approvals.statement import NOT_THERE, NOTES, FileAt, Step
 from ringi.errors import CloneUnreadable, NoSuchCommit, NotesDamaged, NoWorkspace
-from ringi.provenance.document import NOT_THERE, NOTES, FileAt, Step
 from ringi.provenance.history import MOST_NOTE, GitHistory
 from ringi.provenance.repository import GitRepository
 from tests.support.damage import loosen

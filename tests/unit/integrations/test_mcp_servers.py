@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from ringi.engine.process import ErrorKind, ToolEffect
 from ringi.kernel.process.supervisor import processes
 from ringi.models.http_backend import client
-from ringi.policy.tools import ToolRules, effect_of
+from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.mcp_child import Amounts, Program
 from ringi.tools.mcp_connection import Limits, Server
 from ringi.tools.mcp_servers import McpServers
+from ringi.tools.rules import ToolRules, effect_of
 from tests.fakes import mcp_server
 from tests.fakes.mcp_http import HttpTools
 

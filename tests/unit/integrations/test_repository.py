@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ringi.approvals.statement import NOTES
 from ringi.errors import NotesFailed
 from ringi.kernel.codec import blob_id
-from ringi.provenance.document import NOTES
 from ringi.provenance.history import GitHistory
 from ringi.provenance.repository import GitRepository
 from tests.helpers import ROOT, fingerprint

@@ -10,7 +10,7 @@ from ringi.ledger.vault import SealedFiles
 from ringi.models.cache import AnswerOrigin
 from ringi.models.cached import Answers, CachedModel
 from ringi.models.prompt import Budget, Material, ModelAnswer, NewFiles, NewSummary, OnProgress, Prompt
-from ringi.sessions.document import Purpose, TokenUsage
+from ringi.models.usage import Purpose, TokenUsage
 from tests.helpers import SetClock
 
 pytestmark = pytest.mark.req("PP-12")

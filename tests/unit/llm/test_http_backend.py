@@ -28,8 +28,8 @@ from ringi.models.configured import choose, scrub_of
 from ringi.models.http_backend import HttpBackend, client
 from ringi.models.prompt import Budget, Material, NewQuestions, Prompt
 from ringi.models.providers import Provider, _chat
+from ringi.models.usage import Purpose
 from ringi.policy.masking import secret_values
-from ringi.sessions.document import Purpose
 from tests.fakes.model_server import (
     ANTHROPIC_KEY,
     OPENAI_KEY,

@@ -14,7 +14,7 @@ from ringi.kernel import codec
 from ringi.models.backend import ConnectionCut, Reply, RetryLater
 from ringi.models.client import ModelClient
 from ringi.models.prompt import Budget, Material, NewSummary, Prompt
-from ringi.sessions.document import Purpose, TokenUsage
+from ringi.models.usage import Purpose, TokenUsage
 
 PROMPT = Prompt(Purpose.REVIEW, "Sum it up.", (Material("instruction", "tidy up"),))
 GOOD = '{"summary": "tidy"}'

@@ -43,7 +43,8 @@ from ringi.models.prompt import (
     Prompt,
 )
 from ringi.models.recording import Recording, Replay, question_hash
-from ringi.sessions.document import Brief, Purpose, QuestionType, TokenUsage
+from ringi.models.usage import Purpose, TokenUsage
+from ringi.sessions.document import Brief, QuestionType
 
 BUDGET = Budget(10.0, 1000)
 DISCOVERY = Prompt(Purpose.DISCOVERY, "Ask questions.", (Material("instruction", "Add a login"),))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ringi.models.prompt import Material, NewDecisions, NewQuestions, NewSpecs, NewSummary, Prompt
 from ringi.models.turns import asked_again, compact_schema, fence_id, turns, with_schema, written
-from ringi.sessions.document import Purpose
+from ringi.models.usage import Purpose
 from tests.fakes.model_server import tokens
 
 KINDS = (NewQuestions, NewDecisions, NewSummary)

@@ -14,9 +14,10 @@ from ringi.errors import Busy, ModelDeclined, NotProven, SessionFailed, SessionO
 from ringi.kernel.lock import PassingLock
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.models.prompt import Exchange
+from ringi.models.usage import Purpose
 from ringi.runs.document import RunPhase
 from ringi.sessions.approve import enhanced_instruction
-from ringi.sessions.document import DecisionPending, Purpose, QuestionPending, SessionStatus
+from ringi.sessions.document import DecisionPending, QuestionPending, SessionStatus
 from ringi.sessions.tool import PlanningTool
 from tests.fakes.models import Desk, ScriptedModel
 from tests.fakes.people import InterruptingClock, SteppingClock

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from ringi.errors import BadBrought, NotAsked, SessionRace
 from ringi.ledger.event import Actor, EventKind
 from ringi.models.prompt import MOST_FINDINGS, MOST_QUESTIONS, Brought, BroughtFinding
+from ringi.models.usage import Purpose
 from ringi.sessions.agent_input import bring
 from ringi.sessions.document import (
     AgentPending,
     ApprovalPending,
     DecisionPending,
-    Purpose,
     QuestionPending,
     SessionStatus,
 )

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.document import ActionPlan, Complexity, GoalUnderstanding, PlannedAction, Subtask
 from ringi.engine.run_parts import Planned, RunWishes, only_tests
-from ringi.engine.run_plan import AcceptanceCriterion, RunPlan, inside
+from ringi.engine.run_plan import AcceptanceCriterion, RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
 from ringi.kernel import codec
 from ringi.kernel.problems import Level
+from ringi.policy.globs import inside
 from ringi.project.context import FileKind, FoundFile, ProjectFacts
 from ringi.sessions.document import Criterion, Design, DesignStep, TargetPath
 from ringi.sessions.request import Request

@@ -14,11 +14,11 @@ from ringi.engine.levels import measure_of
 from ringi.engine.plan_prompts import RULES, task_for
 from ringi.errors import ModelUnreachable
 from ringi.kernel import codec
+from ringi.kernel.tokens import tokens as count
 from ringi.models.prompt import Budget, LanguageModel
 from ringi.models.turns import turns
+from ringi.models.usage import Purpose
 from ringi.project.context import Context, FileKind, FoundFile, Gathered, ProjectFacts
-from ringi.project.tokens import tokens as count
-from ringi.sessions.document import Purpose
 from ringi.sessions.playbook import Playbook
 from tests.fakes.config import config_with
 from tests.fakes.models import ScriptedModel

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from ringi.engine.document import FindingKind, PlanningDocument
+from ringi.engine.document import PlanningDocument
 from ringi.engine.plan_checks import PlanRules, findings
 from ringi.kernel import codec
-from ringi.policy.tools import ToolRules
+from ringi.tools.effects import FindingKind
+from ringi.tools.rules import ToolRules
 
 pytestmark = pytest.mark.req("PP-16")
 

@@ -28,6 +28,7 @@ from ringi.errors import (
 )
 from ringi.kernel import codec
 from ringi.models.prompt import Exchange, ModelProgress
+from ringi.models.usage import Purpose, TokenUsage
 from ringi.runs.document import RunPhase
 from ringi.sessions.approve import enhanced_instruction
 from ringi.sessions.document import (
@@ -38,10 +39,8 @@ from ringi.sessions.document import (
     DecisionPending,
     FailedPending,
     PlanningSession,
-    Purpose,
     QuestionPending,
     SessionStatus,
-    TokenUsage,
     WorkPending,
 )
 from ringi.sessions.tool import PlanningTool

@@ -6,9 +6,9 @@ import pytest
 from ringi.engine.prompts import KINDS, prompt_for
 from ringi.models.prompt import NewDecisions, NewQuestions, Prompt
 from ringi.models.turns import turns
+from ringi.models.usage import Purpose
 from ringi.project.context import ProjectFacts
 from ringi.sessions import operations
-from ringi.sessions.document import Purpose
 from tests.fakes.model_server import tokens
 from tests.fakes.models import QUESTIONS
 from tests.unit.planning.test_operations import NOW, asked, begun, designed, in_review

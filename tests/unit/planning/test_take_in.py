@@ -9,7 +9,8 @@ import pytest
 from ringi.app.integrity import verify
 from ringi.errors import BadDocument
 from ringi.kernel import codec
-from ringi.sessions.document import ApprovalPending, FailedPending, Purpose, SessionStatus, WorkPending
+from ringi.models.usage import Purpose
+from ringi.sessions.document import ApprovalPending, FailedPending, SessionStatus, WorkPending
 from ringi.sessions.import_session import changes
 from tests.fakes.models import DECISIONS, Desk
 

@@ -11,9 +11,10 @@ from ringi.kernel.process import sandbox
 from ringi.ledger.event import Actor
 from ringi.plans.answer_document import Difference, DropHunks, DropSpec, NewContent, OutcomeKind
 from ringi.plans.check import add_checks
-from ringi.plans.document import CheckPhase, CheckResult, PlanStatus
+from ringi.plans.document import PlanStatus
 from ringi.plans.feedback import FeedbackKind, Side
 from ringi.plans.propose import keep_specs
+from ringi.tree.check_result import CheckPhase, CheckResult
 from tests.helpers import (
     answer,
     approve,

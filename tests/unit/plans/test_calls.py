@@ -9,7 +9,7 @@ import pytest
 import ringi
 from ringi.errors import InvalidSpecs, NothingToUndo, UnfitSpecs, UnknownCommand
 from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
-from ringi.plans.execution import OpStatus
+from ringi.tree.file_state import OpStatus
 from tests.fakes import mcp_server
 from tests.helpers import answer, approve, approved, assert_whole, kinds, open_scratch, proposed, write
 

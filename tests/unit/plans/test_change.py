@@ -34,6 +34,7 @@ from ringi.errors import (
     WrongAnswer,
 )
 from ringi.ledger.event import NewEvent
+from ringi.plans import capture as project
 from ringi.plans import export
 from ringi.plans import from_patch as patches
 from ringi.plans.change import Change, propose_change
@@ -59,7 +60,6 @@ from ringi.plans.propose import keep_specs
 from ringi.plans.tool import PlanTool
 from ringi.plans.view import PlanFacts, plan_lines
 from ringi.policy.risk_level import Risk, RiskCode
-from ringi.project import capture as project
 from ringi.project.state import Diagnostic, EditorState
 from tests.fakes.world import with_most_bytes
 from tests.helpers import (

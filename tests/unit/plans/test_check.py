@@ -13,8 +13,6 @@ from ringi.kernel.places import places_of
 from ringi.plans import check
 from ringi.plans.document import (
     ActionSpec,
-    CheckPhase,
-    CheckResult,
     PlannedChecks,
     PlanStatus,
     SpecKind,
@@ -23,6 +21,7 @@ from ringi.plans.document import (
     with_state,
 )
 from ringi.plans.services import Services
+from ringi.tree.check_result import CheckPhase, CheckResult
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import CopyChecks
 from tests.fakes.world import World, with_most_bytes

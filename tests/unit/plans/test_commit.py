@@ -23,10 +23,12 @@ from ringi.plans import commit as committing
 from ringi.plans.commit import announced, outcome_of
 from ringi.plans.commit_message import LONGEST, proper_message, with_trailers
 from ringi.plans.document import ActionSpec, CheckFailure, PlannedChecks, PlannedCommit, PlanStatus, SpecKind
-from ringi.plans.execution import CommitOutcome, ExecutionResult, OpStatus
+from ringi.plans.execution import ExecutionResult
 from ringi.plans.tool import PlanTool
 from ringi.plans.verify import Examination
 from ringi.policy.risk_level import Risk
+from ringi.tree.commit_outcome import CommitOutcome
+from ringi.tree.file_state import OpStatus
 from ringi.tree.tree import Tree
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import (

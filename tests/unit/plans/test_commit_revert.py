@@ -17,8 +17,9 @@ from ringi.plans.commit import outcome_of
 from ringi.plans.commit_revert import reverted as reverting
 from ringi.plans.commit_revert import standing
 from ringi.plans.document import ActionSpec
-from ringi.plans.execution import CommitOutcome, ExecutionResult
+from ringi.plans.execution import ExecutionResult
 from ringi.plans.verify import Examination
+from ringi.tree.commit_outcome import CommitOutcome
 from ringi.tree.commits import Committed, GitCommits
 from tests.helpers import Person, answer, approve, assert_whole, create, delete, kinds, proposed, write
 

@@ -12,10 +12,11 @@ from ringi.app.api import Workspace
 from ringi.errors import InvalidSpecs, NotApproved, NoTool
 from ringi.kernel.fs import OsFileSystem
 from ringi.plans.document import ActionSpec, PlanStatus, SpecKind, SpecSelection
-from ringi.plans.execution import ExecutionResult, OpStatus
+from ringi.plans.execution import ExecutionResult
 from ringi.plans.tool import PlanTool
 from ringi.policy.risk import allowed
 from ringi.policy.risk_level import Risk, RiskCode
+from ringi.tree.file_state import OpStatus
 from ringi.tree.tree import Tree
 from tests.helpers import (
     answer,

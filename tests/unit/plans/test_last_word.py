@@ -7,9 +7,10 @@ import pytest
 
 from ringi.app.api import Workspace
 from ringi.errors import CheckFailed, InvalidSpecs, NotApproved, Stale, UnlistedKey
-from ringi.plans.commands import Ran
-from ringi.plans.document import ActionSpec, CheckPhase, CheckResult, PlanStatus, SpecKind, SpecSelection
+from ringi.plans.document import ActionSpec, PlanStatus, SpecKind, SpecSelection
 from ringi.plans.tool import PlanTool
+from ringi.tree.check_result import CheckPhase, CheckResult
+from ringi.tree.commands import Ran
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import (
     answer,

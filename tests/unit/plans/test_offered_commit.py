@@ -8,9 +8,9 @@ import pytest
 from ringi.app.api import Workspace
 from ringi.errors import NoCommit, StepNotCommitted
 from ringi.plans.document import PlanStatus
-from ringi.plans.execution import CommitOutcome
 from ringi.plans.verify import Examination
 from ringi.runs.step_plan import step_end
+from ringi.tree.commit_outcome import CommitOutcome
 from ringi.tree.commits import CommitOrder, GitCommits
 from tests.helpers import assert_whole, kinds, proposed, rewire, write
 from tests.unit.usecases.offered import commit_with, message_of, offer, offered_step, run_git, tree_with

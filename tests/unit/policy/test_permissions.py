@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from ringi.plans.document import ActionSpec, ActionSpecExt, FileState, Preflight, SpecKind
-from ringi.policy.permissions import Account, dangers, is_listed
+from ringi.approvals.permissions import Account, dangers, is_listed
+from ringi.plans.document import ActionSpec, ActionSpecExt, Preflight, SpecKind
 from ringi.policy.risk_level import Category, Risk, RiskCode, RiskReason
+from ringi.tree.file_state import FileState
 
 NAMES = st.sampled_from(["hanako", "taro", "devs", "admin"])
 ACCOUNTS = st.builds(Account, NAMES, st.frozensets(NAMES))

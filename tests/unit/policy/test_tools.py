@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.engine.document import FindingKind
-from ringi.policy.tools import ToolRules, needs_approval, refusal, tool_named
+from ringi.tools.effects import FindingKind
+from ringi.tools.rules import ToolRules, needs_approval, refusal, tool_named
 
 pytestmark = pytest.mark.req("PP-15", "PP-16")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from ringi.approvals.statement import NOTES
 from ringi.kernel.process.durable import DurableGit
 from ringi.kernel.process.repository import Repository
-from ringi.provenance.document import NOTES
 from ringi.provenance.exchange import Transport
 from ringi.tree.personal_git import PersonalGit
 from tests.helpers import ROOT

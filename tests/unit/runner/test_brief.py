@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.engine.run_plan import RunRole
-from ringi.project.tokens import tokens
+from ringi.kernel.tokens import tokens
 from ringi.runs.brief import MOST_TOKENS, BriefFacts, Decision, brief_of
 from tests.unit.runner.run_samples import plan_of, step_of
 

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
 from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
-from ringi.forges.document import ForgeKind, ForgeTerms, Item, ItemKind, Project
 from ringi.kernel.text import Text, in_language
+from ringi.models.usage import Spent
 from ringi.runs.criteria import Verdict, criteria
 from ringi.runs.document import (
     Attempt,
@@ -21,7 +22,6 @@ from ringi.runs.document import (
     RunFacts,
     RunPhase,
     Severity,
-    Spent,
     StepState,
     StepStatus,
     StopCode,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ringi.app.lists import PlanReader
-from ringi.engine.process import ActionRecord, ErrorKind, Process
+from ringi.engine.process import ActionRecord, Process
 from ringi.errors import (
     Busy,
     EarlierVersion,
@@ -29,6 +29,7 @@ from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.migrations import MIGRATIONS
 from ringi.plans.document import PlanStatus, with_state
 from ringi.project.state import Dependencies, ProjectState, StateSource
+from ringi.tools.effects import ErrorKind
 from tests.helpers import (
     FILES,
     approved,

@@ -220,5 +220,5 @@ def test_two_writers_of_one_entry_leave_one_of_theirs(vault: SealedFiles):
 
 
 def test_starting_does_not_load_the_library():
-    loaded = modules_after("import ringi.ledger.vault, ringi.models.configured_cache")
+    loaded = modules_after("import ringi.ledger.vault, ringi.app.caching")
     assert_not_loaded(loaded, "cryptography")

@@ -26,7 +26,7 @@ from ringi.kernel.telemetry.spans import OtelSpans, Shown
 from ringi.models.backend import Reply, RetryLater
 from ringi.models.client import ModelClient
 from ringi.models.prompt import Material, NewSummary, Prompt
-from ringi.sessions.document import Purpose
+from ringi.models.usage import Purpose
 from tests.fakes.people import SteppingClock
 from tests.fakes.trace_receiver import Answers, TraceReceiver
 from tests.helpers import PATIENCE_SEC

@@ -7,10 +7,11 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ringi.app.api import Workspace
-from ringi.forges.document import ForgeTerms, Offer, OfferedStep
+from ringi.approvals.forge import ForgeTerms
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.commit_message import offered_message
 from ringi.plans.document import PlannedCommit, with_state
+from ringi.runs.offered import Offer, OfferedStep
 from tests.helpers import ledger_of
 from tests.unit.usecases.steps import RUN, Files
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ringi.kernel.fs import OsFileSystem
+from ringi.kernel.tokens import tokens
 from ringi.policy.masking import masked
 from ringi.project.code_context import SnapshotContext, decoded
-from ringi.project.tokens import tokens
 from ringi.tree.snapshot import Snapshots
 from ringi.tree.tree import Tree
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.engine.process import BUILT_IN, ErrorKind, ToolEffect
+from ringi.engine.process import BUILT_IN
 from ringi.runs.copy_tools import CopyTools
+from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolResult
 from ringi.tree.copy import capture
 from ringi.tree.copy_steps import stand_at

@@ -20,17 +20,19 @@ from ringi.engine.document import (
     Subtask,
     TaskDecomposition,
 )
-from ringi.engine.process import ActionRecord, ActionState, ErrorKind, Process
+from ringi.engine.process import ActionRecord, ActionState, Process
 from ringi.engine.run_plan import RunRole
 from ringi.kernel import codec
+from ringi.kernel.tokens import tokens
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.metrics.document import Basis, Figure, FigureName, Metrics, Unit, met
 from ringi.metrics.figures import Figures, spread
 from ringi.metrics.measure import measure
+from ringi.models.usage import Spent, TokenUsage
 from ringi.plans.answer_document import DropHunks, NewContent
-from ringi.project.tokens import tokens
-from ringi.runs.document import Attempt, Run, RunPhase, Spent, StepState, StepStatus
-from ringi.sessions.document import TargetPath, TokenUsage
+from ringi.runs.document import Attempt, Run, RunPhase, StepState, StepStatus
+from ringi.sessions.document import TargetPath
+from ringi.tools.effects import ErrorKind
 from tests.fakes.config import config_with
 from tests.fakes.models import Desk, ScriptedModel, ShownProject
 from tests.helpers import approve, create, open_scratch, proposed, set_clock, undo, write

@@ -10,9 +10,9 @@ from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunRole
 from ringi.errors import NotFound
 from ringi.models.cache import AnswerOrigin
-from ringi.models.plan_cache import accepted
 from ringi.runs.document import Attempt, Run, RunPhase, StepStatus
 from ringi.sessions.document import SessionStatus
+from ringi.sessions.plan_cache import accepted
 from tests.unit.runner.run_samples import done, plan_of, run_of, step_of
 
 pytestmark = pytest.mark.req("PP-12")

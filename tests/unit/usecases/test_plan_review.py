@@ -12,9 +12,8 @@ from ringi.errors import NoSandbox
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
 from ringi.plans.check import add_checks
-from ringi.plans.commands import Ran
 from ringi.plans.diff_view import Row, RowKind
-from ringi.plans.document import ActionSpec, CheckResult, PlanDocument, PlanState, PlanStatus, SpecKind
+from ringi.plans.document import ActionSpec, PlanDocument, PlanState, PlanStatus, SpecKind
 from ringi.plans.feedback import Side
 from ringi.plans.news import News
 from ringi.plans.propose import set_specs
@@ -23,6 +22,8 @@ from ringi.plans.review_merge import NOTHING_LEFT
 from ringi.plans.review_plan import PlanReview
 from ringi.plans.reviewed_plan import ReviewedPlan
 from ringi.policy.risk_level import Risk
+from ringi.tree.check_result import CheckResult
+from ringi.tree.commands import Ran
 from tests.fakes.prompters import Answer, ScriptedPrompter, Step
 from tests.helpers import Person, approve, create, delete, ledger_of, open_scratch, proposed, write
 

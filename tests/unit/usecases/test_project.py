@@ -10,7 +10,7 @@ from ringi.app.api import Workspace
 from ringi.errors import BadDocument
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.project import capture as project
+from ringi.plans import capture as project
 from ringi.project.dependencies import is_final
 from ringi.project.dependencies.references import GIVEN_UP
 from ringi.project.state import Dependencies, EditorState, Unanalysed, Unsaved, why_incomplete

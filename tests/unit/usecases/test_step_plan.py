@@ -24,14 +24,15 @@ from ringi.errors import (
 )
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans import execute as executing
-from ringi.plans.document import CheckPhase, CheckResult, PlanStatus, SpecKind, undone_at
-from ringi.plans.execution import CommitOutcome
+from ringi.plans.document import PlanStatus, SpecKind, undone_at
 from ringi.plans.executor import Executor
 from ringi.plans.overlaps import overlaps
 from ringi.plans.propose import keep_specs
 from ringi.plans.verify import Examination
 from ringi.runs.document import Finding, RunPhase, Severity
 from ringi.runs.step_plan import propose_step, step_end
+from ringi.tree.check_result import CheckPhase, CheckResult
+from ringi.tree.commit_outcome import CommitOutcome
 from tests.helpers import HELLO, ROOT, approve, assert_whole, fingerprint, kinds, ledger_of, proposed, write
 from tests.unit.usecases.steps import (
     MORE,

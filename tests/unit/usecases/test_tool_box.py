@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.engine.process import ErrorKind, ToolEffect
 from ringi.kernel.text import visible
-from ringi.policy.tools import ToolRules, refusal
 from ringi.runs.tool_box import ToolBox, tool_box
+from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolResult
+from ringi.tools.rules import ToolRules, refusal
 from tests.fakes.tools import KEY, ToldTools, info, mask, tool_desk
 from tests.functional.beside_desk import walled
 

@@ -13,14 +13,15 @@ from msgspec.structs import replace
 from ringi.app.api import Workspace
 from ringi.approvals.document import Approval, SignedAct, SignedAnswer
 from ringi.approvals.grant_document import GrantScope
+from ringi.approvals.statement import fingerprint, read_signed, to_sign
 from ringi.errors import CheckFailed
 from ringi.kernel import codec
-from ringi.plans.document import ALL_SPECS, ActionSpec, CheckFailure, CheckResult, PlannedChecks, SpecKind
+from ringi.plans.document import ALL_SPECS, ActionSpec, CheckFailure, PlannedChecks, SpecKind
 from ringi.plans.tool import PlanTool
 from ringi.plans.verdict import FileStanding
 from ringi.plans.verify import Examination, Verdict, verify_plan
 from ringi.policy.risk_level import Risk
-from ringi.provenance.document import fingerprint, read_signed, to_sign
+from ringi.tree.check_result import CheckResult
 from tests.fakes.signing import MadeUpKeys, RealKey
 from tests.helpers import (
     accept_signers,

@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from ringi.approvals.document import ProofKind, SignedAct
 from ringi.approvals.grant_document import GrantScope, GrantSubject
 from ringi.approvals.proof import stated
+from ringi.approvals.statement import GrantProof, InToto, Step, to_sign
 from ringi.kernel import codec
 from ringi.ledger.subject import StepOf
 from ringi.patch.render import Changed, Side, render_patch
 from ringi.plans.document import SpecKind
 from ringi.policy.risk_level import Risk
-from ringi.provenance.document import GrantProof, InToto, Step, to_sign
 from ringi.provenance.ports import PastCommit
 from ringi.provenance.replay import MOST
 from ringi.provenance.verdict import Level, Mode, at_least

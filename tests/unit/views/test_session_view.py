@@ -16,6 +16,7 @@ from ringi.cli.planning import dialogue, review
 from ringi.cli.ui import Ui, help_lines, width
 from ringi.kernel.markdown import markdown
 from ringi.kernel.text import Text
+from ringi.models.usage import TokenUsage
 from ringi.sessions.document import (
     ApprovalPending,
     DecisionPending,
@@ -28,7 +29,6 @@ from ringi.sessions.document import (
     SessionFacts,
     SessionStatus,
     StoredSession,
-    TokenUsage,
     Tradeoffs,
 )
 from ringi.sessions.view import MINUS, answer_lines, decision_lines, question_lines, review_lines, totals

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from ringi.approvals.configured_permits import permits_of
+from ringi.approvals.forge import ForgeKind, Item, ItemKind, Project
 from ringi.config.keys import Origin, Source
 from ringi.config.load import load
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken, NotPermitted
 from ringi.forges.configured import KnownForges
-from ringi.forges.document import ForgeKind, Item, ItemKind, Project
 from ringi.kernel.text import Text
 from tests.fakes.config import config_with
 from tests.helpers import assert_not_loaded, environment_of, modules_after

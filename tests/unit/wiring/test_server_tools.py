@@ -8,8 +8,8 @@ import pytest
 
 from ringi.app.doctor import doctor_of
 from ringi.config.keys import Config, Planning, Security
-from ringi.engine.process import ToolEffect
 from ringi.runs.configured_tools import server_tools
+from ringi.tools.effects import ToolEffect
 from tests.fakes import mcp_server
 from tests.fakes.mcp_http import HttpTools
 from tests.helpers import environment_of

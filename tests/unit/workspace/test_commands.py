@@ -21,7 +21,7 @@ from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.process.hidden import Hidden, hidden
 from ringi.kernel.process.sandbox import How, Mount, Places, arguments, kept_of, sees
 from ringi.kernel.process.supervisor import read_stat
-from ringi.plans.commands import Ran, WorkspaceCommands
+from ringi.tree.commands import Ran, WorkspaceCommands
 from tests.helpers import python
 
 PATIENCE = 90.0
@@ -235,7 +235,7 @@ def test_a_signal_ends_the_command(place: Place, number: signal.Signals):
         "from pathlib import Path\n"
         "from ringi.errors import Interrupted\n"
         "from ringi.config.keys import Run\n"
-        "from ringi.plans.commands import WorkspaceCommands\n"
+        "from ringi.tree.commands import WorkspaceCommands\n"
         "try:\n"
         "    commands = WorkspaceCommands(Path(sys.argv[1]), os.environ, Run('off'), ())\n"
         "    script = 'echo $$ > part; mv part pid; sleep 1000'\n"

@@ -14,8 +14,8 @@ from ringi.config.keys import Run
 from ringi.errors import Interrupted
 from ringi.kernel.places import Places, places_of
 from ringi.kernel.process.capture import last
-from ringi.plans.commands import WorkspaceCommands
-from ringi.plans.document import CheckPhase
+from ringi.tree.check_result import CheckPhase
+from ringi.tree.commands import WorkspaceCommands
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import CopyChecks, CopyRun, Files, ScratchCopies, kept_for, remove_kept
 from tests.helpers import environment_of, make_files

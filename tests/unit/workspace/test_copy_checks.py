@@ -18,8 +18,8 @@ from ringi.kernel.process.ancestors import process_start
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.text import Text
 from ringi.plans import words
-from ringi.plans.commands import WorkspaceCommands
-from ringi.plans.document import CheckPhase, CheckResult
+from ringi.tree.check_result import CheckPhase, CheckResult
+from ringi.tree.commands import WorkspaceCommands
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import SCRATCH, CopyChecks, lay_over
 from ringi.tree.tree import Tree

@@ -8,7 +8,7 @@ import pytest
 from ringi.errors import StorageFailed
 from ringi.kernel.places import Places, places_of
 from ringi.kernel.process.capture import last
-from ringi.plans.commands import Invocation
+from ringi.tree.commands import Invocation
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import SCRATCH, CopyRun, ScratchCopies, Touched
 from tests.helpers import environment_of

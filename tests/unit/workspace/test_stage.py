@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ringi.approvals.document import FileChange
 from ringi.kernel.codec import digest
-from ringi.plans.document import FileState
-from ringi.plans.execution import ExecutionResult, OpStatus
+from ringi.plans.execution import ExecutionResult
+from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.stage import Stage
 from tests.crash import scenarios
 from tests.crash.foreign import Desk, conflicts

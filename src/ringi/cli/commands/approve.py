@@ -17,7 +17,7 @@ from ringi.cli.ask import LONGEST_DIFF, LinePrompter, require_terminal, signed
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import describe, require_open, show_comparison
 from ringi.errors import NotRequested, NotTogether, PlanChanged
-from ringi.kernel.text import Text
+from ringi.kernel.text import Text, moment
 from ringi.plans import words
 from ringi.plans.document import ALL_SPECS, PlanDocument, SpecSelection, risk_of, selected
 from ringi.plans.view import total_line
@@ -257,7 +257,7 @@ def _tell_approved(app: App, asked: _Asked, given: ApprovedPlan) -> None:
         tell_standing(app, asked.name, given)
     else:
         ui.line(Text("✓ {plan} is approved, until {when} UTC",
-                     plan=asked.name, when=words.moment(approval.expires_at)), style="green")  # fmt: skip
+                     plan=asked.name, when=moment(approval.expires_at)), style="green")  # fmt: skip
         ui.line(proof(approval.proof), indent=2)
     specs = asked.document.state.action_specs
     chosen = {spec.id for spec in selected(specs, approval.selection)}

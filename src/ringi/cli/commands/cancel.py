@@ -9,8 +9,8 @@ from ringi.cli.planning.entry import cancelled
 from ringi.cli.runs import GOING_ON, document, lock_of, reading, show
 from ringi.forges.offer import offer_run
 from ringi.kernel.text import Text
+from ringi.ledger.subject import is_session
 from ringi.runs.drive import cancel_run
-from ringi.sessions.document import is_session
 
 _WAIT_SEC = 60.0
 

@@ -14,7 +14,7 @@ from ringi.cli.arguments import Moment, require_long, require_text, span_of
 from ringi.cli.ask import signed
 from ringi.cli.plan_names import RUN
 from ringi.kernel import codec
-from ringi.kernel.text import GRANT_SHOWN, Text
+from ringi.kernel.text import GRANT_SHOWN, Text, moment
 from ringi.plans import words
 from ringi.plans.document import SpecKind
 from ringi.policy.risk_level import Risk
@@ -148,7 +148,7 @@ def _describe(app: App, subject: GrantSubject) -> None:
     for line in (
         Text("files: {globs}", globs=", ".join(scope.globs)),
         *limits,
-        Text("until {when} UTC", when=words.moment(subject.expires_at)),
+        Text("until {when} UTC", when=moment(subject.expires_at)),
         Text("in {workspace}", workspace=str(app.workspace.places.root)),
         Text("What is signed is sha256 {digest}", digest=codec.digest(codec.canonical(subject))),
     ):
@@ -227,10 +227,10 @@ def _show(app: App, state: GrantState) -> None:
 
 def _standing(app: App, state: GrantState) -> tuple[Text, str]:
     if state.revoked_at:
-        return Text("revoked {when}", when=words.moment(state.revoked_at)), "dim"
+        return Text("revoked {when}", when=moment(state.revoked_at)), "dim"
     if state.expires_at < app.workspace.clock.now():
-        return Text("ended {when}", when=words.moment(state.expires_at)), "dim"
-    return Text("until {when} UTC", when=words.moment(state.expires_at)), ""
+        return Text("ended {when}", when=moment(state.expires_at)), "dim"
+    return Text("until {when} UTC", when=moment(state.expires_at)), ""
 
 
 @grant.command("revoke")

@@ -21,6 +21,7 @@ from ringi.app.doctor_checks import Mark
 from ringi.app.init import PRE_RECEIVE, install_hook
 from ringi.app.setup import initialise, users_signers
 from ringi.approvals.document import TypedAnswer
+from ringi.approvals.forge import ForgeKind
 from ringi.approvals.person import TerminalPerson
 from ringi.approvals.prompter import require_person
 from ringi.approvals.signers import digest_of
@@ -33,7 +34,6 @@ from ringi.cli.commands.review import decide
 from ringi.cli.commands.signers import accept_shown
 from ringi.cli.review_dialogue import ApplyPrompter
 from ringi.errors import NoChannel, NoExtra, NoWorkspace
-from ringi.forges.document import ForgeKind
 from ringi.kernel.process.installation import extending_command
 from ringi.kernel.text import Text
 from ringi.provenance.open import hooks_of

@@ -4,11 +4,11 @@ import click
 
 from ringi._version import __version__
 from ringi.app.ci import GITLAB_ROOT, CiOffer, offer_ci, propose_ci
+from ringi.approvals.forge import ForgeKind
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.commands.review import decide
 from ringi.cli.review_dialogue import ApplyPrompter
 from ringi.errors import NoChannel
-from ringi.forges.document import ForgeKind
 from ringi.kernel.process.installation import Requirement, requirement
 from ringi.kernel.text import Text
 from ringi.provenance.open import default_branch

@@ -7,8 +7,8 @@ from ringi.cli.arguments import require_long
 from ringi.cli.plan_names import PLAN
 from ringi.errors import LogBroken
 from ringi.kernel.text import Text
+from ringi.ledger.subject import is_session
 from ringi.plans.verdict_view import event_line
-from ringi.sessions.document import is_session
 
 
 @click.command()

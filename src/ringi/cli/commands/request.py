@@ -6,8 +6,7 @@ from ringi.approvals.document import ApprovedPlan
 from ringi.cli.app import App, pass_app
 from ringi.cli.commands.approve import approve_command, ask_later, only, tell_standing
 from ringi.cli.plan_names import PLAN
-from ringi.kernel.text import Text
-from ringi.plans import words
+from ringi.kernel.text import Text, moment
 from ringi.plans.document import SpecSelection
 
 
@@ -33,7 +32,7 @@ def request(app: App, plan: str, selection: SpecSelection) -> None:
     for error in app.workspace.grants.refusals(asked.subject_id):
         ui.line(Text("! {why}", why=Text(error.message, **error.details)), style="yellow")
     ui.line(Text("A person is asked to approve {plan}, until {when} UTC.",
-                 plan=name, when=words.moment(asked.expires_at)))  # fmt: skip
+                 plan=name, when=moment(asked.expires_at)))  # fmt: skip
     ui.line(Text("What is approved is sha256 {digest}", digest=asked.digest), indent=2)
     ui.line(Text("In a terminal of their own:"), indent=2)
     ui.next_step(approve_command([name], selection))

@@ -31,7 +31,6 @@ from ringi.kernel.lines import Span, Style, line
 from ringi.kernel.process.progress import watched
 from ringi.kernel.text import Text, translated
 from ringi.models.budget_view import forecast_line
-from ringi.models.forecast import forecast_run
 from ringi.plans import words
 from ringi.plans.document import risk_of
 from ringi.plans.reviewed_plan import ReviewedPlan
@@ -40,6 +39,7 @@ from ringi.runs.changed_steps import RESULT_WAITS
 from ringi.runs.criteria import results_of
 from ringi.runs.document import Review, Run, RunPhase, StepState, StepStatus, StopCode
 from ringi.runs.drive import RunOptions, run_steps
+from ringi.runs.forecast import forecast_run
 from ringi.runs.report import STEP
 from ringi.runs.run_workspace import RunEvent
 from ringi.runs.start import ReviewedRun, covering

@@ -6,8 +6,8 @@ from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import document_in, read_named
 from ringi.errors import NoState
 from ringi.kernel.text import Text
-from ringi.project import capture as project
-from ringi.project.capture import Captured
+from ringi.plans import capture as project
+from ringi.plans.capture import Captured
 from ringi.project.state import Diagnostic, EditorState, ProjectState, why
 
 _SHOWN = 5

@@ -15,11 +15,12 @@ from ringi.cli.runs import document, lock_of, reading, show, watch
 from ringi.cli.ui import cut
 from ringi.errors import Ambiguous, NotFound, RingiError
 from ringi.kernel.text import Text
+from ringi.ledger.subject import is_session
 from ringi.plans.words import age
 from ringi.runs.document import OVER
 from ringi.runs.status_view import SESSION_PHASE, short_names
 from ringi.runs.view import run_facts, title_of
-from ringi.sessions.document import OPEN_SESSIONS, ApprovalPending, SessionView, is_session
+from ringi.sessions.document import OPEN_SESSIONS, ApprovalPending, SessionView
 from ringi.sessions.view import answer_lines, feedback_lines, given_by_agent, pending_lines
 
 _MOST_RUNS: Final = 20

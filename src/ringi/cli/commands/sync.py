@@ -5,10 +5,10 @@ import sys
 import click
 from msgspec.structs import asdict
 
+from ringi.approvals.statement import Synced
 from ringi.cli.app import App, pass_app
 from ringi.cli.verify_range import mend_by_ledger
 from ringi.kernel.text import Text
-from ringi.provenance.document import Synced
 from ringi.provenance.open import mend_clone, sync_notes
 
 

@@ -8,7 +8,7 @@ from typing import Final
 import click
 from msgspec import UNSET
 
-from ringi.approvals.document import ApprovalRequest, CommitSubject, FileChange, Proof, SignedAct
+from ringi.approvals.document import ApprovalRequest, CommitSubject, Proof, SignedAct
 from ringi.approvals.prompter import typed_yes
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.ask import LinePrompter, confirmed, require_terminal, signed
@@ -19,11 +19,12 @@ from ringi.forges.offer import offer_run
 from ringi.kernel.text import Text, stored
 from ringi.plans import words
 from ringi.plans.commit_revert import standing
-from ringi.plans.execution import ExecutionResult, OpStatus
+from ringi.plans.execution import ExecutionResult
 from ringi.plans.result_view import commit_lines, result_lines, said, short_id
 from ringi.plans.undo import Undoable
 from ringi.runs.undo import mark_undone, undo_run
 from ringi.runs.view import left_lines
+from ringi.tree.file_state import FileChange, OpStatus
 
 _MOST: Final = 50
 

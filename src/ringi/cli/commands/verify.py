@@ -13,12 +13,12 @@ from ringi.cli.plan_names import PLAN
 from ringi.cli.verify_range import Wanted, has_ledger, named_run, verify_named, verify_pushed, verify_run
 from ringi.errors import NoSuchCommit, NotFound, NotProven
 from ringi.kernel.text import COMMIT_SHOWN, Text
+from ringi.ledger.subject import is_session, short
 from ringi.plans.verdict import Proven
 from ringi.plans.verdict_view import doubt_lines, proven_lines, session_lines, unexecuted_lines
 from ringi.plans.verify import CommitStanding, Examination, SessionVerdict, Verdict
 from ringi.provenance.ref_damage import lost_proofs
 from ringi.provenance.verdict import Mode
-from ringi.sessions.document import is_session, short
 
 
 @click.command()

@@ -4,20 +4,20 @@ import time
 
 import click
 
+from ringi.approvals.forge import page_of
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.commands.run_driver import ending_alike, exit_code
 from ringi.cli.plan_names import RUN
 from ringi.cli.ui import json_line
 from ringi.errors import Busy, Interrupted
 from ringi.forges.configured_watch import watcher, watching_lock
-from ringi.forges.document import page_of
 from ringi.forges.watch import Round
 from ringi.forges.watch import watch as watch_all
 from ringi.forges.watch_project import News, NewsKind, Standing
 from ringi.kernel.process.progress import watched
 from ringi.kernel.text import Text
+from ringi.ledger.subject import is_session, short
 from ringi.runs.run_workspace import RunEvent
-from ringi.sessions.document import is_session, short
 
 _STYLES = {
     NewsKind.APPROVED: "green",

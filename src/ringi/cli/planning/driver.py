@@ -17,7 +17,6 @@ from ringi.cli.ui import Ui, cut
 from ringi.errors import BadAnswer, BadAnswers, Interrupted, NotAsked, RingiError, SessionRace
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
-from ringi.models.plan_cache import Offer
 from ringi.runs.role_planner import Planner
 from ringi.runs.status_view import session_facts, short_names
 from ringi.sessions.document import (
@@ -32,6 +31,7 @@ from ringi.sessions.document import (
     SessionView,
     WorkPending,
 )
+from ringi.sessions.plan_cache import Offer
 from ringi.sessions.review import OpenSession, ReviewedSession, exit_code
 from ringi.sessions.view import (
     agent_lines,

@@ -7,6 +7,7 @@ from unicodedata import normalize
 
 import click
 
+from ringi.approvals.forge import ForgeTerms, page_of
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.arguments import read_named, require_long, text_of
 from ringi.cli.planning import CHOOSE
@@ -18,13 +19,11 @@ from ringi.cli.planning.similar import offered
 from ringi.cli.planning.typed import TypedLines
 from ringi.cli.ui import shown_lines
 from ringi.errors import Interrupted
-from ringi.forges.document import ForgeTerms, page_of
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
 from ringi.models.budget_view import forecast_line
-from ringi.models.forecast import forecast_planning
-from ringi.models.plan_cache import Offer
 from ringi.models.turns import compact_schema, turns, written
+from ringi.runs.forecast import forecast_planning
 from ringi.runs.start import planner_of
 from ringi.sessions.document import (
     AgentPending,
@@ -35,6 +34,7 @@ from ringi.sessions.document import (
     WorkPending,
 )
 from ringi.sessions.import_session import changes, read_session
+from ringi.sessions.plan_cache import Offer
 
 Then = Callable[[str], int]
 """Carries out the run of this id; returns the exit code."""

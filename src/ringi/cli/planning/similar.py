@@ -2,19 +2,19 @@
 
 import sys
 
+from ringi.approvals.forge import ForgeTerms
 from ringi.cli.app import App
 from ringi.cli.ask import confirmed
 from ringi.cli.ui import cut
 from ringi.errors import BadBrought
-from ringi.forges.document import ForgeTerms
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
 from ringi.models.cache import PlanKind
 from ringi.models.configured import PLAYBOOK
-from ringi.models.plan_cache import Offer
 from ringi.plans.words import age
 from ringi.sessions import similar_plan
 from ringi.sessions.document import SessionView
+from ringi.sessions.plan_cache import Offer
 
 
 def can_ask(app: App) -> bool:

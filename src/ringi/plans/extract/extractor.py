@@ -21,13 +21,13 @@ from ringi.models.prompt import (
     OnProgress,
     Prompt,
 )
+from ringi.models.usage import Purpose
 from ringi.patch.repair import normalise
 from ringi.plans.document import CHANGING, ActionSpec, SpecKind
 from ringi.plans.extract.content import extract
 from ringi.plans.extraction import Extraction, Unplaced
 from ringi.plans.reading import guarded
 from ringi.plans.services import Services, plan_id_of
-from ringi.sessions.document import Purpose
 
 _BUDGET: Final = Budget(seconds=120.0, output_tokens=4096)
 _RULES: Final = (

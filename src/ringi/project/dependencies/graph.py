@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from ringi.errors import PathRefused, Unreadable
+from ringi.kernel.document import Document
 from ringi.kernel.text import Text
-from ringi.plans.change_plan import UnknownUsers
 from ringi.project.dependencies import c, golang, java, javascript, manifests, parser, python, rust
 from ringi.project.dependencies.references import (
     ANALYSIS,
@@ -169,6 +169,15 @@ def dependents(
         left.extend(fresh)
         result.extend(fresh)
     return tuple(sorted(result))
+
+
+class UnknownUsers(Document, frozen=True):
+    """Files whose own dependencies are not known: they may depend on the change."""
+
+    count: int
+    first: str
+    why: str
+    """Why the first could not be analysed."""
 
 
 def unknown_users(

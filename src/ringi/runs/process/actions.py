@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from ringi.engine.document import PlannedAction
-from ringi.engine.process import RUN, ActionRecord, ActionState, ErrorKind, ToolEffect, Wait
+from ringi.engine.process import RUN, ActionRecord, ActionState, Wait
 from ringi.engine.prompts import language_of
 from ringi.kernel import codec
 from ringi.kernel.telemetry.port import (
@@ -27,6 +27,7 @@ from ringi.runs.process.due import actions_of
 from ringi.runs.process.evaluation import CAUSES
 from ringi.runs.process.process_record import Book
 from ringi.runs.process.services import CoordinatorServices
+from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo, ToolResult
 
 _S = ActionState

@@ -15,6 +15,7 @@ from ringi.kernel.telemetry.port import Component
 from ringi.kernel.text import Text
 from ringi.models.budget import SpentOn, spent_of
 from ringi.models.prompt import NewPlanTurn, NewTurn
+from ringi.models.usage import TokenUsage
 from ringi.runs.process.actions import Actions, Meant
 from ringi.runs.process.completion import complete, is_stuck, resumed
 from ringi.runs.process.due import Begun, Direct, Turn, Waiting, arguments_of, carried_out, current, due
@@ -22,7 +23,6 @@ from ringi.runs.process.judgement import Judgement
 from ringi.runs.process.process_record import Book
 from ringi.runs.process.services import CoordinatorServices, ProcessTask
 from ringi.runs.process.turns import kind_for, prompt_for, wanted
-from ringi.sessions.document import TokenUsage
 
 _P = ProcessPhase
 _UNPLANNED: Final = frozenset([_P.INITIAL, _P.GOAL_UNDERSTANDING, _P.WAITING_FOR_CLARIFICATION])

@@ -8,10 +8,11 @@ from msgspec.structs import replace
 
 from ringi.engine.document import ActionStatus, PlannedAction, Reflection
 from ringi.engine.order import normal
-from ringi.engine.process import RUN, ActionRecord, ActionState, ErrorKind, Process, ToolEffect
+from ringi.engine.process import RUN, ActionRecord, ActionState, Process
 from ringi.engine.prompts import language_of
 from ringi.kernel.text import Text, in_language
 from ringi.runs.process.strategies import paths_of, planned_action, subtask_of
+from ringi.tools.effects import ErrorKind, ToolEffect
 
 _E = ErrorKind
 SOFT: Final = frozenset([_E.UNEXPECTED, _E.SIDE_EFFECT, _E.PRECONDITION])

@@ -5,16 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ringi.engine.document import PlannedAction
-from ringi.engine.process import (
-    RUN,
-    ActionRecord,
-    ErrorKind,
-    ProcessPhase,
-    Recovery,
-    RevisionRecord,
-    ToolEffect,
-    Wait,
-)
+from ringi.engine.process import RUN, ActionRecord, ProcessPhase, Recovery, RevisionRecord, Wait
 from ringi.kernel.telemetry.port import ACTION_ID, OUTCOME, RUN_ID, Component, Level, Phase
 from ringi.kernel.text import Text
 from ringi.runs.process.actions import Actions
@@ -23,6 +14,7 @@ from ringi.runs.process.process_record import Book
 from ringi.runs.process.reflection import Suggestion, Trigger, advice
 from ringi.runs.process.revisions import Revised, Stuck, accepted, declined, revise
 from ringi.runs.process.services import CoordinatorServices
+from ringi.tools.effects import ErrorKind, ToolEffect
 
 _P = ProcessPhase
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ringi.engine.process import PROCESS_MACHINE, ActionRecord, ActionState, Process, ProcessPhase, Recovery
 from ringi.kernel.telemetry.port import Component, Level
-from ringi.runs.document import Spent, since, total
+from ringi.models.usage import Spent, since, total
 from ringi.runs.process.services import CoordinatorServices, ProcessTask
 
 _OPEN = frozenset([ActionState.STARTED, ActionState.WAITING])

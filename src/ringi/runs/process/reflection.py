@@ -23,23 +23,15 @@ from ringi.engine.document import (
 from ringi.engine.levels import Measure
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.plan_prompts import plan_shown, prompt_for
-from ringi.engine.process import (
-    RUN,
-    ActionRecord,
-    ActionState,
-    ErrorKind,
-    Feedback,
-    Process,
-    Recovery,
-    ToolEffect,
-)
+from ringi.engine.process import RUN, ActionRecord, ActionState, Feedback, Process, Recovery
 from ringi.engine.prompts import language_of
 from ringi.engine.revise import change_of, least, revision_of
 from ringi.errors import ModelFailed
 from ringi.kernel import codec
 from ringi.kernel.text import Text, in_language
+from ringi.kernel.tokens import tokens
 from ringi.models.prompt import Material, Prompt
-from ringi.project.tokens import tokens
+from ringi.models.usage import Purpose
 from ringi.runs.process.evaluation import SOFT, judged, judged_in, kind_of, short
 from ringi.runs.process.strategies import (
     ADVICE,
@@ -52,7 +44,7 @@ from ringi.runs.process.strategies import (
     strategy_of,
     subtask_of,
 )
-from ringi.sessions.document import Purpose
+from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo
 
 _E = ErrorKind

@@ -12,7 +12,7 @@ from ringi.kernel.system import Clock
 from ringi.kernel.telemetry.port import SILENT, Telemetry
 from ringi.kernel.text import Text
 from ringi.models.prompt import Material, Prompt
-from ringi.runs.document import Spent
+from ringi.models.usage import Spent
 from ringi.runs.process.reflection import ReflectionEngine
 from ringi.tools.ports_process import CheckedTools, ProcessStore, ToolResult
 

@@ -23,9 +23,10 @@ from ringi.engine.document import (
     RemoveAction,
     Subtask,
 )
-from ringi.engine.process import ActionRecord, ErrorKind, Process, Recovery, ToolEffect
+from ringi.engine.process import ActionRecord, Process, Recovery
 from ringi.kernel.text import Text
 from ringi.runs.process.due import actions_of
+from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo
 
 _E = ErrorKind

@@ -19,13 +19,13 @@ from ringi.engine.process import (
     ActionRecord,
     ActionState,
     Process,
-    ToolEffect,
 )
+from ringi.kernel.tokens import tokens
 from ringi.models.prompt import Material, NewPlanTurn, NewTurn, NewTurnWithCalls, Prompt
-from ringi.project.tokens import tokens
+from ringi.models.usage import Purpose
 from ringi.runs.process.due import Turn
 from ringi.runs.process.services import ProcessTask
-from ringi.sessions.document import Purpose
+from ringi.tools.effects import ToolEffect
 from ringi.tools.ports_process import ToolInfo
 
 _RULES: Final = (

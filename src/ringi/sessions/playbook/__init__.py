@@ -7,7 +7,8 @@ import msgspec
 from ringi.engine.document import PlanningBrief
 from ringi.kernel.document import Document, prepared
 from ringi.models.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
-from ringi.sessions.document import PLAYBOOK, Brief, Purpose, TokenUsage
+from ringi.models.usage import PLAYBOOK, Purpose, TokenUsage
+from ringi.sessions.document import Brief
 from ringi.sessions.playbook import outline
 from ringi.sessions.playbook.questions import decisions, questions, revision
 from ringi.sessions.playbook.summary import summary

@@ -12,17 +12,9 @@ from hypothesis import strategies as st
 
 from ringi.kernel.document import Document
 from ringi.models.prompt import Budget, LanguageModel, NewDecisions, NewQuestions, NewSummary, Prompt
+from ringi.models.usage import Purpose, TokenUsage
 from ringi.project.context import ProjectFacts
-from ringi.sessions.document import (
-    Brief,
-    DecisionPoint,
-    DesignOption,
-    Purpose,
-    Question,
-    QuestionType,
-    TokenUsage,
-    Tradeoffs,
-)
+from ringi.sessions.document import Brief, DecisionPoint, DesignOption, Question, QuestionType, Tradeoffs
 from ringi.sessions.playbook import Playbook
 from ringi.sessions.playbook.questions import decisions
 

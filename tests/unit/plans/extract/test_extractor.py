@@ -14,6 +14,7 @@ from ringi.ledger.event import Actor
 from ringi.models.backend import Call, Reply
 from ringi.models.client import ModelClient
 from ringi.models.prompt import Budget, ModelProgress
+from ringi.models.usage import Purpose
 from ringi.plans.answer_document import DropSpec, NewContent
 from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
 from ringi.plans.extract.content import extract
@@ -23,7 +24,6 @@ from ringi.plans.propose import keep_specs
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
 from ringi.policy.risk_level import Risk, RiskCode
-from ringi.sessions.document import Purpose
 from tests.fakes.world import World
 from tests.helpers import write
 

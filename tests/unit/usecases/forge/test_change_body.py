@@ -3,11 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
+from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
 from ringi.forges.body import change_body, change_title
-from ringi.forges.document import ForgeKind, ForgeTerms, Item, ItemKind, Offer, Project
 from ringi.forges.markdown import calm
 from ringi.kernel.text import in_language
 from ringi.runs.document import Run, RunPhase
+from ringi.runs.offered import Offer
 
 pytestmark = pytest.mark.req("PP-25")
 RUN = Run(

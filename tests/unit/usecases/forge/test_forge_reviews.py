@@ -10,24 +10,9 @@ from msgspec.structs import replace
 
 from ringi.app.api import Workspace
 from ringi.approvals.document import ProofKind, ReviewAnswer, Strength
+from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project, ReviewHow, ReviewProof
 from ringi.errors import ForgeBusy, NoChannel, NotProven, ReviewRefused, SignatureNeeded
-from ringi.forges.document import (
-    Access,
-    Account,
-    ChangeState,
-    ForgeKind,
-    ForgeTerms,
-    Item,
-    ItemKind,
-    Offer,
-    OfferedStep,
-    Project,
-    ReviewHow,
-    ReviewProof,
-    ReviewVerdict,
-    approved_in,
-    approving,
-)
+from ringi.forges.document import Access, Account, ChangeState, ReviewVerdict, approved_in, approving
 from ringi.forges.review_lookup import ForgeReviews
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
@@ -35,6 +20,7 @@ from ringi.plans.approve import covering
 from ringi.plans.audit import Facts, doubts
 from ringi.plans.document import ALL_SPECS, PlanStatus
 from ringi.plans.verify import Examination
+from ringi.runs.offered import Offer, OfferedStep
 from ringi.runs.step_plan import step_end
 from tests.fakes.forges import ALICE, BOB, PROJECT, RINGI, ROBOT, MemoryForge
 from tests.fakes.people import AgentAtWork

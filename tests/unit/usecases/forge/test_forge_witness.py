@@ -9,22 +9,13 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.approvals.document import ProofKind, SignedAct
+from ringi.approvals.forge import ForgeKind, Item, ItemKind, ReviewHow, ReviewProof
+from ringi.approvals.statement import InToto, Step, opened
 from ringi.errors import ForgeBusy
-from ringi.forges.document import (
-    Access,
-    ChangeState,
-    ForgeKind,
-    Item,
-    ItemKind,
-    ReviewHow,
-    ReviewProof,
-    ReviewVerdict,
-    approving,
-)
+from ringi.forges.document import Access, ChangeState, ReviewVerdict, approving
 from ringi.forges.port import FileOnForge
 from ringi.forges.witness import MOST, ForgeWitness
 from ringi.patch.render import Changed, Side, render_patch
-from ringi.provenance.document import InToto, Step, opened
 from ringi.provenance.envelope import Grounds, judged
 from ringi.provenance.verdict import Level, Mode
 from ringi.provenance.verify_range import Asked, Findings, Signing, verify_range

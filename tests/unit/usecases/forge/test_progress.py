@@ -6,10 +6,11 @@ import pytest
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from ringi.forges.document import ForgeKind, ForgeTerms, Item, ItemKind, Offer, Project
+from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
 from ringi.forges.progress import LONGEST, Progress, mark_of, of_run, of_session
 from ringi.forges.view import terms_words
 from ringi.runs.document import Run, RunPhase, StepState, StepStatus, StopCode
+from ringi.runs.offered import Offer
 from ringi.sessions.document import (
     DecisionPoint,
     DesignOption,

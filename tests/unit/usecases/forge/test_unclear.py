@@ -2,7 +2,8 @@
 
 import pytest
 
-from ringi.forges.document import Account, Comment, Item, ItemKind
+from ringi.approvals.forge import Item, ItemKind
+from ringi.forges.document import Account, Comment
 from ringi.forges.listen import Spoken
 from ringi.forges.misread_commands import misread
 from ringi.forges.run_feedback import first_line

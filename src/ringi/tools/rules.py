@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
-from ringi.engine.document import FindingKind
-from ringi.engine.process import ToolEffect
 from ringi.policy.scripts import latin
+from ringi.tools.effects import FindingKind, ToolEffect
 
 _SEPARATORS: Final = re.compile(r"[\s._/:-]+")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

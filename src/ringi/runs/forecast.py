@@ -4,9 +4,9 @@ from ringi.app.context import OpenWorkspace
 from ringi.config.keys import Config, RoleHow
 from ringi.engine.run_plan import RunRole
 from ringi.models.budget import Forecast
-from ringi.models.run_budget import price_of, run_budget
-from ringi.runs.document import Spent, StepStatus
-from ringi.sessions.document import PLAYBOOK
+from ringi.models.usage import PLAYBOOK, Spent
+from ringi.runs.document import StepStatus
+from ringi.runs.model_budget import price_of, run_budget
 
 
 def forecast_planning(config: Config, model: str, *, by_model: bool = False) -> Forecast | None:

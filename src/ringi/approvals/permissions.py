@@ -13,7 +13,7 @@ from ringi.kernel.text import Text
 from ringi.plans.document import ActionSpecExt, SpecKind
 from ringi.policy.risk import MANY_FILES
 from ringi.policy.risk_level import RiskCode
-from ringi.policy.tools import ToolRules, needs_approval
+from ringi.tools.rules import ToolRules, needs_approval
 
 _USER: Final = "user:"
 _GROUP: Final = "group:"

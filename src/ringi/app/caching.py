@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ringi.errors import RingiError
 from ringi.kernel.text import Text
 from ringi.ledger.vault import SealedFiles, can_encrypt
-from ringi.models.plan_cache import CacheServices, PlanCache, accepted
+from ringi.sessions.plan_cache import CacheServices, PlanCache, accepted
 
 if TYPE_CHECKING:
     from ringi.app.ledger import Ledger

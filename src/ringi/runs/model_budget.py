@@ -5,12 +5,18 @@ from typing import Final
 
 from ringi.config.keys import MOST_TOKENS, Config, Llm, Role, Runs, to_limit
 from ringi.errors import BudgetUsed
-from ringi.models.budget import SpentOn, by_phase, limit_of, own_tokens, planned_with
+from ringi.models.budget import (
+    SpentOn,
+    asked_tokens,
+    by_phase,
+    limit_of,
+    own_tokens,
+    planned_with,
+    read_tokens,
+)
 from ringi.models.prompt import Prompt
-from ringi.project.tokens import asked_tokens, read_tokens
-from ringi.runs.document import RunBudget, Spent
+from ringi.models.usage import PLAYBOOK, RunBudget, Spent, TokenUsage
 from ringi.runs.role_model import LEAST_ANSWER, Limit, Limits
-from ringi.sessions.document import PLAYBOOK, TokenUsage
 
 _FREE: Final = ("ollama:", "replay:", PLAYBOOK)
 

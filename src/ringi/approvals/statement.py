@@ -13,8 +13,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.approvals.document import ProofKind, SignedAct, Strength
+from ringi.approvals.forge import ReviewProof
 from ringi.errors import BadDocument, NewerVersion, RingiError
-from ringi.forges.document import ReviewProof
 from ringi.kernel import codec
 from ringi.kernel.document import Document, Versioned
 from ringi.kernel.text import Text

@@ -10,9 +10,9 @@ from msgspec import UNSET
 from ringi.app.context import OpenWorkspace
 from ringi.errors import BadDocument, PushStale, Refused, StorageFailed
 from ringi.kernel.codec import canonical, digest
+from ringi.kernel.system import milliseconds
 from ringi.kernel.text import Text, storable
 from ringi.plans.change import take_state
-from ringi.plans.change_plan import milliseconds
 from ringi.policy.files import critical_files, mutable_state_files
 from ringi.project.analysis import dependencies_of
 from ringi.project.dependencies import analyser, is_final

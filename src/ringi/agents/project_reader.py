@@ -11,7 +11,7 @@ from ringi.agents.state import AgentState, Surrounding
 from ringi.config.keys import Config
 from ringi.kernel.places import Places
 from ringi.kernel.text import Text
-from ringi.plans.commands import Invocation
+from ringi.tree.commands import Invocation
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import ScratchCopies
 

@@ -6,12 +6,7 @@ Japanese by up to a fifth. The estimate of some lines is the sum of the estimate
 
 from typing import Final
 
-from msgspec.structs import replace
-
 from ringi.kernel.text import lazy_pattern
-from ringi.models.budget import READ
-from ringi.models.prompt import Prompt
-from ringi.sessions.document import TokenUsage
 
 _PIECES: Final = lazy_pattern(
     r"[A-Za-z]+|[0-9]+|\n|[ \t\r\f\v]+|[!-/:-@\[-`{-~]+|[^\x00-\x7f]+|[\x00-\x1f\x7f]"
@@ -23,23 +18,6 @@ _LONG_WORD: Final = 8
 
 def tokens(text: str) -> int:
     return sum(map(_cost, _PIECES.findall(text)))
-
-
-def read_tokens(prompt: Prompt) -> int:
-    """Of what it shows of the project."""
-    return sum(tokens(one.text) for one in prompt.material if one.name in READ)
-
-
-def asked_tokens(prompt: Prompt) -> int:
-    """Of what we say, and of what else it shows."""
-    others = sum(tokens(one.text) for one in prompt.material if one.name not in READ)
-    return tokens(prompt.rules) + tokens(prompt.task) + others
-
-
-def with_material(usage: TokenUsage, prompt: Prompt) -> TokenUsage:
-    """The usage of a call, with how much of it was read from the project."""
-    read = min(usage.input_tokens, read_tokens(prompt) * max(1, usage.requests))
-    return replace(usage, material_tokens=read)
 
 
 def _cost(piece: str) -> int:

@@ -18,11 +18,11 @@ from ringi.approvals.document import (
     SessionSubject,
     Strength,
 )
+from ringi.approvals.forge import ForgeTerms, Item, ItemKind, ReviewHow, ReviewProof
 from ringi.approvals.kinds import KINDS, Bound
 from ringi.approvals.person import PersonChannel
+from ringi.approvals.review_port import ReviewChecks, WantedReview
 from ringi.errors import NoChannel, NotFound, ReviewRefused
-from ringi.forges.document import ForgeTerms, Item, ItemKind, ReviewHow, ReviewProof
-from ringi.forges.port import ReviewChecks, WantedReview
 from ringi.kernel.text import Text
 from ringi.ledger.ports import Log
 from ringi.policy.risk_level import Risk

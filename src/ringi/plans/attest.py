@@ -8,17 +8,7 @@ from msgspec import UNSET, UnsetType
 from ringi.approvals.document import Act, Approval, ApprovalSubject, ProofKind, SignedAct
 from ringi.approvals.kinds import as_written
 from ringi.approvals.proof import About, stated
-from ringi.errors import BadDocument, NewerVersion, NotesDamaged
-from ringi.kernel import codec
-from ringi.kernel.process.refs import Mended
-from ringi.kernel.text import COMMIT_SHOWN, Text
-from ringi.patch.render import Changed, Side, is_binary, render_patch
-from ringi.plans.document import FileState, PlanDocument, PlanRef
-from ringi.plans.place import run_of
-from ringi.plans.preview import after_bytes
-from ringi.plans.services import Services
-from ringi.policy.files import is_credential
-from ringi.provenance.document import (
+from ringi.approvals.statement import (
     ABSENT,
     NOTES,
     ApprovedPlan,
@@ -35,7 +25,18 @@ from ringi.provenance.document import (
     steps_of,
     to_sign,
 )
+from ringi.errors import BadDocument, NewerVersion, NotesDamaged
+from ringi.kernel import codec
+from ringi.kernel.process.refs import Mended
+from ringi.kernel.text import COMMIT_SHOWN, Text
+from ringi.patch.render import Changed, Side, is_binary, render_patch
+from ringi.plans.document import PlanDocument, PlanRef
+from ringi.plans.place import run_of
+from ringi.plans.preview import after_bytes
+from ringi.plans.services import Services
+from ringi.policy.files import is_credential
 from ringi.provenance.ports import Rebuilt, Repository
+from ringi.tree.file_state import FileState
 
 _LARGEST_DIFF: Final = 256 * 1024
 _EXECUTABLE: Final = 0o100
