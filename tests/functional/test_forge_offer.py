@@ -146,6 +146,12 @@ def test_edited_here_it_is_another_commit_and_later_steps_wait(desk: ForgeDesk):
     assert [one.step_id for one in offer.steps] == ["S01"]
     assert offer.head == offer.steps[0].commit == desk.repo.tip(BRANCH) != first.steps[0].commit
     assert desk.repo.git("show", f"{BRANCH}:calc.py") == edited.strip()
+    # Nobody has tested these bytes, nor what was built on the others.
+    (comment,) = desk.issue.comments
+    assert comment.body.count("changed since it was tested") == 2
+    assert "tests passed" not in comment.body
+    assert "- S01 changed since it was tested" in desk.change.body.splitlines()
+    assert "`python3 test_calc.py`: exit code 0" not in desk.change.body
     with desk.open() as workspace:
         left = workspace.plan.get_state(desk.plan_of("S02")).commit
     assert left

@@ -60,8 +60,8 @@ def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
     if state.merged_lines is not UNSET:
         said.append(Span(words.merged(state.merged_lines)))
     if state.checks:
-        worst = next((result for result in state.checks if result.exit_code), state.checks[-1])
-        said.append(Span(words.tests(worst), Style.BAD if worst.exit_code else Style.GOOD))
+        worst = _worst(state.checks)
+        said.append(Span(words.tests(worst), Style.GOOD if worst.passed else Style.BAD))
     elif state.check_commands and state.status is PlanStatus.PENDING_REVIEW:
         said.append(Span(Text("no check has run on exactly these bytes"), Style.FAINT))
     return Heading(ref, document, risk, tuple(standing(document)), tuple(said))
@@ -88,12 +88,19 @@ def stale_paths(document: PlanDocument, sections: Sequence[Section]) -> tuple[st
     return tuple(section.path for section in sections if section.loaded and not section.content.fits)
 
 
+def _worst(results: Sequence[CheckResult]) -> CheckResult:
+    """One that failed, else one that may be about other bytes, else the newest."""
+    return next(
+        (one for one in sorted(results, key=lambda one: not one.exit_code) if not one.passed), results[-1]
+    )
+
+
 def check_outcome(results: Sequence[CheckResult]) -> tuple[Span, Sequence[str]]:
     """The checks in one line, and the end of a failed check's output."""
-    result = next((one for one in results if one.exit_code), results[-1])
+    result = _worst(results)
     lines = result.output.rstrip().split("\n")
-    if result.exit_code:
-        return Span(words.check(result), Style.BAD), lines[-_LAST_LINES:]
+    if not result.passed:
+        return Span(words.check(result), Style.BAD), lines[-_LAST_LINES:] if result.exit_code else ()
     counted = [line.strip() for line in lines if _COUNTED.search(line)]
     told = Text("tests passed: {count}", count=counted[-1]) if counted else Text("tests passed")
     return Span(told, Style.GOOD), ()

@@ -20,6 +20,7 @@ from ringi.plans.propose import set_specs
 from ringi.plans.review_loop import Choice, ReviewAct, ReviewEnd
 from ringi.plans.review_merge import NOTHING_LEFT
 from ringi.plans.review_plan import PlanReview
+from ringi.plans.review_view import heading_of
 from ringi.plans.reviewed_plan import ReviewedPlan
 from ringi.policy.risk_level import Risk
 from ringi.tree.check_result import CheckResult
@@ -597,6 +598,22 @@ def test_checks_run_again_after_a_change(workspace: Workspace, plan_id: str) -> 
     sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), ReviewAct.APPLY, checks=checks)
     assert sitting.run() is ReviewEnd.APPLY
     assert sitting.prompter.said[-1] == "tests passed: == 2 passed =="
+
+
+@pytest.mark.req("PT-16")
+def test_a_check_in_doubt_is_not_said_to_have_passed(workspace: Workspace, plan_id: str) -> None:
+    """Whichever check comes last: nobody reads the others in one line."""
+    with_checks(workspace, plan_id)
+    results = [
+        CheckResult("make test", 0, 0.1, "", "2 passed", doubt="PYTHONPATH"),
+        CheckResult("make lint", 0, 0.1, "", "1 passed"),
+    ]
+    checks = Checks(runs=lambda: add_checks(workspace.services, plan_id, results))
+    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), checks=checks)
+    sitting.run()
+    assert "perhaps on other bytes: PYTHONPATH" in sitting.prompter.said[-1]
+    said = heading_of(workspace.plan.ref(plan_id), workspace.plan.get(plan_id)).said
+    assert "perhaps on other bytes: PYTHONPATH" in str(said[-1].text)
 
 
 @pytest.mark.parametrize("sandboxed", [False, None])
