@@ -114,10 +114,8 @@ class GitHistory:
     def _damage(self, ref: str) -> Text | None:
         if found := unreadable(Repository(self.git_dir, self.common), ref):
             return found.why
-        if commit_at(self._refs, ref):
-            return None
         value = object_at(self._refs, ref)
-        return missing(value) if value else None
+        return missing(value) if value and not commit_at(self._refs, ref) else None
 
     def base_of(self, old: str, new: str) -> str:
         if not old:

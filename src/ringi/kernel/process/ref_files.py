@@ -88,8 +88,7 @@ def unreadable(repository: Repository, ref: str) -> Damage | None:
     if found.problem:
         return Damage(ref, found.problem)
     value = found.value or packed_value(repository, ref)
-    if not found.there and not value and _has_log(repository, ref):
-        # Whoever deletes a ref deletes its log.
+    if not found.there and not value and _is_lost(repository, ref):
         return Damage(ref, Text("it is gone, but its log is there"))
     if value and _is_spoilt(repository, value):
         return Damage(ref, missing(value))
@@ -154,9 +153,20 @@ def _value(repository: Repository, ref: str) -> str:
     return read_ref(repository, ref).value or packed_value(repository, ref)
 
 
-def _has_log(repository: Repository, ref: str) -> bool:
+def _is_lost(repository: Repository, ref: str) -> bool:
+    """Whether only the log is left: whoever deletes a ref deletes that too.
+
+    Whoever makes one holds a lock, writes the log and then the ref: in this order it is seen here.
+    """
     log = repository.common / "logs" / ref
-    return log.is_file() and log.stat().st_size > 0
+    try:
+        if not log.is_file() or log.stat().st_size == 0:
+            return False
+    except OSError:  # deleted just now
+        return False
+    if os.path.lexists(repository.common / f"{ref}.lock"):
+        return False
+    return not read_ref(repository, ref).there and not packed_value(repository, ref)
 
 
 # ------------------------------------------------------------------ objects

@@ -61,12 +61,13 @@ def examine(repository: Repository, ref: str, without: str = "") -> Damage | Non
         return Damage(ref, LOCKED)
     if found := unreadable(repository, ref):
         return found
-    git = Git(repository.git_dir)
+    git, file = Git(repository.git_dir), read_ref(repository, ref)
+    # Whatever keeps the refs, git knows the value although it finds no commit. Asked for it first: another
+    # process may just be making the ref.
+    value = file.value or object_at(git, ref)
     tip = commit_at(git, ref)
     if not tip:
-        # Whatever keeps the refs: git knows the value although it finds no commit.
-        value = object_at(git, ref)
-        return Damage(ref, missing(value)) if value or read_ref(repository, ref).there else None
+        return Damage(ref, missing(value)) if value or file.there else None
     if is_whole(git, tip, without):
         return None
     return Damage(ref, leads_astray(tip))
