@@ -21,7 +21,6 @@ from ringi.models.cached import Answers, CachedModel
 from ringi.models.prompt import Budget, LanguageModel, ModelAnswer, OnProgress, Prompt
 from ringi.models.usage import TokenUsage
 from ringi.runs.process.services import CoordinatorServices
-from ringi.runs.process.settings import ExecutionSettings, ReflectionSettings
 from ringi.runs.role_model import Caller, Limits
 from ringi.tools.effects import ToolEffect
 from ringi.tools.ports_process import ToolResult
@@ -34,7 +33,8 @@ _SECONDS: Final = size(100, 10) / 1000
 _ROUNDS: Final = size(5, 1)
 _LOOKS: Final = size(12, 2)
 _FILE: Final = "".join(f"def part_{number}(value):\n    return value + {number}\n" for number in range(180))
-_AT_ONCE: Final = ExecutionSettings(width=_WIDTH)
+_AT_ONCE: Final = {"width": _WIDTH}
+_NO_REFLECTION: Final = {"planning.reflection.enabled": False}
 _UNLIMITED: Final = 10_000_000
 
 
@@ -78,10 +78,10 @@ def saved() -> Iterator[Figure]:
     """The same two tasks, the second of them twice, with and without what is to save tokens and time."""
     with tempfile.TemporaryDirectory(prefix="ringi-bench-") as folder:
         ours, without = (
-            _worked(Path(folder, name), execution, cached=cached)
-            for name, execution, cached in (
+            _worked(Path(folder, name), bounds, cached=cached)
+            for name, bounds, cached in (
                 ("ours", _AT_ONCE, True),
-                ("without", ExecutionSettings(width=1, context_tokens=_UNLIMITED), False),
+                ("without", {"width": 1, "context_tokens": _UNLIMITED}, False),
             )
         )
     detail = f"{ours[0]:,} against {without[0]:,} tokens"
@@ -90,7 +90,7 @@ def saved() -> Iterator[Figure]:
     yield ratio("time with cache and actions at once ÷ without", (ours[1], without[1]), 0.8)
 
 
-def _worked(folder: Path, execution: ExecutionSettings, *, cached: bool) -> tuple[int, float]:
+def _worked(folder: Path, bounds: dict[str, int], *, cached: bool) -> tuple[int, float]:
     """Tokens that were sent, and seconds. A model that is asked takes as long as an action."""
     folder.mkdir()
     start, model = time.perf_counter(), _Model()
@@ -99,10 +99,10 @@ def _worked(folder: Path, execution: ExecutionSettings, *, cached: bool) -> tupl
     )
     asked = CachedModel(model, answers, "") if cached else model
     for number, words in enumerate(("Look at it", "Look again", "Look again")):
-        desk = _Looking(folder / str(number), asked, words, execution)
+        desk = _Looking(folder / str(number), asked, words, bounds)
         assert desk.go().phase is ProcessPhase.COMPLETION
         desk.ledger.close()
-    carried_out(planned(folder / "planned", _ACTIONS, together=True, execution=execution))
+    carried_out(planned(folder / "planned", _ACTIONS, together=True, bounds=bounds))
     return model.sent, time.perf_counter() - start
 
 
@@ -131,8 +131,8 @@ class _Model:
 
 
 class _Looking(ProcessDesk):
-    def __init__(self, folder: Path, model: LanguageModel, words: str, execution: ExecutionSettings) -> None:
-        super().__init__(folder, reflection=ReflectionSettings(enabled=False), execution=execution)
+    def __init__(self, folder: Path, model: LanguageModel, words: str, bounds: dict[str, int]) -> None:
+        super().__init__(folder, config=_NO_REFLECTION, bounds=bounds)
         self.tools.files = {f"file_{number}.py": _FILE for number in range(_LOOKS)}
         self.task = self.task._replace(words=words)
         self._caller = Caller(model, Limits((), None), Budget(60.0, 4_000))
@@ -153,10 +153,10 @@ class _Slow(ScriptedTools):
 
 
 def planned(
-    folder: Path, actions: int, *, together: bool = False, execution: ExecutionSettings = _AT_ONCE
+    folder: Path, actions: int, *, together: bool = False, bounds: dict[str, int] = _AT_ONCE
 ) -> ProcessDesk:
     """A plan of so many actions, each of which takes 100 ms if they are independent, else no time."""
-    desk = ProcessDesk(folder, reflection=ReflectionSettings(enabled=False), execution=execution)
+    desk = ProcessDesk(folder, config=_NO_REFLECTION, bounds=bounds)
     desk.tools = _Slow(_SECONDS if together else 0)
     parts = [{"id": f"task_{at}"} for at in range(1, actions + 1)] if together else ()
     desk.task = desk.task._replace(plan=plan(*[{"tool": "slow", "arguments": {}}] * actions, parts=parts))
