@@ -101,9 +101,19 @@ def _failed(kind, script, name, budget=ENOUGH):
     return error, server
 
 
+THERE_BEFORE: set[threading.Thread] = set()
+"""Threads of an earlier test in this process, such as one that still waits for a receiver that hangs."""
+
+
+@pytest.fixture(autouse=True)
+def threads_there_before():
+    THERE_BEFORE.clear()
+    THERE_BEFORE.update(threading.enumerate())
+
+
 def _nothing_left(server):
-    mine = [thread for thread in threading.enumerate() if thread.name.startswith("ringi-")]
-    assert mine == []
+    now = set(threading.enumerate()) - THERE_BEFORE
+    assert [thread for thread in now if thread.name.startswith("ringi-")] == []
     until = time.monotonic() + 60
     while server.open_connections and time.monotonic() < until:
         time.sleep(0.01)

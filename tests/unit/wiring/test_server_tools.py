@@ -1,5 +1,6 @@
 """The servers of a configuration."""
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -67,7 +68,8 @@ def test_the_doctor_looks_at_each_server(tmp_path: Path):
     environment = environment_of(tmp_path)
     mine = Path(environment["HOME"], ".config", "ringi", "config.yaml")
     mine.parent.mkdir(parents=True, exist_ok=True)
-    mine.write_text(f"mcp_servers:\n  good: {command('names')}\n  bad: {command('dies at start')}\n")
+    good, bad = (json.dumps(command(how)) for how in ("names", "dies at start"))
+    mine.write_text(f"mcp_servers:\n  good: {good}\n  bad: {bad}\n")
     found = {str(one.text): str(one.mend) for one in doctor_of(repo, environment).examine()}
     assert "server good answers; it has 3 tools" in found
     assert any("good: twice is left out" in text or "good: create is left out" in text for text in found)
