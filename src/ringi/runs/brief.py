@@ -41,6 +41,8 @@ class BriefFacts(NamedTuple):
     step: RunStep
     role: RunRole
     language: Language
+    answers: tuple[tuple[str, str], ...] = ()
+    """Questions of the planning session, and what a person answered."""
     decisions: tuple[Decision, ...] = ()
     commits: Sequence[tuple[str, str]] = ()
     """The earlier ones of this run: id, empty for whoever cannot look at it, and subject."""
@@ -79,6 +81,8 @@ def _sections(facts: BriefFacts, say: Say) -> Iterator[Section]:
     commands = [*_commands(facts)]
     if commands:
         yield _section(_head(say, Text("Tests that run afterwards")), commands, 0.05)
+    if facts.answers:
+        yield _section(_head(say, Text("Asked and answered")), [*_answers(facts.answers)], 0.1)
     if facts.decisions:
         yield _section(_head(say, Text("Decided")), [*_decisions(facts.decisions)], 0.1)
     whole = [*_prose(plan.context.summary), "", *_bullets(plan.context.constraints)]
@@ -162,6 +166,14 @@ def _commands(facts: BriefFacts) -> Iterator[str]:
     own = facts.step.commands
     for command in (*_known(own.unit), *_known(own.e2e)) if facts.tests is None else facts.tests:
         yield f"- `{_line(command)}`"
+
+
+def _answers(answers: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """An answer keeps its lines: it may be an example."""
+    for question, answer in answers:
+        yield from _bullets([question])
+        first, *others = _prose(answer) or [""]
+        yield from (f"  → {first}", *(f"    {line}" for line in others))
 
 
 def _decisions(decisions: Iterable[Decision]) -> Iterator[str]:

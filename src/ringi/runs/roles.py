@@ -1,6 +1,6 @@
 """Who works on a step of a run, and who judges it: a command, a model or a person, as configured."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -36,6 +36,7 @@ from ringi.runs.role_planner import Planner, PlannerTools
 from ringi.runs.role_process import ProcessParts, StepOrder, process_of, uncounted, work_with_tools
 from ringi.runs.role_stops import gh_stop, nobody, time_key, too_slow
 from ringi.runs.services import RoleWork, Task
+from ringi.sessions.document import DecisionPoint, Question
 from ringi.tree.copy_steps import changed_between
 
 _CONTEXT_TOKENS: Final = 1_500
@@ -235,12 +236,14 @@ class _Briefs:
 
     def write(self, again: str = "") -> str:
         task, by_model = self._task, self._how is RoleHow.MODEL
+        asked, points = self._planned()
         facts = BriefFacts(
             task.plan,
             task.step,
             task.role,
             language_of(task.run.instruction or task.plan.context.summary),
-            decisions=tuple(self._decisions()),
+            answers=tuple((one.question, one.answer) for one in asked if one.answer),
+            decisions=tuple(_decisions(points)),
             commits=[("", one) for _, one in task.commits] if by_model else task.commits,
             feedback="\n\n".join(filter(None, [task.feedback, again])),
             context="" if by_model else self.context,
@@ -262,14 +265,19 @@ class _Briefs:
         about = () if self._how is RoleHow.MODEL else targets
         return self._services.code().gather(request, tokens=_CONTEXT_TOKENS, about=about).context.text
 
-    def _decisions(self) -> Iterator[Decision]:
-        if not self._task.run.planning_session_id:
-            return
-        with suppress(NotFound):
-            stored = self._services.sessions.session(self._task.run.planning_session_id)
-            for point in stored.session.decisions:
-                if option := point.selected:
-                    yield Decision(point.topic, option.name, option.description, point.rationale or "")
+    def _planned(self) -> tuple[Sequence[Question], Sequence[DecisionPoint]]:
+        """What the planning session asked and let a person choose."""
+        if self._task.run.planning_session_id:
+            with suppress(NotFound):
+                session = self._services.sessions.session(self._task.run.planning_session_id).session
+                return session.questions, session.decisions
+        return (), ()
+
+
+def _decisions(points: Iterable[DecisionPoint]) -> Iterator[Decision]:
+    for point in points:
+        if option := point.selected:
+            yield Decision(point.topic, option.name, option.description, point.rationale or "")
 
 
 class _Turn:

@@ -27,6 +27,7 @@ FACTS = BriefFacts(PLAN, PLAN.steps[1], RunRole.IMPLEMENTER, "en")
 def test_it_says_all_that_a_step_needs():
     text = brief_of(
         FACTS._replace(
+            answers=(("Which input?", "x = 1\nprint(x)"), ("Since when?", "## Rules")),
             decisions=(Decision("Where", "In memory", "Fast and simple.", "we measured it"),),
             commits=(("c" * 40, "Add the greeting"),),
             feedback="2 tests failed",
@@ -36,6 +37,7 @@ def test_it_says_all_that_a_step_needs():
     for words in (
         "# S02 (2/2): Say hi", "Change the greeting.", "- `app/*.py`", "- `docs/api.md`", "At most 40 lines",
         "At most 2 files", "- AC-02: Given", "say so if: no app", "- `make test`",
+        "- Which input?\n  → x = 1\n    print(x)\n- Since when?\n  → ## Rules\n",
         "- Where: In memory. Fast and simple. (we measured it)", "- cccccccccc Add the greeting",
         "2 tests failed", "1 def hello():", "Do not use gh.", "Commit nothing",
     ):  # fmt: skip
@@ -52,7 +54,11 @@ def test_who_judges_is_told_how_to_answer():
 
 def test_both_languages_have_the_same_sections():
     facts = FACTS._replace(
-        feedback="x", context="y", commits=(("c", "s"),), decisions=(Decision("a", "b", "c"),)
+        feedback="x",
+        context="y",
+        commits=(("c", "s"),),
+        answers=(("q", "a"),),
+        decisions=(Decision("a", "b", "c"),),
     )
     english, japanese = (brief_of(facts._replace(language=one)) for one in ("en", "ja"))
     assert english.count("\n## ") == japanese.count("\n## ")
@@ -81,6 +87,7 @@ def test_it_is_never_larger_than_its_bound(feedback, context, diff, times, most,
     facts = FACTS._replace(
         role=RunRole.REVIEWER, language=language, feedback=feedback * times, context=context * times,
         diff=diff * times, commits=((("c" * 40), "subject " * 50),) * 99,
+        answers=(("q" * 2_000, "a\n" * 2_000),) * 9,
         decisions=(Decision("t" * 2_000, "c", "d" * 2_000),) * 30,
     )  # fmt: skip
     text = brief_of(facts, most)
