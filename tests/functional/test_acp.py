@@ -70,7 +70,7 @@ def test_prompt_plan_rejection_next_turn_signature_and_exactly_those_bytes(  # n
         assert '"early\\n"' in one.said()
         assert "not in the copy: made.py\n" in one.said()
         assert "that git ignores" in one.told()[-1]["prompt"][0]
-        assert "passed on exactly these bytes: test -e app/hello.py" in one.said()
+        assert "exit code 0 on exactly these bytes: test -e app/hello.py" in one.said()
         assert "ringi has not touched your files." in one.said()
         assert "ringi review p1" in one.said()
         # An agent may say the same; what ringi says is also in its tool call, which nobody can rewrite.

@@ -190,7 +190,7 @@ def test_checks_run_in_the_copy_on_these_bytes(desk: Desk) -> None:
         "with", "--check", "grep -q hi new.txt", "--check", "exit 3", "--", "sh", "-c", "echo hi > new.txt"
     )
     assert done.returncode == 6
-    assert "passed on exactly these bytes: grep -q hi new.txt" in done.stdout
+    assert "exit code 0 on exactly these bytes: grep -q hi new.txt" in done.stdout
     assert "failed with exit code 3" in done.stdout
     checks = desk.json("show", "p1")["state"]["checks"]
     assert [check["exit_code"] for check in checks] == [0, 3]

@@ -149,7 +149,7 @@ def test_edited_here_it_is_another_commit_and_later_steps_wait(desk: ForgeDesk):
     # Nobody has tested these bytes, nor what was built on the others.
     (comment,) = desk.issue.comments
     assert comment.body.count("changed since it was tested") == 2
-    assert "tests passed" not in comment.body
+    assert "tests: exit code 0" not in comment.body
     assert "- S01 changed since it was tested" in desk.change.body.splitlines()
     assert "`python3 test_calc.py`: exit code 0" not in desk.change.body
     with desk.open() as workspace:

@@ -93,7 +93,7 @@ def test_one_plan_with_its_reasons_and_tests(desk: Desk) -> None:
     assert "      and 2 more" in lines
     assert lines[-3:] == [
         "      tests: failed with exit code 1: make lint",
-        "      tests: passed on exactly these bytes: make test",
+        "      tests: exit code 0 on exactly these bytes: make test",
         "  → ringi review",
     ]
 

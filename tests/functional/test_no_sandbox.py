@@ -98,7 +98,7 @@ def test_a_check_that_ran_the_projects_own_code_has_not_passed(
     assert result["doubt"]
     shown = desk.process("show", "p1").stdout
     assert "perhaps on other bytes" in shown
-    assert "passed on exactly these bytes" not in shown
+    assert "exit code 0 on exactly these bytes" not in shown
 
 
 def test_a_check_of_the_copys_own_bytes_counts(lacking: tuple[HomeDesk, str]) -> None:
@@ -140,7 +140,7 @@ def test_a_dry_run_says_where_it_ran(lacking: tuple[HomeDesk, str]) -> None:
     name = desk.agent("echo b > b.txt")
     done = desk.process("execute", name, "--dry-run")
     assert "perhaps on other bytes" in told(done)
-    assert "passed on exactly these bytes" not in told(done)
+    assert "exit code 0 on exactly these bytes" not in told(done)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can put a file in the place of a setting")

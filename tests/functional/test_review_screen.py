@@ -2,9 +2,11 @@
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -289,7 +291,7 @@ def test_killed_in_the_middle_decides_nothing(shop: Desk, number: signal.Signals
     name = propose(shop, TWO_HUNKS)
     before = shop.files()
     # In a shell, which says afterwards in what state the terminal was left.
-    script = f'{os.sys.executable} -m ringi review {name}; stty -a | tr ";" "\\n"; echo done'
+    script = f'{shlex.quote(sys.executable)} -m ringi review {name}; stty -a | tr ";" "\\n"; echo done'
     with Screen(["sh", "-c", script], cwd=shop.root) as screen:
         screen.wait(r"\[a\]pply")
         screen.press("r")
@@ -541,15 +543,15 @@ def test_the_tests_run_again_after_a_change(shop: Desk, screens: Screens) -> Non
     check = "echo $(grep -c 'line t' many.txt) tests; test $(grep -c 'line t' many.txt) = 2"
     name = shop.agent(BY_AGENT, "--check", check)
     screen = screens.review(name)
-    assert "passed on exactly these bytes" in screen.wait(r"\[a\]pply")
+    assert "exit code 0 on exactly these bytes" in screen.wait(r"\[a\]pply")
     find(screen, r"\+line three")
     screen.press("e")
     screen.type("!", enter=True)
-    assert "1 line edited · still applies" in screen.wait("tests passed: 2 tests")
+    assert "1 line edited · still applies" in screen.wait("tests: exit code 0, 2 tests")
     screen.press("n", "d")
     assert "failed with exit code 1" in screen.wait("^1 tests$")
     screen.press("u")
-    screen.wait("tests passed: 2 tests")
+    screen.wait("tests: exit code 0, 2 tests")
     screen.press("a")
     assert screen.exit_code == 0
     assert "line three!" in (shop.root / "many.txt").read_text()

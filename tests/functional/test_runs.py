@@ -38,6 +38,7 @@ WORKED = Attempt(
 OPINION = Finding(
     role=RunRole.REVIEWER, severity=Severity.WARNING, message="no test\x1b[2J", path="a.py", line=7
 )
+TESTED = "tests: exit code 0"
 FINDING = " · 1 finding of a machine"
 # Holds the lock of a run as the process that carries it out does, prints, and stops when it is told to.
 WORKING = """
@@ -105,8 +106,8 @@ def test_a_run_is_shown_with_its_steps_and_the_next_command(desk: Desk):
     shown = desk.run("status", RUN_ID[:10]).stdout.splitlines()
     assert shown == desk.run("status", "--session", RUN_ID[:10]).stdout.splitlines()
     assert unfolded(shown[3:]) == [
-        "  ✓ S01  Add the option · done · commit cccccccccccc · 2 files, 12 lines · tests passed",
-        f"  ? S02  Write the JSON · waits for your approval · 2 files, 12 lines · tests passed{FINDING}",
+        f"  ✓ S01  Add the option · done · commit cccccccccccc · 2 files, 12 lines · {TESTED}",
+        f"  ? S02  Write the JSON · waits for your approval · 2 files, 12 lines · {TESTED}{FINDING}",
         "  · S03  Document it · not begun",
         "  worked for 3 min 20 s · 1200 tokens in, 300 out, $0.0123",
         "  S02: the result waits for you",

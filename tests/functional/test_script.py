@@ -14,7 +14,7 @@ import pytest
 
 from ringi import ActionSpec, open_workspace
 from ringi.cli.main import BY_SCRIPT, CARE, INSPECT, PROVE, main
-from tests.functional.desk import RINGI, Desk
+from tests.functional.desk import MENU, RINGI, Desk
 from tests.helpers import accept_signers_in, untouched
 
 TEXT = """\
@@ -633,7 +633,7 @@ def test_a_dry_run_checks_on_copies(desk: Desk, isolated: Path) -> None:
     with untouched(desk.root):
         done = desk.run("execute", good, "--dry-run")
         assert done.returncode == 0, done.stderr
-        assert "passed on exactly these bytes: test -f notes.txt" in done.stdout
+        assert "exit code 0 on exactly these bytes: test -f notes.txt" in done.stdout
         assert desk.run("execute", bad, "--dry-run").returncode == 6
         code, results = failing(desk, "execute", bad, "--dry-run")
     assert code == 6
@@ -795,3 +795,15 @@ def test_shown_amended_and_signed_from_an_editor(desk: Desk, key: str, isolated:
     assert (code, done["overall_success"]) == (0, True)
     assert (desk.root / "notes.txt").read_text() == "new\n"
     assert quick("apply", name, "--sign", key)[1]["status"] == "completed"
+
+
+@pytest.mark.req("PT-16")
+def test_exit_code_of_tests_that_were_emptied_comes_with_a_warning(desk: Desk):
+    (desk.root / "tests").mkdir()
+    (desk.root / "tests" / "test_hello.py").write_text("assert True\n" * 20)
+    plan = desk.agent("echo > tests/test_hello.py", "--check", "python3 tests/test_hello.py")
+    shown = desk.run("show", plan).stdout
+    assert "tests: exit code 0 on exactly these bytes: python3 tests/test_hello.py" in shown
+    assert "! tests were deleted or emptied: tests/test_hello.py" in shown
+    assert "passed" not in shown
+    assert "! tests were deleted or emptied" in desk.terminal("review", plan, "--plain").answer(MENU, "q")

@@ -65,8 +65,8 @@ def test_a_hunk_dropped_on_the_screen_is_tested_before_the_commit(desk: RunDesk)
     with Screen.ringi(desk.root, "continue", columns=100, rows=40) as screen:
         screen.wait(r"\[a\]pply")
         screen.press("n", "d")
-        seen = screen.wait("tests passed|tests not run|failed with")
-        assert "tests passed: 1 passed" in seen, seen
+        seen = screen.wait(r"exit code 0, \d|tests not run|failed with")
+        assert "tests: exit code 0, 1 passed" in seen, seen
         screen.press("a")
         screen.wait("Subject:")
         screen.press("enter")
@@ -91,7 +91,7 @@ def test_what_breaks_the_tests_is_not_committed_from_a_review(desk: RunDesk) -> 
         screen.press("a")
         screen.wait("committed only if its tests pass")
         screen.press("u")
-        screen.wait("tests passed: 1 passed")
+        screen.wait("tests: exit code 0, 1 passed")
         screen.press("a")
         screen.wait("Subject:")
         screen.press("enter")
@@ -107,7 +107,7 @@ def test_a_line_edited_in_the_dialogue_outside_of_the_run_is_tested(desk: RunDes
     terminal.answer(MENU, "e")
     terminal.answer("As 2:14", "1:2")
     terminal.answer("The line instead", "    return b + a")
-    assert "tests passed: 1 passed" in terminal.answer(MENU, "a")
+    assert "tests: exit code 0, 1 passed" in terminal.answer(MENU, "a")
     terminal.answer("The line instead", "")  # the subject of the commit, as it is
     assert terminal.end()[0] == 0
     assert "b + a" in desk.file("calc.py")
@@ -180,7 +180,7 @@ def test_it_is_tested_on_the_branch_and_not_on_what_the_person_writes_meanwhile(
 
 # Without spaces: a line may be folded anywhere.
 TOLD = r"test\\?_calc\.py`?[:,、](?:exitcode|終了コード){code}(?!\d)"
-PASSED = re.compile(rf"testspassed|テスト合格|{TOLD.format(code=0)}")
+PASSED = re.compile(rf"tests:exitcode0|テスト:終了コード0|{TOLD.format(code=0)}")
 FAILED = re.compile(rf"test\\?_calc\.py(?:failed|は失敗)|{TOLD.format(code=1)}")
 UNTESTED = re.compile("changedsinceitwastested|テスト後に変更あり")
 
@@ -323,7 +323,7 @@ def two(monkeypatch: pytest.MonkeyPatch) -> Iterator[RunDesk]:
         steps = [a_step(at, scope={"target_paths": [name]}) for at, name in enumerate(("a.py", "b.py"), 1)]
         made.start(a_plan(*steps))
         done = Desk(made.root).process("continue", made.run_id)
-        assert done.stdout.count("tests passed") == 2, done.stdout
+        assert " ".join(done.stdout.split()).count("tests: exit code 0") == 2, done.stdout
         yield made
 
 
@@ -353,12 +353,12 @@ def facts_of(desk: RunDesk) -> list[str]:
 @walled
 def test_what_was_tested_without_the_step_before_it_is_tested_with_it(two: RunDesk) -> None:
     """The review tests on the branch, where the step before is not yet."""
-    assert "tests passed" in write(two, "p2", "b.py", "Y = 9\n")
-    assert facts_of(two) == ["tests passed", "changed since it was tested"]
+    assert "tests: exit code 0" in write(two, "p2", "b.py", "Y = 9\n")
+    assert facts_of(two) == ["tests: exit code 0", "changed since it was tested"]
     assert carry_out(two, "S01", tested=False) == 0
-    assert facts_of(two) == ["tests passed", "changed since it was tested"]
+    assert facts_of(two) == ["tests: exit code 0", "changed since it was tested"]
     assert carry_out(two, "S02") == 6
-    assert facts_of(two) == ["tests passed", "python3 test_calc.py failed"]
+    assert facts_of(two) == ["tests: exit code 0", "python3 test_calc.py failed"]
     assert Desk(two.root).run("continue").returncode == 6
     assert len(two.commits()) == 1
 
@@ -366,11 +366,11 @@ def test_what_was_tested_without_the_step_before_it_is_tested_with_it(two: RunDe
 @pytest.mark.req("RN-10", "RN-12")
 @walled
 def test_a_step_built_on_one_that_was_changed_is_tested_again(two: RunDesk) -> None:
-    assert "tests passed" in write(two, "p1", "a.py", "X = 3\n")
-    assert facts_of(two) == ["tests passed", "changed since it was tested"]
+    assert "tests: exit code 0" in write(two, "p1", "a.py", "X = 3\n")
+    assert facts_of(two) == ["tests: exit code 0", "changed since it was tested"]
     assert carry_out(two, "S01", tested=False) == 0
     assert carry_out(two, "S02") == 6
-    assert facts_of(two) == ["tests passed", "python3 test_calc.py failed"]
+    assert facts_of(two) == ["tests: exit code 0", "python3 test_calc.py failed"]
     assert len(two.commits()) == 1
 
 
@@ -378,6 +378,6 @@ def test_a_step_built_on_one_that_was_changed_is_tested_again(two: RunDesk) -> N
 @walled
 def test_steps_that_stay_as_they_were_tested_are_not_tested_again(two: RunDesk) -> None:
     assert [carry_out(two, step_id, tested=False) for step_id in ("S01", "S02")] == [0, 0]
-    assert facts_of(two) == ["tests passed"] * 2
+    assert facts_of(two) == ["tests: exit code 0"] * 2
     run = two.go()
     assert (run.phase, len(two.commits())) == (RunPhase.COMPLETED, 2)

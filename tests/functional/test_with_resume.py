@@ -59,7 +59,7 @@ def test_an_agent_edits_tests_fails_fixes_and_continues_with_feedback(outside: H
     code, rest = terminal.end()
     assert code == 0, rest
     assert '["say good day"]' in seen
-    assert "passed on exactly these bytes" in rest
+    assert "exit code 0 on exactly these bytes" in rest
     assert "ringi review p1" in rest
     told = desk.run("reject", "p1", "--feedback", "Good, but I want a docstring.\nAnd $(touch /tmp/no) `no`")
     assert told.returncode in {0, 5}, told.stderr
@@ -70,7 +70,7 @@ def test_an_agent_edits_tests_fails_fixes_and_continues_with_feedback(outside: H
     assert "its first message" in seen
     assert "> Good, but I want a docstring." in seen
     assert "p1 is now version 2" in rest
-    assert "passed on exactly these bytes" in rest
+    assert "exit code 0 on exactly these bytes" in rest
     assert "+    'Say it.'" in desk.run("show", "p1", "--diff").stdout
     assert [ref["version"] for ref in desk.json("list")] == [2]
     assert desk.json("show", "p1")["plan"]["requester"] == "with:claude"

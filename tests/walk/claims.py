@@ -23,7 +23,8 @@ _TRUE_KEYS = frozenset(["met", "achieved", "proven", "satisfied", "fulfilled"])
 _SUCCESS = frozenset(["met", "achieved", "proven", "verified", "satisfied", "fulfilled"])
 _NAMES = frozenset(["status", "state", "verdict", "outcome", "result"])
 _TESTS_PASSED = re.compile(
-    r"tests?:[^\n]*\bpassed\b|✓[^\n]*\b(?:tests?|checks?) passed\b|テスト:[^\n]*(?:成功|合格|通)"
+    r"tests?:[^\n]*\b(?:passed\b|exit code 0)|✓[^\n]*\b(?:tests?|checks?) passed\b"
+    r"|テスト:[^\n]*(?:成功|合格|通|終了コード 0)"
 )
 _WARNED = re.compile(
     r"no tests? (?:ran|were run|are left)|fewer tests|tests? (?:was|were) (?:removed|deleted|emptied)"
@@ -34,7 +35,8 @@ _WARNED = re.compile(
 def claims_of_success(seen: str, *documents: Any, tests_are_gone: bool = False) -> list[str]:
     """Each claim, as a person or a script would read it.
 
-    `tests_are_gone`: nothing was left that could fail, so "tests: passed" misleads unless it is said.
+    `tests_are_gone`: nothing was left that could fail, so "tests: passed" misleads unless it is said, and
+    so does a bare exit code.
     """
     found = [*_in_words(seen)]
     for document in documents:

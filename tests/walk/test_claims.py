@@ -59,4 +59,9 @@ def test_tests_that_are_gone_cannot_have_passed():
     seen = "  tests: passed on exactly these bytes: npm test\n"
     assert claims_of_success(seen, tests_are_gone=True)
     assert claims_of_success(f"{seen}  ! fewer tests than before\n", tests_are_gone=True) == []
+    bare = "  tests: exit code 0 on exactly these bytes: npm test\n"
+    assert claims_of_success(bare) == []
+    assert claims_of_success(bare, tests_are_gone=True)
+    warned = f"  ! tests were deleted or emptied: test/a.js\n{bare}"
+    assert claims_of_success(warned, tests_are_gone=True) == []
     assert claims_of_success("  tests: failed with exit code 5: pytest\n", tests_are_gone=True) == []

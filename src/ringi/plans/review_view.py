@@ -21,6 +21,7 @@ from ringi.plans.document import (
     risk_of,
 )
 from ringi.plans.feedback import Amended
+from ringi.plans.lost_tests import lost_tests
 from ringi.plans.preview import diff_summary
 from ringi.plans.standing_view import standing
 from ringi.policy.risk_level import Risk
@@ -61,6 +62,8 @@ def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
         said.append(Span(words.merged(state.merged_lines)))
     if state.checks:
         worst = _worst(state.checks)
+        if lost := lost_tests(state.action_specs):
+            said.append(Span(lost, Style.WARNING))
         said.append(Span(words.tests(worst), Style.GOOD if worst.passed else Style.BAD))
     elif state.check_commands and state.status is PlanStatus.PENDING_REVIEW:
         said.append(Span(Text("no check has run on exactly these bytes"), Style.FAINT))
@@ -102,7 +105,7 @@ def check_outcome(results: Sequence[CheckResult]) -> tuple[Span, Sequence[str]]:
     if not result.passed:
         return Span(words.check(result), Style.BAD), lines[-_LAST_LINES:] if result.exit_code else ()
     counted = [line.strip() for line in lines if _COUNTED.search(line)]
-    told = Text("tests passed: {count}", count=counted[-1]) if counted else Text("tests passed")
+    told = Text("tests: exit code 0, {count}", count=counted[-1]) if counted else Text("tests: exit code 0")
     return Span(told, Style.GOOD), ()
 
 

@@ -37,6 +37,7 @@ from ringi.plans.document import (
     undone_at,
 )
 from ringi.plans.execution import ExecutionResult
+from ringi.plans.lost_tests import lost_tests
 from ringi.plans.result_view import excerpt, result_lines
 from ringi.plans.standing_view import standing
 from ringi.plans.status import is_sent_back
@@ -308,6 +309,8 @@ def _check_lines(document: PlanDocument) -> Iterator[Line]:
         yield _check_line(result)
         if result.exit_code:
             yield from excerpt(result.output)
+    if state.checks and (lost := lost_tests(state.action_specs)):
+        yield line(lost, Style.WARNING, indent=2)
     if document.plan.version > 1 and not state.checks and state.status is PlanStatus.PENDING_REVIEW:
         yield line(Text("no check has run on exactly these bytes"), Style.FAINT, indent=2)
 

@@ -216,6 +216,7 @@ def committed(count: int) -> Text:
 
 
 def check(result: CheckResult) -> Text:
+    """Never "passed": whether the command tested anything, nobody here knows."""
     if result.timeout_sec is not msgspec.UNSET:
         limit = f"{result.timeout_sec:g}"
         return Text(
@@ -225,15 +226,15 @@ def check(result: CheckResult) -> Text:
         return Text("failed with exit code {code}: {command}", code=result.exit_code, command=result.command)
     if result.doubt:
         return Text(
-            "passed, but perhaps on other bytes: {what} leads to the project itself: {command}",
+            "exit code 0, but perhaps on other bytes: {what} leads to the project itself: {command}",
             what=result.doubt,
             command=result.command,
         )
     if result.phase is CheckPhase.BEFORE:
-        return Text("passed before anything was changed: {command}", command=result.command)
+        return Text("exit code 0 before anything was changed: {command}", command=result.command)
     if result.phase is CheckPhase.AFTER:
-        return Text("passed after it was carried out: {command}", command=result.command)
-    return Text("passed on exactly these bytes: {command}", command=result.command)
+        return Text("exit code 0 after it was carried out: {command}", command=result.command)
+    return Text("exit code 0 on exactly these bytes: {command}", command=result.command)
 
 
 def tests(result: CheckResult) -> Text:

@@ -150,7 +150,7 @@ def tests(found: Sequence[Evidence]) -> Text:
     failed = [one for one in found if not one.passed]
     if failed:
         return Text("{command} failed", command=failed[0].command)
-    return Text("tests passed")
+    return Text("tests: exit code 0")
 
 
 def opinions(findings: Sequence[Finding]) -> Text:

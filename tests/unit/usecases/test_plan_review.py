@@ -597,7 +597,7 @@ def test_checks_run_again_after_a_change(workspace: Workspace, plan_id: str) -> 
     checks = Checks(runs=lambda: add_checks(workspace.services, plan_id, results))
     sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), ReviewAct.APPLY, checks=checks)
     assert sitting.run() is ReviewEnd.APPLY
-    assert sitting.prompter.said[-1] == "tests passed: == 2 passed =="
+    assert sitting.prompter.said[-1] == "tests: exit code 0, == 2 passed =="
 
 
 @pytest.mark.req("PT-16")
