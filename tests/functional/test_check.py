@@ -10,6 +10,7 @@ import pytest
 import ringi
 from ringi.kernel.problems import ReasonCode
 from tests.functional.desk import RINGI, Desk
+from tests.tables import each
 from tests.unit.domain.test_request import WHOLE
 
 SAMPLE = (Path(__file__).parents[1] / "unit/domain/planning-sample.json").read_bytes()
@@ -130,9 +131,7 @@ OTHERS = [
 
 
 @pytest.mark.req("RN-2")
-@pytest.mark.parametrize(
-    ("raw", "kind", "problems"), OTHERS, ids=[f"{o[1]}-{at}" for at, o in enumerate(OTHERS)]
-)
+@each(("raw", "kind", "problems"), OTHERS)
 def test_other_documents(desk: Desk, raw: object, kind: str, problems: list[str]):
     code, said, rows = check(desk, json.dumps(raw).encode())
     assert f"is read as {kind}" in said
@@ -161,7 +160,7 @@ HOSTILE = [
 
 
 @pytest.mark.req("RN-2")
-@pytest.mark.parametrize(("data", "code"), HOSTILE, ids=[str(at) for at in range(len(HOSTILE))])
+@each(("data", "code"), HOSTILE)
 def test_hostile_input(desk: Desk, data: bytes, code: ReasonCode):
     for name in ("file", "planning.json"):
         returned, _, rows = check(desk, data, name)

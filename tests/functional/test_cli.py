@@ -15,6 +15,7 @@ from ringi.cli.main import COMMANDS, hoisted
 from tests.functional.desk import RINGI, Desk
 from tests.functional.planning_desk import imported
 from tests.helpers import ROOT, assert_not_loaded
+from tests.tables import each
 
 
 def test_version_and_module(desk: Desk) -> None:
@@ -25,7 +26,7 @@ def test_version_and_module(desk: Desk) -> None:
         assert done.stdout == desk.run("--version").stdout
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@each("command", COMMANDS)
 def test_every_command_has_help_in_both_languages(desk: Desk, command: str) -> None:
     english, japanese = desk.run(command, "--help"), desk.run("--lang", "ja", command, "--help")
     assert english.returncode == japanese.returncode == 0
@@ -35,7 +36,7 @@ def test_every_command_has_help_in_both_languages(desk: Desk, command: str) -> N
     assert english.stdout != japanese.stdout
 
 
-@pytest.mark.parametrize("language", ["en", "ja"])
+@each("language", ["en", "ja"])
 def test_help_page_says_of_each_command_what_its_own_help_begins_with(language: str) -> None:
     script = (
         "import sys, click, ringi.cli.main as m\n"
@@ -127,7 +128,7 @@ def test_only_json_is_on_standard_output(desk: Desk) -> None:
     assert refused.returncode == 3
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@each("name", SCHEMAS)
 def test_schemas(desk: Desk, name: str) -> None:
     schema = json.loads(desk.run("schema", name).stdout)
     assert {"$ref", "items", "anyOf", "type"} & set(schema)
@@ -282,7 +283,7 @@ def test_start_does_not_load_what_is_not_needed(desk: Desk) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "expected"),
     [
         (["list", "--json"], ["--json", "list"]),

@@ -29,6 +29,7 @@ from tests.functional.beside_desk import WALLS
 from tests.functional.desk import MENU, RINGI, Desk
 from tests.functional.warm import Popen
 from tests.helpers import assert_not_loaded, modules_after
+from tests.tables import each
 
 pytestmark = pytest.mark.usefixtures("on_disk")
 HOOK = [*RINGI, "hook", "claude"]
@@ -251,7 +252,7 @@ def test_what_cannot_be_judged_is_denied(desk: Desk):
         assert ask(data, desk.root).denied
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "given", "refused"),
     [
         ("Read", {"file_path": "/etc/passwd"}, False),

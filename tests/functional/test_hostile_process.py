@@ -50,6 +50,7 @@ from tests.fakes.tools import KEY, ToldTools, ToolDesk, info, tool_desk
 from tests.functional.beside_desk import WALLS
 from tests.functional.role_desk import plan as step_plan
 from tests.functional.role_desk import role_desk
+from tests.tables import each
 from tests.unit.coordinator.process_desk import ScriptedAsker, ScriptedPerson
 from tests.unit.workspace.repositories import fingerprint
 
@@ -144,7 +145,7 @@ PLANS: dict[str, tuple[dict[str, Any], FindingKind]] = {
 }
 
 
-@pytest.mark.parametrize("case", PLANS)
+@each("case", PLANS)
 def test_a_plan_is_refused(case: str):
     raw, kind = PLANS[case]
     document = codec.foreign(json.dumps(raw).encode(), PlanningDocument, "it")
@@ -504,7 +505,7 @@ REVISIONS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", REVISIONS)
+@each("case", REVISIONS)
 def test_a_revision_is_refused(case: str):
     before = plan_of(planned("task_1", "read", arguments={"path": "a"}), planned("task_2", "write"))
     process = process_with(before)

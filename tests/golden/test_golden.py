@@ -26,6 +26,7 @@ from ringi.sessions.approve import enhanced_instruction
 from ringi.sessions.document import PlanningSession, SessionFacts
 from tests.fakes.signing import assert_signed
 from tests.golden.golden import HERE, make_plan, make_session, make_signed
+from tests.tables import each
 
 KINDS = ["write", "create", "create", "delete", "move", "mkdir"]
 PLANS, SIGNED, SESSIONS = (sorted(HERE.glob(f"{kind}-*")) for kind in ("plan", "signed", "session"))
@@ -175,7 +176,7 @@ def test_signed_files_can_be_made_again(tmp_path: Path):
 
 
 @pytest.mark.req("IP-7", "IP-8")
-@pytest.mark.parametrize("folder", SESSIONS, ids=lambda folder: folder.name)
+@each("folder", SESSIONS)
 def test_a_session_is_read_and_its_approval_still_fits(folder: Path):
     def written(name: str, kind: type) -> Any:
         return codec.foreign((folder / f"{name}.json").read_bytes(), kind, name)

@@ -6,10 +6,9 @@ import pickle
 import string
 from pathlib import Path
 
-import pytest
-
 from ringi import errors
 from ringi.errors import RingiError
+from tests.tables import each
 
 SOURCES = sorted((Path(errors.__file__).parent).rglob("*.py"))
 EXIT_CODES = {
@@ -74,7 +73,7 @@ def test_every_error_is_made_with_what_its_words_name():
     assert len(calls()) > 50
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@each("kind", KINDS.values())
 def test_every_error_says_itself(kind: type[RingiError]):
     details = {name: f"<{name}>" for name in fields(kind.message) | fields(kind.hint) | {"what"}}
     error = kind(**details)
@@ -84,7 +83,7 @@ def test_every_error_says_itself(kind: type[RingiError]):
     assert kind.hint.format_map(error.details) is not None
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@each("kind", KINDS.values())
 def test_exit_codes_are_those_of_the_family(kind: type[RingiError]):
     family = next(EXIT_CODES[parent.__name__] for parent in kind.__mro__ if parent.__name__ in EXIT_CODES)
     assert kind.exit_code == family

@@ -7,12 +7,12 @@ import sys
 import unicodedata
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ringi
 from ringi.kernel.text import Text, deceiving, escaped, is_mark, visible
+from tests.tables import each
 
 HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"}
 ESCAPES = [
@@ -46,7 +46,7 @@ def test_every_code_point():
     assert wrong == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("plain", "plain"),
@@ -70,7 +70,7 @@ def test_table(text: str, shown: str):
     assert visible(text) == shown
 
 
-@pytest.mark.parametrize("escape", ESCAPES, ids=ascii)
+@each("escape", ESCAPES)
 def test_terminal_escapes_lose_their_power(escape: str):
     shown = visible(f"before{escape}after", keep="\t\n")
     assert shown.isprintable()
@@ -78,7 +78,7 @@ def test_terminal_escapes_lose_their_power(escape: str):
     assert shown.startswith("before\\")
 
 
-@pytest.mark.parametrize("mark", BIDI, ids=ascii)
+@each("mark", BIDI)
 def test_marks_that_turn_the_direction_are_written_out(mark: str):
     assert visible(f"a{mark}b") == f"a\\u{ord(mark):04x}b"
 
@@ -137,7 +137,7 @@ def test_every_text_is_made_with_what_it_names():
 MARK = "\u0301"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         (f"e{MARK}", f"e{MARK}"),
@@ -173,8 +173,6 @@ def test_an_escaped_document_says_the_same_and_hides_nothing(value: object):
     assert not any(deceiving(character) for character in shown.replace("\n", ""))
 
 
-@pytest.mark.parametrize(
-    "sign", ["\x7f", "\x9b", "\x85", "\u202e", "\u2066", "\u200b", "\ufeff", "\U000e0041"]
-)
+@each("sign", ["\x7f", "\x9b", "\x85", "\u202e", "\u2066", "\u200b", "\ufeff", "\U000e0041"])
 def test_no_program_prints_such_a_sign_from_a_document(sign: str):
     assert escaped(json.dumps(sign, ensure_ascii=False)).isascii()

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from ringi.agents.command_line import asked, parse, resumed, with_message, without_sandbox, without_terminal
 from ringi.agents.table import AGENTS, agent_of
+from tests.tables import each
 
 
 def again(*argv: str, more: tuple[str, ...] = (), terminal: bool = True, conversation: str = "") -> list[str]:
@@ -14,7 +15,7 @@ def again(*argv: str, more: tuple[str, ...] = (), terminal: bool = True, convers
     return [*resumed(resume, argv, "MESSAGE", more, terminal=terminal, conversation=conversation)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "expected"),
     [
         ("claude", "claude --continue MESSAGE"),
@@ -65,7 +66,7 @@ def alone(*argv: str) -> list[str] | None:
     return None if found is None else [*found]
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "expected"),
     [
         ("claude fix", "claude --print -- fix"),
@@ -98,7 +99,7 @@ def test_a_message_of_several_words_stays_one():
     assert alone("opencode", "--prompt", "fix it") == ["opencode", "run", "--", "fix it"]
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "claude -p fix",
@@ -128,7 +129,7 @@ def test_without_a_terminal_what_ends_by_itself_stays_as_it_is(command: str):
     assert alone(*command.split()) == command.split()
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "claude", "claude -p", "claude --continue", "claude --model opus", "claude --allowedTools Bash Edit",
@@ -145,7 +146,7 @@ def test_an_empty_message_is_none():
     assert alone("aider", "--message", " ") is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("claude", "claude --print MESSAGE"),
@@ -210,7 +211,7 @@ def test_a_conversation_can_be_named_and_options_added():
     assert again("codex", more=("-m", "o3")) == ["codex", "-m", "o3", "resume", "--last", "MESSAGE"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "expected"),
     [
         ("codex", "codex OFF"),
@@ -230,7 +231,7 @@ def test_a_sandbox_of_the_agent_is_switched_off_unless_it_allows_less(command: s
 
 
 @pytest.mark.req("RN-9")
-@pytest.mark.parametrize(
+@each(
     ("line", "once"),
     [
         ("claude", "claude --print --allowedTools Bash --permission-mode acceptEdits -- BRIEF"),

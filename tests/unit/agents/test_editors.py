@@ -7,6 +7,7 @@ import pytest
 
 from ringi.agents.editor_setup import editor_entries
 from ringi.agents.editors import EDITORS, Started
+from tests.tables import each
 
 ODD = 'a "b" \\c'
 CLAUDE = 'command = "/bin/ringi", args = { "acp", "--", "claude-agent-acp" }'
@@ -17,9 +18,7 @@ STARTED = [
 
 
 @pytest.mark.req("CP-11")
-@pytest.mark.parametrize(
-    ("name", "more"), [("zed", {"type": "custom"}), ("jetbrains", {"use_idea_mcp": False})]
-)
+@each(("name", "more"), [("zed", {"type": "custom"}), ("jetbrains", {"use_idea_mcp": False})])
 def test_json_entries_are_what_the_editor_reads(name: str, more: dict[str, object]) -> None:
     assert json.loads(EDITORS[name].entry(STARTED)) == {
         "agent_servers": {
@@ -33,7 +32,7 @@ def test_json_entries_are_what_the_editor_reads(name: str, more: dict[str, objec
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "lines"),
     [
         (

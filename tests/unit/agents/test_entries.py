@@ -8,11 +8,10 @@ from ringi.agents.entries import merged
 from ringi.agents.table import AGENTS, CONFIGURABLE
 from ringi.errors import BadDocument
 from tests.helpers import ROOT
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
-    "text", ["[]", '{"mcpServers": []}', '{"mcpServers": 1}', '{"mcpServers": null}', "3"]
-)
+@each("text", ["[]", '{"mcpServers": []}', '{"mcpServers": 1}', '{"mcpServers": null}', "3"])
 def test_an_entry_that_has_no_place_is_refused(text: str):
     with pytest.raises(BadDocument):
         merged(AGENTS["claude"], ".mcp.json", text, ["ringi"])
@@ -25,10 +24,8 @@ WATCH = {
 FILES = [(agent.name, names[0]) for agent in CONFIGURABLE.values() for names in agent.setup_files()]
 
 
-@pytest.mark.parametrize(("agent", "file"), FILES)
-@pytest.mark.parametrize(
-    "program", [["ringi"], ["/opt/a b/ringi"], ["/usr/bin/python3", "-P", "-m", "ringi"]]
-)
+@each(("agent", "file"), FILES)
+@each("program", [["ringi"], ["/opt/a b/ringi"], ["/usr/bin/python3", "-P", "-m", "ringi"]])
 def test_once_is_enough_and_another_program_replaces_it(agent: str, file: str, program: list[str]):
     made = merged(AGENTS[agent], file, "", program)
     assert merged(AGENTS[agent], file, made, program) == made
@@ -78,7 +75,7 @@ def test_formats_are_those_that_the_agents_document():
     }
 
 
-@pytest.mark.parametrize(("agent", "file"), FILES)
+@each(("agent", "file"), FILES)
 def test_the_page_of_the_agent_shows_what_is_written(agent: str, file: str):
     page = (ROOT / "docs" / "agents" / f"{agent}.md").read_text(encoding="utf-8")
     made = merged(AGENTS[agent], file, "", ["ringi"])
@@ -136,7 +133,7 @@ def test_ours_beside_another_hook_is_changed_alone():
     assert group["hooks"][1]["command"] == "ringi hook claude || exit 2"
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     ["ringi hook claudette", "stringi hook claude", "echo ringi", "ringi hook codex", "ringi hook claude-x"],
 )
@@ -155,7 +152,7 @@ def test_rules_of_a_person_stay_and_ours_is_added_once():
     assert merged(AGENTS["claude"], SETTINGS, made, ["ringi"]) == made
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"permissions": []}',

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ringi.agents import jsonc
 from ringi.errors import BadDocument
+from tests.tables import each
 
 VALUE = {"command": "ringi", "args": ["mcp"]}
 STEPS = ("mcpServers", "ringi")
@@ -71,7 +72,7 @@ def test_put_adds_and_takes_nothing_away(data: st.DataObject, document: dict[str
     assert found == document
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{\n  "mcpServers": {\n    "x": {"command": "y"} // note\n  },\n}\n',
@@ -100,7 +101,7 @@ def test_two_comments_on_a_line_are_not_one():
     assert jsonc.read(made, "x").value == {"mcpServers": {"a": 1, "ringi": VALUE}}
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "{", "}", "{]", '{"a" 1}', '{"a": }', "{'a': 1}", '{"a": 1} {}', "{,}", "/* never closed {}",

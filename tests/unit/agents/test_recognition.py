@@ -1,12 +1,11 @@
 """An agent that started us is known by its variables and by its process."""
 
-import pytest
-
 from ringi.agents.table import AGENTS
 from ringi.kernel.process.agent_above import PRIVATE_VARIABLES, by_process, by_variable, is_ringi_with
+from tests.tables import each
 
 
-@pytest.mark.parametrize("agent", AGENTS.values(), ids=lambda agent: agent.name)
+@each("agent", AGENTS.values())
 def test_every_sign_of_an_agent_names_it(agent):
     for variable in agent.variables:
         assert str(by_variable({variable: "1"})) == f"{variable} is set, so {agent.title} started this."
@@ -26,7 +25,7 @@ def test_no_variable_and_no_process_is_claimed_twice():
         assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize(
+@each(
     ("environment", "known"),
     [
         ({"AI_AGENT": "anything"}, True),
@@ -40,7 +39,7 @@ def test_common_variables(environment: dict[str, str], known: bool):
     assert (by_variable(environment) is not None) == known
 
 
-@pytest.mark.parametrize(
+@each(
     ("argv", "agent"),
     [
         (("node", "--max-old-space-size=8192", "/usr/bin/gemini"), "gemini"),

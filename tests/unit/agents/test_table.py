@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 from ringi.agents.table import AGENTS, ANY, agent_of
+from tests.tables import each
 
 HOME = {"HOME": "/home/u"}
 CODEX_LAYERS = ("skills", "packages", "app-server-daemon", "app-server-control")
@@ -14,7 +13,7 @@ def paths(name: str, **variables: str) -> list[str]:
     return [str(place.path) for place in AGENTS[name].places({**HOME, **variables})]
 
 
-@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "aider", "opencode"])
+@each("name", ["claude", "codex", "gemini", "aider", "opencode"])
 def test_an_agent_is_known_by_its_name_wherever_it_lies(name: str):
     for command in (name, f"/opt/x/{name}", f"./{name}"):
         assert agent_of([command, "--more"]) is AGENTS[name]
@@ -23,7 +22,7 @@ def test_an_agent_is_known_by_its_name_wherever_it_lies(name: str):
     assert agent_of([]) is ANY
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "name"),
     [
         ("claude-agent-acp", "claude"),
@@ -38,7 +37,7 @@ def test_an_adapter_for_editors_has_the_state_of_its_agent_and_not_its_command_l
     assert agent_of(["sh", "codex-acp"]) is ANY
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "variables", "expected"),
     [
         ("claude", {}, [".claude", ".claude.json", ".local/state/claude", ".cache/claude-cli-nodejs"]),

@@ -10,6 +10,7 @@ from ringi.agents import toml
 from ringi.agents.entries import merged
 from ringi.agents.table import AGENTS
 from ringi.errors import BadDocument
+from tests.tables import each
 
 TABLE = ("mcp_servers", "ringi")
 TOMLS = [
@@ -24,7 +25,7 @@ TOMLS = [
 ]
 
 
-@pytest.mark.parametrize("text", TOMLS)
+@each("text", TOMLS)
 def test_toml_there_and_back(text: str):
     made = merged(AGENTS["codex"], ".codex/config.toml", text, ["ringi"])
     assert made.startswith(text)
@@ -53,7 +54,7 @@ def test_toml_of_another_program_is_changed_in_its_lines():
     assert made == [*lines[:2], *lines[4:]]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "without"),
     [
         ('mcp_servers = {b = {}, ringi = {command = "x"}}\n', "mcp_servers = {b = {} }\n"),
@@ -76,7 +77,7 @@ def test_toml_in_an_unusual_form_keeps_it(text: str, without: str):
     assert toml.take(made, TABLE, "c.toml") == without
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "mcp_servers = 1\n",

@@ -7,6 +7,7 @@ import pytest
 import ringi
 from ringi.errors import BadDocument
 from tests.helpers import open_scratch
+from tests.tables import each
 
 PT_5 = (
     "MessageRef SpecSelection ValidationReport PlanPreview DiffSummary PlanRef ApprovedPlan FileOpOutcome"
@@ -15,7 +16,7 @@ PT_5 = (
 
 
 @pytest.mark.req("PT-5")
-@pytest.mark.parametrize("name", PT_5.split())
+@each("name", PT_5.split())
 def test_every_document_of_the_specification_is_offered(name: str):
     assert name in ringi.__all__
     assert getattr(ringi, name).__name__ == name

@@ -2,13 +2,13 @@
 
 from itertools import permutations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.approvals.statement import NOT_THERE, FileAt
 from ringi.provenance.chain import Link, Merge, level_of, merged, strongest
 from ringi.provenance.verdict import Evidence, Level, Mode, at_least, suffices, weakest
+from tests.tables import each
 
 COUNTING = [level for level in Level if level is not Level.NONE]
 
@@ -89,7 +89,7 @@ def test_levels_have_one_order(one: Level, other: Level) -> None:
         assert not suffices(other, mode) or not at_least(one, other) or suffices(one, mode)
 
 
-@pytest.mark.parametrize(
+@each(
     ("mode", "enough"),
     [
         (Mode.REPORT, {*COUNTING}),

@@ -65,6 +65,7 @@ from tests.helpers import (
     untouched,
     write,
 )
+from tests.tables import each
 
 DAY = 86_400
 CHANGES = (SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH)
@@ -240,7 +241,7 @@ def test_a_grant_covers_whole_plans_only(ws, keys):
 
 
 @pytest.mark.req("PT-8")
-@pytest.mark.parametrize(
+@each(
     ("changes", "words"),
     [
         ({"max_risk": Risk.HIGH}, "a high risk is never covered"),
@@ -260,7 +261,6 @@ def test_a_grant_covers_whole_plans_only(ws, keys):
         ({"requester": "mcp:claude"}, "neither with:AGENT nor user:NAME"),
         ({"requester": ""}, "neither with:AGENT nor user:NAME"),
     ],
-    ids=str,
 )
 def test_no_grant_is_that_wide(ws, keys, clock, changes: dict, words: str):
     wide = scope(**changes)
@@ -530,7 +530,7 @@ def test_plans_that_no_grant_covers(ws, keys, change: str):
 
 
 @pytest.mark.req("PT-8")
-@pytest.mark.parametrize(
+@each(
     ("path", "globs", "expected"),
     [
         ("docs/a/b.md", ("docs/**",), True),

@@ -3,7 +3,6 @@
 import subprocess
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from ringi.patch.render import Changed, Side, render_patch
 from ringi.provenance.replay import Diff, Replay, part_of
 from ringi.provenance.verdict import Evidence, Level
 from tests.fakes.past import stored
+from tests.tables import each
 
 SIGNED = Evidence(level=Level.SIGNED, by="alice", at="")
 BASE = [b"line %d\n" % number for number in range(24)]
@@ -95,7 +95,7 @@ def test_what_cannot_be_replayed() -> None:
     assert Replay([], {}).links(NOT_THERE, stored(b"x")) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "diff",
     [
         "",

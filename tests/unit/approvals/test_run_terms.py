@@ -23,6 +23,7 @@ from ringi.policy.risk_level import Risk
 from ringi.runs.document import Attempt, Finding, Run, Severity, StepState, StepStatus
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import Person, create, open_scratch, rewire
+from tests.tables import each
 from tests.unit.runner.run_samples import RUN_ID, TREE, passed, plan_of, run_of, step_of
 
 STEPS = ("S01", "S02", "S03", "S04")
@@ -177,7 +178,7 @@ def test_a_step_is_covered_if_and_only_if_nothing_speaks_against_it(
 
 
 @pytest.mark.req("PT-8", "RN-5")
-@pytest.mark.parametrize(
+@each(
     ("changes", "why"),
     [
         ({}, ""),

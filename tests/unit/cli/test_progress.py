@@ -11,6 +11,7 @@ from ringi.cli.ui import Ui
 from ringi.kernel.process.progress import Count
 from ringi.kernel.text import Text
 from ringi.models.prompt import ModelProgress
+from tests.tables import each
 
 QUICK = Pace(first=0.02, again=0.02, once=0.02)
 
@@ -84,7 +85,7 @@ def test_an_error_erases_the_line_and_is_raised() -> None:
     assert on_screen(out.getvalue()) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("found", "words"),
     [
         ((0, 0), "Copying files …"),

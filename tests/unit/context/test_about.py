@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 
-import pytest
-
 from ringi.project.about import about, changelog_of, paragraphs_of, rules_of
 from ringi.project.commands import test_commands as commands_of
 from ringi.project.context import FileKind
 from ringi.project.gather import project_facts
 from ringi.project.layout import layout
 from ringi.project.source import Source
+from tests.tables import each
 
 
 def source(files: Mapping[str, str]) -> Source:
@@ -57,7 +56,7 @@ Install
 """
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text", "expected"),
     [
         ("README.md", MARKDOWN, "Tool turns reports into tables. It needs nothing else."),
@@ -109,7 +108,7 @@ def test_rules_and_change_log_are_found_whatever_their_case():
     assert (rules_of(source({})), changelog_of(source({}))) == ((), "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("files", "expected"),
     [
         ({"changelog/12.bugfix.rst": "", "CHANGELOG.rst": "1\n" * 20}, "changelog/"),
@@ -129,7 +128,7 @@ def test_a_heading_belongs_to_what_follows():
     assert paragraphs_of(lines) == [(1, 3, 4), (6, 7, 9)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("files", "expected"),
     [
         ({"Makefile": "all: x\n\ntest: all\n\tpytest\n", "tests/test_a.py": ""}, ("make test", "pytest")),

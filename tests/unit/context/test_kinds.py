@@ -5,6 +5,7 @@ import pytest
 from ringi.project.context import FileKind
 from ringi.project.kinds import kinds_of
 from ringi.project.test_pairs import Beside
+from tests.tables import each
 
 KINDS = {
     FileKind.SOURCE: """
@@ -30,7 +31,7 @@ def test_kinds():
     assert kinds_of(expected) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "test"),
     [
         ("src/shop/basket.py", "tests/test_basket.py"),

@@ -1,9 +1,8 @@
 """What somebody's words name outright, and where that is."""
 
-import pytest
-
 from ringi.project.context import Definition, FileKind, FoundFile
 from ringi.project.outline import mentioned, pages_of
+from tests.tables import each
 
 FOUND = [
     FoundFile(
@@ -15,7 +14,7 @@ FOUND = [
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "pages"),
     [
         ("wrap_text, on long pages", ["src/text.py:10-40"]),

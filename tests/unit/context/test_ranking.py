@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.project.context import FileKind
+from tests.tables import each
 from tests.unit.context.projects import SHOP, ranked
 
 WORDS = st.text(alphabet=st.characters(codec="utf-8"), max_size=300)
@@ -38,7 +39,7 @@ def test_a_traceback_leads_to_its_files():
     assert "in the traceback" in [str(why) for why in best.why]
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "path"),
     [
         ("add an install section to README.md", "README.md"),
@@ -80,7 +81,7 @@ def test_nothing_fits_nothing():
     assert ranked(SHOP, "") == ranked(SHOP, "zzz qqq") == ranked({}, "basket") == []
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         r"(((([[[**+?\\ (?P<a>x)*+ total price \1 {0} %s {words}",
@@ -95,7 +96,6 @@ def test_nothing_fits_nothing():
         ". " * 300_000 + "total price",
         "=" * 500_000 + "\ntotal price",
     ],
-    ids=range(11),
 )
 def test_hostile_requests_are_read_in_time(said: str):
     """Time is counted in the processor's seconds: the machine may be busy."""

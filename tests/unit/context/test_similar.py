@@ -7,13 +7,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ringi.project.similar import alike, meaning
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-12")
 SECTION = "Add an install section to README.md"
 JAPANESE = "README.mdにインストールの節を追加して"
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [
         (SECTION, "add an install section to README.md"),
@@ -38,7 +39,7 @@ def test_the_same_said_differently(one: str, other: str):
     assert alike(one, other) == alike(other, one)
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [
         (SECTION, "Do not add an install section to README.md"),

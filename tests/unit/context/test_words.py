@@ -1,15 +1,15 @@
 """Which words requests and files share."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.project.names import Names, Naming
 from ringi.project.request import read_request
 from ringi.project.words import counted, terms_of
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other"),
     [
         ("parsing", "parsed"),
@@ -54,7 +54,7 @@ platform linux -- plugins
 """
 
 
-@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+@each("ends", ["\n", "\r\n", "\r"])
 def test_what_is_pasted_about_the_machine_does_not_count(ends: str):
     terms = read_request(MACHINE.replace("\n", ends)).terms
     assert {"basket", "wrong"} <= terms.keys()
@@ -88,7 +88,7 @@ FILES = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "expected"),
     [
         ("src/shop/mail.py", {"src/shop/mail.py": Naming.PATH}),

@@ -39,6 +39,7 @@ from ringi.runs.process.revisions import (
     revise,
 )
 from tests.fakes.processes import RULES, action, plan, process
+from tests.tables import each
 
 THREE = plan(
     action("task_1", "read", arguments={"path": "a.py"}),
@@ -108,7 +109,7 @@ def test_one_of_several_actions_is_named():
 
 
 @pytest.mark.req("PP-9")
-@pytest.mark.parametrize(
+@each(
     ("changes", "done", "reason"),
     [
         ((), (), NOTHING),

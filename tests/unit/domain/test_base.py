@@ -8,6 +8,7 @@ from ringi.errors import BadTransition
 from ringi.plans.document import PLAN_MACHINE, PLAN_TRANSITIONS, WAITING, PlanStatus
 from ringi.runs.document import RUN_MACHINE, RunPhase
 from ringi.sessions.document import OPEN_SESSIONS, SESSION_MACHINE, SessionStatus
+from tests.tables import each
 
 # Written from the specification and the design, not from the code.
 ALLOWED = {
@@ -31,7 +32,7 @@ PAIRS = list(itertools.product(PlanStatus, PlanStatus))
 
 
 @pytest.mark.req("PT-6")
-@pytest.mark.parametrize(("current", "target"), PAIRS, ids=str)
+@each(("current", "target"), PAIRS)
 def test_every_pair(current: PlanStatus, target: PlanStatus):
     if (current, target) in ALLOWED:
         assert PLAN_MACHINE.allows(current, target)
@@ -84,15 +85,13 @@ RUN_ALLOWED = {
 
 
 @pytest.mark.req("IP-1", "IP-2")
-@pytest.mark.parametrize(
-    ("current", "target"), list(itertools.product(SessionStatus, SessionStatus)), ids=str
-)
+@each(("current", "target"), list(itertools.product(SessionStatus, SessionStatus)))
 def test_every_pair_of_a_session(current: SessionStatus, target: SessionStatus):
     assert SESSION_MACHINE.allows(current, target) is ((current, target) in SESSION_ALLOWED)
 
 
 @pytest.mark.req("IP-1")
-@pytest.mark.parametrize(("current", "target"), list(itertools.product(RunPhase, RunPhase)), ids=str)
+@each(("current", "target"), list(itertools.product(RunPhase, RunPhase)))
 def test_every_pair_of_a_run(current: RunPhase, target: RunPhase):
     assert RUN_MACHINE.allows(current, target) is ((current, target) in RUN_ALLOWED)
 

@@ -21,6 +21,7 @@ from ringi.plans.document import (
     PlanStatus,
     SpecKind,
 )
+from tests.tables import each
 
 PLAN = PlanDocument(
     plan=Plan("1", "題 \u2013 title", "content", (MessageRef("m", "t"),), "why", ("a", "b"), "2026", 1),
@@ -35,7 +36,7 @@ def refusal(data: bytes, kind: type = PlanDocument) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("write", [codec.canonical, codec.pretty])
+@each("write", [codec.canonical, codec.pretty])
 def test_cut_at_every_byte(write):
     data = write(PLAN).rstrip()
     for end in range(len(data)):
@@ -44,7 +45,7 @@ def test_cut_at_every_byte(write):
             codec.trusted(data[:end], PlanDocument, "plan.json")
 
 
-@pytest.mark.parametrize("data", [b"", b" ", b"\n\n\t", b"\r\n" * 1000])
+@each("data", [b"", b" ", b"\n\n\t", b"\r\n" * 1000])
 def test_empty(data: bytes):
     assert "it is empty" in refusal(data)
 
@@ -55,10 +56,9 @@ def test_a_hundred_megabytes_are_refused_by_their_size_alone():
     assert "104857600 bytes, 67108864 are allowed" in words
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [b"[" * 100_000, b'{"a":' * 100_000, b"[" * 100_000 + b"]" * 100_000, b'{"plan":[' * 100_000],
-    ids=["lists", "objects", "closed", "both"],
 )
 def test_deeply_nested(data: bytes):
     assert "nested too deeply" in refusal(data)
@@ -66,7 +66,7 @@ def test_deeply_nested(data: bytes):
         codec.trusted(data, PlanDocument, "it")
 
 
-@pytest.mark.parametrize("raw", [b"\xff", b"\xc3\x28", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\x80"])
+@each("raw", [b"\xff", b"\xc3\x28", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\x80"])
 def test_not_utf8_is_named_with_its_place(raw: bytes):
     assert "it is not UTF-8 at byte 15" in refusal(b'{"message_id":"' + raw + b'"}', MessageRef)
 
@@ -77,7 +77,7 @@ def test_other_encodings_are_refused():
         assert refusal(data)
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b'{"plan":1,"plan":2}',
@@ -85,7 +85,6 @@ def test_other_encodings_are_refused():
         b'{"a":[{"b":[{"id":1,"id":2}]}]}',
         b'{"id":1,"\\u0069d":2}',
     ],
-    ids=["top", "inside", "deep", "spelled differently"],
 )
 def test_a_key_may_stand_only_once(data: bytes):
     assert "is in it twice" in refusal(data)
@@ -97,7 +96,7 @@ def test_a_key_twice_in_free_arguments_is_refused_too():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "number",
     [b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-1e999", b"1" * 20, b"9" * 5000, b"-" + b"9" * 19],
 )
@@ -105,13 +104,13 @@ def test_numbers_that_cannot_be_kept(number: bytes):
     assert "is not a number that can be kept" in refusal(PREVIEW % number, PlanPreview)
 
 
-@pytest.mark.parametrize("number", [2**63 - 1, -(2**63) + 1, 0, 1])
+@each("number", [2**63 - 1, -(2**63) + 1, 0, 1])
 def test_numbers_that_can(number: int):
     spec = codec.foreign(b'{"kind":"run","timeout_sec":%d}' % number, ActionSpec, "it")
     assert spec == ActionSpec(SpecKind.RUN, timeout_sec=number)
 
 
-@pytest.mark.parametrize("half", [r"\ud800", r"\uDFFF", r"x\udc00y", r"\ud83d\ud83d", r"\ude00\ud83d"])
+@each("half", [r"\ud800", r"\uDFFF", r"x\udc00y", r"\ud83d\ud83d", r"\ude00\ud83d"])
 def test_half_characters_are_refused(half: str):
     assert "half a character" in refusal(f'{{"message_id":"{half}","timestamp":""}}'.encode(), MessageRef)
     assert "half a character" in refusal(f'{{"{half}":1}}'.encode(), MessageRef)

@@ -44,6 +44,7 @@ from ringi.sessions import document as session
 from ringi.sessions import request
 from ringi.tools import effects
 from ringi.tree import check_result, commit_outcome, file_state
+from tests.tables import each
 
 BOUNDED: dict[type[Any], Document] = {
     run_plan.RunPlan: compile_run_plan(
@@ -526,14 +527,14 @@ documents = st.sampled_from(KINDS).flatmap(built)
 
 
 @pytest.mark.req("PT-1", "PT-2", "PT-3", "PT-5")
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@each("kind", KINDS)
 def test_fields_have_the_names_of_the_specification(kind: type[Document]):
     names = [field.encode_name for field in msgspec.structs.fields(kind)]
     assert " ".join(name for name in names if name != EXTRA) == FIELDS[kind]
 
 
 @pytest.mark.req("PT-2", "PT-3", "PT-11")
-@pytest.mark.parametrize(("kind", "values"), VALUES.items(), ids=lambda item: getattr(item, "__name__", ""))
+@each(("kind", "values"), VALUES.items())
 def test_closed_sets_have_the_values_of_the_specification(kind: type, values: str):
     assert " ".join(kind) == values
 
@@ -587,7 +588,7 @@ def first(kind: type[Document]) -> dict[str, Any]:
     return of(inspect.type_info(kind))
 
 
-@pytest.mark.parametrize("kind", CLOSED, ids=lambda kind: kind.__name__)
+@each("kind", CLOSED)
 def test_unknown_fields_are_refused(kind: type[Document]):
     data = json.dumps(first(kind) | {"surprise": 1}).encode()
     for decode in (codec.foreign, codec.trusted):
@@ -596,7 +597,7 @@ def test_unknown_fields_are_refused(kind: type[Document]):
 
 
 @pytest.mark.req("PP-29")
-@pytest.mark.parametrize("kind", OPEN, ids=lambda kind: kind.__name__)
+@each("kind", OPEN)
 def test_unknown_fields_of_open_documents_are_kept(kind: type[OpenDocument]):
     """Also one that has the name under which they are kept."""
     more = {"surprise": {"of": ["later", {EXTRA: 1}]}, EXTRA: "hostile", "extra": None}
@@ -608,7 +609,7 @@ def test_unknown_fields_of_open_documents_are_kept(kind: type[OpenDocument]):
             assert json.loads(encode(document)) == raw
 
 
-@pytest.mark.parametrize("kind", VERSIONED, ids=lambda kind: kind.__name__)
+@each("kind", VERSIONED)
 def test_an_absent_version_is_the_first(kind: type[Versioned]):
     raw = first(kind)
     assert "schema_version" not in raw
@@ -616,9 +617,9 @@ def test_an_absent_version_is_the_first(kind: type[Versioned]):
     assert codec.foreign(json.dumps(raw | {"schema_version": 1}).encode(), kind, "it").schema_version == 1
 
 
-@pytest.mark.parametrize("decode", [codec.foreign, codec.trusted])
-@pytest.mark.parametrize("more", [{}, {"surprise": {"of": "later"}}, {"plan_id": None}], ids=str)
-@pytest.mark.parametrize("kind", VERSIONED, ids=lambda kind: kind.__name__)
+@each("decode", [codec.foreign, codec.trusted])
+@each("more", [{}, {"surprise": {"of": "later"}}, {"plan_id": None}])
+@each("kind", VERSIONED)
 def test_newer_documents_are_refused_as_newer(kind: type[Versioned], more: dict[str, Any], decode):
     """Also where they would fit, and where they would not for another reason."""
     data = json.dumps(first(kind) | more | {"schema_version": 2}).encode()
@@ -634,7 +635,7 @@ def test_a_newer_document_inside_another_is_refused():
             decode(data, events.LoggedEvent, "it")
 
 
-@pytest.mark.parametrize("version", [0, -1, "1", 1.5, None, [], True])
+@each("version", [0, -1, "1", 1.5, None, [], True])
 def test_a_version_is_a_number_from_one(version: object):
     data = json.dumps(first(plan.PlanPage) | {"schema_version": version}).encode()
     with pytest.raises(BadDocument):
@@ -646,7 +647,7 @@ def test_every_schema_is_written_down_here():
     assert set(FIELDS) == set(KINDS)
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@each("name", SCHEMAS)
 def test_schemas_promise_what_we_write(name: str):
     schema = json_schema(name)
     top = schema["$defs"][schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
@@ -736,7 +737,7 @@ def test_schemas_are_closed_unless_the_document_is_open():
     assert EXTRA not in json.dumps([json_schema(name) for name in SCHEMAS])
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "title"),
     [
         ("Add a button", "Add a button"),

@@ -23,6 +23,7 @@ from ringi.engine.document import (
 from ringi.errors import BadDocument
 from ringi.kernel import codec
 from ringi.kernel.document import OpenDocument
+from tests.tables import each
 
 EXAMPLES = {path.stem: path for path in sorted((Path(__file__).parent / "process_examples").glob("*.json"))}
 KINDS: dict[str, type[OpenDocument]] = {
@@ -48,7 +49,7 @@ def read(raw: object, kind: type[OpenDocument]) -> Any:
 
 
 @pytest.mark.req("PP-1", "PP-29")
-@pytest.mark.parametrize("name", EXAMPLES)
+@each("name", EXAMPLES)
 def test_every_example_is_valid_and_comes_back_as_it_was(name: str):
     raw = example(name)
     document = codec.foreign(EXAMPLES[name].read_bytes(), kind_of(raw), name)

@@ -9,6 +9,7 @@ from ringi.engine import answers as plan_answers
 from ringi.kernel.document import Document
 from ringi.models import prompt
 from ringi.models.prompt import NewDecisions, NewQuestions, NewSummary
+from tests.tables import each
 
 KINDS = [
     kind
@@ -32,14 +33,14 @@ def unbounded(schema: Any) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@each("kind", KINDS)
 def test_every_length_is_bounded(kind: type[Document]):
     schema = msgspec.json.schema(kind)
     assert unbounded(schema) == []
     assert "properties" in str(schema)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "raw"),
     [
         (NewQuestions, {"questions": [{"type": "scope", "question": "?"}] * 6}),

@@ -1,12 +1,12 @@
 """Requests in Markdown, as people write them."""
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.kernel.problems import Level
 from ringi.sessions.request import Request, read_request
+from tests.tables import each
 
 WHOLE = """\
 # Sort the report by date #
@@ -89,7 +89,7 @@ def test_in_japanese():
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "problems"),
     [
         ("", ["FAIL SCHEMA_INVALID $.title", "WARN AC_TOO_FEW $.acceptance_criteria"]),

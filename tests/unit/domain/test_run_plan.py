@@ -16,6 +16,7 @@ from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
 from ringi.kernel import codec
 from ringi.kernel.problems import WARNINGS, Level, ReasonCode
+from tests.tables import each
 
 SAMPLE = (Path(__file__).parent / "planning-sample.json").read_bytes()
 FIELDS = {
@@ -57,7 +58,7 @@ def codes(raw: object) -> list[str]:
 
 
 @pytest.mark.req("RN-1")
-@pytest.mark.parametrize("kind", FIELDS, ids=lambda kind: kind.__name__)
+@each("kind", FIELDS)
 def test_fields_have_the_names_of_the_specification(kind: type[msgspec.Struct]):
     fields = msgspec.structs.fields(kind)
     assert " ".join(field.encode_name for field in fields) == FIELDS[kind]
@@ -140,9 +141,7 @@ CASES = [
 
 
 @pytest.mark.req("RN-2")
-@pytest.mark.parametrize(
-    ("path", "value", "expected"), CASES, ids=[f"{c[0]}-{at}" for at, c in enumerate(CASES)]
-)
+@each(("path", "value", "expected"), CASES)
 def test_each_rule(path: str, value: object, expected: str):
     found = run_plan_problems(changed(path, copy.deepcopy(value)))
     assert expected in [f"{one.code} {one.path}" for one in found]
@@ -220,7 +219,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_branch_names_are_those_git_takes(name: str):
     git = subprocess.run(["git", "check-ref-format", "--branch", name], capture_output=True, check=False)
     found = codes(changed("work_branch", name))

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from ringi.kernel.text import Text
 from ringi.tools.schema import fault, mismatch
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-15")
 
@@ -29,7 +30,7 @@ def deep(levels: int) -> dict[str, object]:
     return schema
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "says"),
     [
         (None, "object"),
@@ -56,14 +57,12 @@ def test_what_is_no_schema_is_named(schema: object, says: str):
     assert says in str(fault(schema))
 
 
-@pytest.mark.parametrize(
-    "schema", [GOOD, {"type": "object", "$ref": "#/x", "pattern": "(a+)+$", "not": True}, deep(10)]
-)
+@each("schema", [GOOD, {"type": "object", "$ref": "#/x", "pattern": "(a+)+$", "not": True}, deep(10)])
 def test_a_schema_may_say_more_than_we_look_at(schema: object):
     assert fault(schema) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "says"),
     [
         ({}, "/path is missing"),
@@ -80,7 +79,7 @@ def test_what_does_not_fit_is_named(value: object, says: str):
     assert says in str(mismatch(value, GOOD))
 
 
-@pytest.mark.parametrize("value", [{"path": "x"}, {"path": "", "count": 2.0, "kind": "a", "many": []}])
+@each("value", [{"path": "x"}, {"path": "", "count": 2.0, "kind": "a", "many": []}])
 def test_what_fits(value: object):
     assert mismatch(value, GOOD) is None
 

@@ -1,13 +1,13 @@
 """Sentences in documents, in the language of the reader."""
 
 import msgspec
-import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.kernel.text import Text, in_language
 from ringi.kernel.words import KeptText, told
 from ringi.runs.document import Stop, StopCode, stop_for
+from tests.tables import each
 
 PATH = Text("{path} may contain a secret", path="a{b}.py")
 WHY = Text("{step} goes to no forge before somebody has looked at it here: {why}", step="S01", why=PATH)
@@ -39,7 +39,7 @@ def test_details_are_masked():
     assert b"a{" not in msgspec.json.encode(stop)
 
 
-@pytest.mark.parametrize(
+@each(
     "kept",
     [
         KeptText("{path.__class__} may", {"path": "x"}),

@@ -17,12 +17,13 @@ from ringi.acp.protocol import INVALID_REQUEST, Message, Refusal, RpcError, Told
 from ringi.acp.requests import MOST_OPEN, Requests
 from ringi.acp.terminals import Terminal
 from ringi.acp.wire import Inlet, Outlet
+from tests.tables import each
 
 DEEP = b"[" * 100_000
 SHUT = b"]" * 100_000
 
 
-@pytest.mark.parametrize("deep", [DEEP, DEEP + SHUT, b'{"a":' * 100_000 + b"1" + b"}" * 100_000])
+@each("deep", [DEEP, DEEP + SHUT, b'{"a":' * 100_000 + b"1" + b"}" * 100_000])
 def test_no_depth_is_too_much(deep: bytes):
     for kind in (b'"result":', b'"method":"session/update","params":', b'"error":'):
         found = understood(b'{"jsonrpc":"2.0","id":7,' + kind + deep + b"}")

@@ -13,9 +13,10 @@ from ringi.acp.protocol import Message, Refusal, RpcError, Told, content, line_o
 from ringi.acp.thread import fenced, plain_title
 from ringi.acp.turns import Turns
 from ringi.acp.wire import Inlet
+from tests.tables import each
 
 
-@pytest.mark.parametrize("cut", range(1, 40, 3))
+@each("cut", range(1, 40, 3))
 def test_lines_are_the_same_however_they_arrive(cut: int) -> None:
     heard: list[bytes] = []
     skipped: list[bytes] = []
@@ -43,7 +44,7 @@ def test_a_huge_request_is_answered_by_its_number() -> None:
     assert isinstance(understood(b'{"jsonrpc":"2.0","id":{},"method":"x"}'), Refusal)
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "name"),
     [
         ("/p", ""),
@@ -94,7 +95,7 @@ def test_only_fields_that_hold_paths_are_mapped() -> None:
     assert paths.to_agent(seen) == said
 
 
-@pytest.mark.parametrize("hostile", ["```\n<img src=x onerror=a()>", "`````", "plain", "[a](javascript:b)"])
+@each("hostile", ["```\n<img src=x onerror=a()>", "`````", "plain", "[a](javascript:b)"])
 def test_no_words_of_others_become_markup(hostile: str) -> None:
     message = fenced(hostile)
     fence = message.split("\n")[1].removesuffix("text")

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import msgspec
-import pytest
 
 from ringi.acp.protocol import Message, Told, understood
 from ringi.acp.updates import Updates
+from tests.tables import each
 
 
 class Room:
@@ -97,7 +97,7 @@ def test_what_waits_for_a_name_is_limited():
     assert len(room.two.held) + len(room.strange) == 100
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "told"),
     [
         ("agent_message_chunk", True),

@@ -16,6 +16,7 @@ from ringi.forges.document import (
 )
 from ringi.forges.gitlab_shapes import BASE_CHANGED, Approver, Note, User, Version, reviews_of
 from tests.support.forge_server import ReviewGiven
+from tests.tables import each
 from tests.unit.forges.conftest import Here
 
 pytestmark = pytest.mark.req("PP-19", "PP-20", "PP-25")
@@ -271,7 +272,7 @@ def test_the_note_about_an_approval_may_be_written_after_the_next_push():
     assert reviews_of([], [(Approver(user, versions[0].created_at), alice)], versions, "page") == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "changed"),
     [
         ("changed target branch from `main` to `a` to `b`", True),

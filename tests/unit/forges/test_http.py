@@ -19,6 +19,7 @@ from ringi.forges.connection import MOST_BYTES, Address, Token
 from ringi.forges.http import ForgeClient, utc
 from tests.fakes.loopback import Handler, Loopback
 from tests.support.forge_server import ForgeServer
+from tests.tables import each
 from tests.unit.forges.conftest import Here, Time, host_of
 
 pytestmark = pytest.mark.req("PP-20", "PP-25")
@@ -139,7 +140,7 @@ def test_next_page_cannot_lead_to_another_host(tmp_path: Path):
         assert there.headers == []
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         b'{"a":' * 100_000,
@@ -179,7 +180,7 @@ HOSTILE_HEADERS = [
 ]
 
 
-@pytest.mark.parametrize(("status", "headers"), HOSTILE_HEADERS)
+@each(("status", "headers"), HOSTILE_HEADERS)
 def test_hostile_headers_are_refused(here: Here, status: int, headers: dict[str, str]):
     here.forge.fault("GET", "/issues/1$", status=status, headers=headers, body=b"{}", times=0)
     with pytest.raises(ForgeFailed) as caught:

@@ -18,6 +18,7 @@ from ringi.tools.mcp_servers import McpServers
 from ringi.tools.rules import ToolRules, effect_of
 from tests.fakes import mcp_server
 from tests.fakes.mcp_http import HttpTools
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-15")
 
@@ -283,7 +284,7 @@ def http(server: HttpTools, token: str = "") -> Server:
     return Server("h", url=server.address, http=lambda most: client(server.address, {}, credentials, most))
 
 
-@pytest.mark.parametrize("how", ["", "stream", "back and forth", "hangs at goodbye"])
+@each("how", ["", "stream", "back and forth", "hangs at goodbye"])
 def test_a_server_at_an_address(how: str):
     with HttpTools(how) as web, of(http(web, "t0ken")) as servers:
         assert [tool.name for tool in servers.offered()] == ["h_read", "h_make"]
@@ -293,7 +294,7 @@ def test_a_server_at_an_address(how: str):
     assert web.methods.count("GET") < 25
 
 
-@pytest.mark.parametrize(
+@each(
     "how",
     [
         "hangs",

@@ -14,6 +14,7 @@ import ringi
 from ringi.app.notify import notify
 from ringi.kernel.text import Text
 from tests.helpers import PYTHON
+from tests.tables import each
 
 SOURCES = str(Path(ringi.__file__).parents[1])
 NASTY = (
@@ -92,7 +93,7 @@ def test_bell_goes_to_the_terminal_of_the_process_if_the_output_is_none(terminal
     assert heard(seen) == b"\a"
 
 
-@pytest.mark.parametrize("output", [None, -1, 10_000])
+@each("output", [None, -1, 10_000])
 def test_nobody_to_tell_is_no_error(output: int | None):
     call = f"notify('bell', 'x', environment={{}}, output={output})"
     script = f"from ringi.app.notify import notify\n{call}"

@@ -26,6 +26,7 @@ from ringi.errors import (
     WrongNamespace,
 )
 from tests.helpers import ROOT
+from tests.tables import each
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
 
@@ -201,7 +202,7 @@ def unwrapped(signature: str) -> bytes:
     return base64.b64decode("".join(signature.split("\n")[1:-2]))
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",

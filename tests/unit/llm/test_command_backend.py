@@ -32,6 +32,7 @@ from ringi.models.backend import Backend, Call, Reply, RetryLater, Turn
 from ringi.models.command_backend import LONGEST_WORD, CommandBackend, flat
 from ringi.models.configured import scrub_of
 from tests.helpers import PATIENCE_SEC, PYTHON
+from tests.tables import each
 
 TURNS = (Turn("system", "Answer in JSON."), Turn("user", "Add a login. 「はい」"))
 # Every stand-in begins like that: what it was given is written beside it.
@@ -224,10 +225,8 @@ def test_json_among_other_lines_is_found(world: World, agent: str) -> None:
     assert reply.output_tokens > 0
 
 
-@pytest.mark.parametrize("agent", ["claude", "codex", "gemini"])
-@pytest.mark.parametrize(
-    "text", ["", "plain words", "[" * 5000, '{"type": "result", "usage": 3}', '{"response": 1}']
-)
+@each("agent", ["claude", "codex", "gemini"])
+@each("text", ["", "plain words", "[" * 5000, '{"type": "result", "usage": 3}', '{"response": 1}'])
 def test_an_output_of_another_form_is_the_text_itself(world: World, agent: str, text: str) -> None:
     world.program(agent, f"print({text!r})")
 
@@ -391,7 +390,7 @@ def test_a_program_named_by_a_path_is_found_from_the_current_folder(
     assert world.backend("./mine").send(call()).text == "ok"
 
 
-@pytest.mark.parametrize("template", ["", "  ", "''", "say 'no end"])
+@each("template", ["", "  ", "''", "say 'no end"])
 def test_a_template_without_a_program_is_refused_at_once(template: str) -> None:
     with pytest.raises(UnknownModel):
         CommandBackend(template, {}, str)
@@ -629,7 +628,7 @@ def test_a_secret_at_the_edge_of_the_kept_words_is_not_half_shown(world: World) 
     assert "zzz" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     "template",
     [
         'sh -c "{prompt}"',

@@ -46,6 +46,7 @@ from tests.fakes.model_server import (
     Status,
 )
 from tests.helpers import PATIENCE_SEC
+from tests.tables import each
 
 GOOD = {"questions": [{"type": "scope", "question": "どこまで?"}]}
 PROMPT = Prompt(Purpose.DISCOVERY, "Ask what is unclear.", (Material("instruction", "読みやすくする"),))
@@ -492,7 +493,7 @@ def test_this_machine_is_never_reached_through_a_proxy(monkeypatch, variable):
         assert _ask(server, ANTHROPIC, **{variable: "http://127.0.0.1:9"}).value.questions
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "environment", "proxy"),
     [
         ("https://api.openai.com/v1", {}, None),
@@ -511,7 +512,7 @@ def test_proxies_are_those_of_the_environment_given(url, environment, proxy):
     assert proxy_for(url, environment) == proxy
 
 
-@pytest.mark.parametrize(
+@each(
     "proxy",
     [
         "socks5://127.0.0.1:9",
@@ -592,7 +593,7 @@ def test_scrubbing_leaves_words_alone():
     assert scrub(f"none of {ANTHROPIC_KEY}, {ANTHROPIC_KEY}x") == "none of (masked: a key), (masked: a key)x"
 
 
-@pytest.mark.parametrize(("name", "step"), [(OPENAI, Never()), (ANTHROPIC, Slowly(GOOD, 0.05))])
+@each(("name", "step"), [(OPENAI, Never()), (ANTHROPIC, Slowly(GOOD, 0.05))])
 def test_an_interrupt_comes_through_at_once(name, step):
     def interrupt():
         while not server.requests:

@@ -15,6 +15,7 @@ from ringi.models.backend import ConnectionCut, Reply, RetryLater
 from ringi.models.client import ModelClient
 from ringi.models.prompt import Budget, Material, NewSummary, Prompt
 from ringi.models.usage import Purpose, TokenUsage
+from tests.tables import each
 
 PROMPT = Prompt(Purpose.REVIEW, "Sum it up.", (Material("instruction", "tidy up"),))
 GOOD = '{"summary": "tidy"}'
@@ -165,7 +166,7 @@ def test_a_busy_service_that_does_not_say_when_is_asked_ever_later():
     assert clock.now < 60  # it does not wait for what cannot be
 
 
-@pytest.mark.parametrize("after", [float("nan"), -1.0, None])
+@each("after", [float("nan"), -1.0, None])
 def test_a_senseless_wish_is_none(after):
     _, backend, _ = _ask(RetryLater("429", after), GOOD)
     assert backend.waits == [0.5]
@@ -176,7 +177,7 @@ def test_who_says_at_once_is_given_a_moment():
     assert backend.waits == [0.5, 0.5]
 
 
-@pytest.mark.parametrize("after", [3600.0, 60.0, float("inf")])
+@each("after", [3600.0, 60.0, float("inf")])
 def test_nobody_waits_for_longer_than_the_budget(after):
     error, backend, clock = _failed(ModelBusy, RetryLater("quota", after))
     assert clock.slept == []
@@ -241,7 +242,7 @@ class Enough(Exception):
     pass
 
 
-@pytest.mark.parametrize("step", ["no", RetryLater("429", 30)])
+@each("step", ["no", RetryLater("429", 30)])
 def test_whoever_is_told_can_stop_it_at_any_time_in_the_thread_that_asks(step):
     clock = Clock()
     mine = threading.get_ident()
@@ -264,7 +265,7 @@ def test_those_who_wait_are_told_why():
     assert "next try in 2 s" in str(seen[-1].note)
 
 
-@pytest.mark.parametrize("claimed", [1.5, 10**30, -5, True, float("nan"), "x", None])
+@each("claimed", [1.5, 10**30, -5, True, float("nan"), "x", None])
 def test_what_a_service_claims_to_have_counted_never_spoils_a_document(claimed):
     answer, _, _ = _ask(Reply(GOOD, claimed, claimed, float("inf")))
     assert answer.usage == codec.foreign(codec.canonical(answer.usage), TokenUsage, "usage")

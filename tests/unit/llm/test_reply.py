@@ -6,13 +6,14 @@ from hypothesis import strategies as st
 
 from ringi.models.prompt import NewQuestions, NewSummary
 from ringi.models.reply import MAX_ANSWER_BYTES, Unusable, read
+from tests.tables import each
 
 GOOD = '{"summary": "do {it} \\"so\\""}'
 _SAID = st.text(st.characters(codec="utf-8"), max_size=80).filter(str.strip)
 _CHATTER = st.text(st.characters(blacklist_characters='{}[]"`<', blacklist_categories=["Cs"]), max_size=60)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         GOOD,
@@ -38,7 +39,7 @@ def test_any_object_is_found_in_any_chatter(before, after, words):
     assert read(text, NewSummary).summary == words
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("I do not know", "there is no JSON object in it"),
@@ -63,7 +64,7 @@ def test_what_is_wrong_is_said(text, words):
     assert not caught.value.empty
 
 
-@pytest.mark.parametrize("text", ["", " \n", "\ufeff", "<think>hm</think>", "<think>hm, for ever"])
+@each("text", ["", " \n", "\ufeff", "<think>hm</think>", "<think>hm, for ever"])
 def test_nothing_is_nothing(text):
     with pytest.raises(Unusable) as caught:
         read(text, NewSummary)
@@ -77,9 +78,7 @@ def test_five_questions_are_the_most():
         read(json.dumps({"questions": [one] * 6}), NewQuestions)
 
 
-@pytest.mark.parametrize(
-    "piece", ["{", '{"a":', '\\"', '"', "```\n{\n", "{}", "<think>", '{"a":"', "[{", "``` \n", "{\\"]
-)
+@each("piece", ["{", '{"a":', '\\"', '"', "```\n{\n", "{}", "<think>", '{"a":"', "[{", "``` \n", "{\\"])
 def test_nothing_makes_it_slow(piece):
     text = piece * (MAX_ANSWER_BYTES // len(piece))
     with pytest.raises(Unusable):

@@ -12,6 +12,7 @@ from ringi.mcp.server import TOOLS
 from ringi.mcp.tools import Tool
 from ringi.plans.answer_document import Difference, OutcomeKind, PlanAnswer, SpecDifference
 from ringi.plans.document import PlanStatus
+from tests.tables import each
 
 
 def test_an_error_has_code_message_and_a_hint_for_agents():
@@ -32,7 +33,7 @@ def test_what_only_a_person_can_do_the_agent_hands_on():
     assert told.next_step == f"Tell your user: {told.error.hint}"
 
 
-@pytest.mark.parametrize("tool", TOOLS.values(), ids=list(TOOLS))
+@each("tool", TOOLS.values())
 def test_a_failure_and_nothing_else_fits_where_an_answer_is_expected(tool: Tool):
     schema = output_schema(tool.answer)
     jsonschema.validate(structured(render.failed(errors.NotApproved(plan="p7"))), schema)
@@ -50,7 +51,7 @@ def test_no_error_names_the_ledgers_place_or_speaks_to_a_terminal():
     assert "\\x1b" in told
 
 
-@pytest.mark.parametrize("kind", list(render._HINTS))
+@each("kind", list(render._HINTS))
 def test_every_hint_belongs_to_an_error_there_is(kind: str):
     codes = {found.code for found in _all(errors.RingiError)}
     assert kind in codes
@@ -65,7 +66,7 @@ def answer(status: PlanStatus, outcome: OutcomeKind | None, *, changed: bool = F
     return PlanAnswer("id", "p1", 1, status, outcome, changed=parts)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "words", "again"),
     [
         (answer(PlanStatus.PROPOSED, None), "Nobody was asked", False),
@@ -84,7 +85,7 @@ def test_the_next_step(given: PlanAnswer, words: str, again: bool):
     assert answers.undecided(given) is again
 
 
-@pytest.mark.parametrize("status", PlanStatus)
+@each("status", PlanStatus)
 def test_every_status_has_a_next_step(status: PlanStatus):
     assert "plan_" in answers.step_after(status)
 

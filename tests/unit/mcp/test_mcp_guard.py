@@ -16,12 +16,13 @@ from ringi.mcp import command, http
 from ringi.mcp.server import PlanServer, Surroundings
 from ringi.mcp.worker import Ending, Worker, Workers
 from tests.helpers import PATIENCE_SEC, open_scratch, proposed, write
+from tests.tables import each
 
 ADDRESS = http.Address("127.0.0.1", 4711)
 RIGHT = [(b"host", b"127.0.0.1:4711"), (b"authorization", b"Bearer secret")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("headers", "status"),
     [
         (RIGHT, None),

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import pytest
 from mcp.server.lowlevel import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
@@ -19,6 +18,7 @@ from ringi.mcp.server import PlanServer, Surroundings
 from ringi.mcp.stdio import messages
 from ringi.mcp.worker import Worker, Workers
 from tests.helpers import PATIENCE_SEC, open_scratch
+from tests.tables import each
 
 CLIENT = {"name": "a client", "version": "1"}
 BARE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
@@ -153,7 +153,7 @@ def test_it_answers_as_the_sdk_does(tmp_path: Path):
             assert [request.answer()] == said(server, line + b"\n"), line
 
 
-@pytest.mark.parametrize("line", NOT_PLAIN)
+@each("line", NOT_PLAIN)
 def test_anything_else_is_left_to_the_sdk(line: bytes):
     assert plain_initialize(line) is None
 

@@ -5,12 +5,12 @@ import threading
 
 import anyio
 import mcp_types as types
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.kernel.process.lines import TooLong, lines, write
 from ringi.mcp.stdio import Refusal, encoded, understood
+from tests.tables import each
 
 LONGEST = 40
 
@@ -47,7 +47,7 @@ def test_lines_are_the_same_however_they_are_cut(wanted: list[bytes], data: st.D
         assert line == want if len(want) <= LONGEST else isinstance(line, TooLong)
 
 
-@pytest.mark.parametrize(
+@each(
     ("head", "number"),
     [
         (b'{"jsonrpc":"2.0","id":7,"method":"x","params":{', 7),
@@ -64,7 +64,7 @@ def test_a_message_that_is_too_long_is_answered_by_its_number(head: bytes, numbe
     assert refusal.answer.error.code == types.INVALID_REQUEST
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "number"),
     [
         (b'{"jsonrpc":"2.0","id":7,"method":"x","params":[]}', 7),

@@ -24,11 +24,12 @@ from ringi.sessions.tool import PlanningTool
 from tests.fakes.people import AgentAtWork
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import approve, create, open_scratch, proposed, rewire, write
+from tests.tables import each
 
 ME = Caller("a tester")
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@each("name", TOOLS)
 def test_every_tool_is_described_by_schemas_of_objects(name: str):
     tool = TOOLS[name]
     for schema in (input_schema(tool.arguments), object_schema(tool.answer)):
@@ -83,7 +84,7 @@ def test_the_examples_can_be_carried_out(tmp_path: Path):
         assert [issue for issue in report.issues if "make" not in issue] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         {"plan_id": "p1", "specs": []},

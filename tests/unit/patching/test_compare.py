@@ -4,11 +4,11 @@ import random
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.patch.render import Block, matching_blocks
+from tests.tables import each
 
 texts = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"\n", b"d\n"]), max_size=30) | st.lists(
     st.integers(0, 40).map(lambda number: b"%d\n" % number), max_size=30
@@ -72,7 +72,7 @@ def test_without_unique_lines_nothing_shared_is_missed(old: list[bytes], new: li
     assert sum(block.size for block in blocks) == table[-1][-1]
 
 
-@pytest.mark.parametrize(("old", "new"), [([], []), ([], [b"a\n"]), ([b"a\n"], []), ([b"a"], [b"a\n"])])
+@each(("old", "new"), [([], []), ([], [b"a\n"]), ([b"a\n"], []), ([b"a"], [b"a\n"])])
 def test_ends(old: list[bytes], new: list[bytes]):
     assert matching_blocks(old, new) == [Block(len(old), len(new), 0)]
 
@@ -94,7 +94,7 @@ def sparse(count: int, seed: int) -> list[bytes]:
 
 
 # Bounds far above what they take and far below what squares or cubes would.
-@pytest.mark.parametrize(
+@each(
     ("old", "new"),
     [
         ([b"%d\n" % n for n in range(50_000)], [b"%d\n" % n for n in range(50_000) if n % 7]),
@@ -113,18 +113,6 @@ def sparse(count: int, seed: int) -> list[bytes]:
             [b"old\n", *[b"x\n"] * 990, b"old\n"],
             [line for n in range(495) for line in (b"y%d\n" % n, b"x\n")] + [b"new\n"],
         ),
-    ],
-    ids=[
-        "few cut",
-        "reversed",
-        "one changed",
-        "ends",
-        "mixed",
-        "two lines",
-        "blocks",
-        "squares",
-        "staircase",
-        "cubes",
     ],
 )
 def test_no_blow_up(old: list[bytes], new: list[bytes]):

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-import pytest
-
 from ringi.patch.file_merge import Clash, ConflictedFile, MergedFile, merge_file
 from ringi.patch.merge import Conflicted, Merged, RegionKind
 from ringi.patch.render import Side
+from tests.tables import each
 from tests.unit.patching.generated import Git
 
 PLAIN, RUNNABLE, LINK = "100644", "100755", "120000"
@@ -140,7 +139,7 @@ def test_two_modes_leave_the_text_merged():
     assert result.data == result.text.content == TOP.replace(b"line 8", b"end")
 
 
-@pytest.mark.parametrize(
+@each(
     ("sides", "clash"),
     [
         ((Side(TEXT, PLAIN), Side(b"\0" + TEXT, PLAIN), Side(TOP, PLAIN)), Clash.BINARY),

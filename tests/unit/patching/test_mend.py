@@ -10,6 +10,7 @@ from ringi.errors import AmbiguousPatch, BadPatch, BinaryPatch, PatchMismatch
 from ringi.patch.apply import apply_patch
 from ringi.patch.render import Changed, Side, render_patch
 from ringi.patch.repair import normalise
+from tests.tables import each
 from tests.unit.patching.generated import LINES, Git, bodies, edits
 
 CODE = b"""import os
@@ -76,13 +77,13 @@ REPAIRED = {
 
 
 @pytest.mark.req("CP-4")
-@pytest.mark.parametrize("patch", REPAIRED.values(), ids=REPAIRED.keys())
+@each("patch", REPAIRED.values())
 def test_one_change_however_it_is_written(patch: bytes):
     assert mended(patch) == {"app/code.py": ONE}
 
 
 @pytest.mark.req("CP-4")
-@pytest.mark.parametrize(
+@each(
     ("patch", "result"),
     [
         # Two hunks that overlap in their context.
@@ -134,14 +135,13 @@ def test_one_change_however_it_is_written(patch: bytes):
         # A code fence inside the file is no fence of the answer.
         (b"--- a/md.md\n+++ b/md.md\n@@ @@\n ```py\n-x\n+y\n ```\n", {"md.md": b"# T\n\n```py\ny\n```\n"}),
     ],
-    ids=range(18),
 )
 def test_what_follows_from_the_text(patch: bytes, result: dict[str, bytes | None]):
     assert mended(patch) == result
 
 
 @pytest.mark.req("CP-4")
-@pytest.mark.parametrize(
+@each(
     ("patch", "hunk", "candidates"),
     [
         (HEAD + b"@@ @@\n-    x = 2\n+    x = 3\n", 1, "9, 14"),
@@ -151,7 +151,6 @@ def test_what_follows_from_the_text(patch: bytes, result: dict[str, bytes | None
         (b"--- a/pair.txt\n+++ b/pair.txt\n@@ @@\n-s\n+S\n@@ @@\n-2\n+II\n", 1, "1, 4"),
         (b"--- a/pair.txt\n+++ b/pair.txt\n@@ @@\n+new\n", 1, "1, 2, 3, 4, 5, 6, 7, 8, …"),
     ],
-    ids=range(6),
 )
 def test_what_fits_more_than_once_is_not_guessed(patch: bytes, hunk: int, candidates: str):
     with pytest.raises(AmbiguousPatch) as caught:
@@ -159,7 +158,7 @@ def test_what_fits_more_than_once_is_not_guessed(patch: bytes, hunk: int, candid
     assert (caught.value.details["hunk"], caught.value.details["candidates"]) == (hunk, candidates)
 
 
-@pytest.mark.parametrize(
+@each(
     ("patch", "why"),
     [
         (
@@ -192,7 +191,6 @@ def test_what_fits_more_than_once_is_not_guessed(patch: bytes, hunk: int, candid
             "it is a link or a repository of its own, not a file",
         ),
     ],
-    ids=range(11),
 )
 def test_what_is_not_in_the_file_is_named(patch: bytes, why: str):
     with pytest.raises(PatchMismatch) as caught:
@@ -200,7 +198,7 @@ def test_what_is_not_in_the_file_is_named(patch: bytes, why: str):
     assert str(caught.value.details.get("why")) == why
 
 
-@pytest.mark.parametrize(
+@each(
     ("patch", "why"),
     [
         (b"", "it is empty (line 1)"),
@@ -218,7 +216,6 @@ def test_what_is_not_in_the_file_is_named(patch: bytes, why: str):
         ),
         (HEAD + b"@@ @@\n import os\n", "it changes nothing (line 1)"),
     ],
-    ids=range(8),
 )
 def test_what_cannot_be_made_out(patch: bytes, why: str):
     with pytest.raises(BadPatch) as caught:
@@ -310,7 +307,7 @@ def test_many_wrong_numbers_are_found_in_one_pass():
     assert apply_patch(exact, files.get)["f"].count(b"new\n") == 20_000
 
 
-@pytest.mark.parametrize("header", ["@@ -5,3 +5,4 @@", "@@ -1 +1 @@", "@@ -50,3 +50,4 @@", "@@ @@", "@@"])
+@each("header", ["@@ -5,3 +5,4 @@", "@@ -1 +1 @@", "@@ -50,3 +50,4 @@", "@@ @@", "@@"])
 def test_a_new_line_without_context_has_no_place(header: str):
     """Its number is wrong by its own count; only `-5,0` says clearly where it goes."""
     text = b"".join(b"line %d\n" % number for number in range(1, 11))

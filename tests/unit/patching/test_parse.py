@@ -10,6 +10,7 @@ from ringi.patch.apply import apply_patch, outcome
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import FilePatch, Hunk, Kind, Patch, dump
 from tests.helpers import steps_of
+from tests.tables import each
 
 X = b"a\nb\nc\n"
 HUNK = b"@@ -1,3 +1,3 @@ def f():\n a\n-b\n+B\n c\n"
@@ -41,7 +42,7 @@ MAIL = (
 
 
 @pytest.mark.req("CP-4")
-@pytest.mark.parametrize(
+@each(
     "patch",
     [
         GOOD,
@@ -66,7 +67,7 @@ def test_one_change_in_many_words(patch: bytes):
     assert apply_patch(dump(parse_patch(patch)), {"x": X}.get) == {"x": b"a\nB\nc\n"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "kind"),
     [
         (b"/dev/null", b"b/n", Kind.NEW),

@@ -12,6 +12,7 @@ from ringi.errors import BadPatch, BinaryPatch, PatchMismatch, RingiError
 from ringi.patch.apply import apply_patch, outcome
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Kind, Patch
+from tests.tables import each
 
 MARK = b"\\ No newline at end of file\n"
 FILES = {
@@ -121,7 +122,7 @@ BAD = {
 
 
 @pytest.mark.req("CP-4")
-@pytest.mark.parametrize(("patch", "why"), BAD.items(), ids=range(len(BAD)))
+@each(("patch", "why"), BAD.items())
 def test_what_cannot_be_read(patch: bytes, why: str):
     assert reason(patch) == f"bad_patch: The patch cannot be read: {why}"
 
@@ -161,7 +162,7 @@ MISMATCHED = {
 
 
 @pytest.mark.req("CP-4")
-@pytest.mark.parametrize(("patch", "why"), MISMATCHED.items(), ids=range(len(MISMATCHED)))
+@each(("patch", "why"), MISMATCHED.items())
 def test_what_does_not_fit(patch: bytes, why: str):
     assert reason(patch) == f"patch_does_not_apply: The patch does not apply to {why}"
     # What fits does not help what does not.
@@ -177,7 +178,7 @@ def test_a_long_line_is_cut_in_the_reason():
 
 
 @pytest.mark.req("CP-4")
-@pytest.mark.parametrize(
+@each(
     ("patch", "path", "line"),
     [
         (b"diff --git a/p.png b/p.png\nindex 12..34 100644\nGIT binary patch\nliteral 0\n", "p.png", 3),
@@ -203,14 +204,14 @@ def test_links_and_submodules_can_be_read():
 
 
 @pytest.mark.req("CP-4")
-@pytest.mark.parametrize("cut", range(1, len(GOOD)))
+@each("cut", range(1, len(GOOD)))
 def test_a_patch_cut_anywhere_is_refused_or_whole(cut: int):
     """Prose may be cut; what is applied is never less than the patch said."""
     with pytest.raises(BadPatch):
         applied(GOOD[:cut])
 
 
-@pytest.mark.parametrize("line", range(8))
+@each("line", range(8))
 def test_a_patch_with_a_line_missing_is_refused_or_the_same(line: int):
     lines = GOOD.splitlines(keepends=True)
     del lines[line]
@@ -282,9 +283,7 @@ def test_one_of_many_hunks_is_wrong(
     assert caught.type is error
 
 
-@pytest.mark.parametrize(
-    "body", [b" a\n-b\n+B\n c\n d\n", b" a\n-b\n+B\n", b" a\n b\n c\n", b"-a\n-b\n-c\n+A\n+B\n"]
-)
+@each("body", [b" a\n-b\n+B\n c\n d\n", b" a\n-b\n+B\n", b" a\n b\n c\n", b"-a\n-b\n-c\n+A\n+B\n"])
 def test_a_patch_made_by_hand_is_counted_too(body: bytes):
     hunk = parse_patch(GOOD).files[0].hunks[0]._replace(body=body)
     file = parse_patch(GOOD).files[0]._replace(hunks=(hunk,))

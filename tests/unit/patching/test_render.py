@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.patch.render import Rendered, Side, is_binary, render
+from tests.tables import each
 
 NAMES = [
     "plain.txt", "with space.txt", " lead and trail ", "tab\there", 'quo"te', "new\nline", "back\\slash",
@@ -88,7 +89,7 @@ def test_git_applies_what_we_render(tmp_path_factory: pytest.TempPathFactory, pa
 
 
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize(
+@each(
     ("old", "new"),
     [
         (None, b"new\n"),
@@ -108,7 +109,6 @@ def test_git_applies_what_we_render(tmp_path_factory: pytest.TempPathFactory, pa
         (b"1\n2\n3\n4\n5\n6\n7\n8\n9\n", b"X\n2\n3\n4\n5\n6\n7\n8\nY\n"),
         (b"\x80\x81\n", b"\x82\n"),
     ],
-    ids=repr,
 )
 def test_corners(tmp_path: Path, old: bytes | None, new: bytes | None):
     sides = [None if data is None else Side(data, "100644") for data in (old, new)]

@@ -14,6 +14,7 @@ from ringi.errors import BadDocument, NotAnEdit
 from ringi.kernel.codec import pretty
 from ringi.patch.editor_edit import WorkspaceEdit, read_workspace_edit
 from ringi.patch.workspace_edit import EditedFile, workspace_edit
+from tests.tables import each
 
 BASE = "file:///home/me/my%20project"
 
@@ -155,7 +156,7 @@ def test_a_small_change_in_a_text_gives_the_exact_bytes(old: bytes, data: st.Dat
         check_change(new, old)
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "edits"),
     [
         ("a\nb\nc\n", "a\nX\nc\n", [((1, 0), (2, 0), "X\n")]),
@@ -228,7 +229,7 @@ def moves(*pairs: str) -> list[EditedFile]:
 
 
 @pytest.mark.req("CP-4")
-@pytest.mark.parametrize(
+@each(
     "changes",
     [
         moves("a>b", "b>c", "c>d"),
@@ -273,7 +274,7 @@ def test_any_set_of_renames_edits_and_new_files(before: dict[str, bytes], data: 
 
 
 @pytest.mark.req("CP-4")
-@pytest.mark.parametrize(
+@each(
     ("changes", "why"),
     [
         ([EditedFile("x", None, b"a", b"a")], "its text stays the same"),
@@ -299,7 +300,7 @@ def test_what_an_editor_cannot_do_is_refused(changes: list[EditedFile], why: str
     assert str(refused.value.details["why"]) == why
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b"",

@@ -22,6 +22,7 @@ from ringi.project.context import Context, FileKind, FoundFile, Gathered, Projec
 from ringi.sessions.playbook import Playbook
 from tests.fakes.config import config_with
 from tests.fakes.models import ScriptedModel
+from tests.tables import each
 
 SMALL = "add an install section to README.md"
 LARGE = "word " * 600
@@ -134,7 +135,7 @@ def test_a_large_task_is_planned_document_by_document():
 
 
 @pytest.mark.req("PP-5")
-@pytest.mark.parametrize(
+@each(
     ("tokens", "settings", "expected"),
     [
         (100, {}, (Level.MINIMAL, 2, 5, False, True)),
@@ -159,8 +160,8 @@ def test_levels(tokens: int, settings: dict[str, Any], expected: tuple[Any, ...]
 
 
 @pytest.mark.req("PP-23")
-@pytest.mark.parametrize("strategy", Strategy)
-@pytest.mark.parametrize("tokens", [1, 9999])
+@each("strategy", Strategy)
+@each("tokens", [1, 9999])
 def test_rules_name_the_process_in_few_words(strategy: Strategy, tokens: int):
     measure = measure_of(tokens, planning_with(strategy=strategy))
     for purpose in (Purpose.OUTLINE, Purpose.GOAL, Purpose.SUBTASKS, Purpose.ACTIONS, Purpose.REPLAN):
@@ -209,7 +210,7 @@ CYCLE = {"subtasks": [task(1, dependencies=["task_2"]), task(2, dependencies=["t
 
 
 @pytest.mark.req("PP-10")
-@pytest.mark.parametrize(
+@each(
     ("tasks", "problem"),
     [
         (CYCLE, "wait for each other: task_1 → task_2 → task_1"),
@@ -218,7 +219,6 @@ CYCLE = {"subtasks": [task(1, dependencies=["task_2"]), task(2, dependencies=["t
         ({"subtasks": [task(1, dependencies=["ghost"])]}, "task_1 depends on ghost"),
         ({"subtasks": [task(1), task(1)]}, "several subtasks have the id task_1"),
     ],
-    ids=["cycle", "none", "many", "unknown", "twice"],
 )
 def test_one_coarser_try_and_then_decomposition_failed(tasks: Any, problem: str):
     model = scripted(outline=outline(task_decomposition=tasks))
@@ -258,7 +258,7 @@ def test_what_cannot_be_done_is_told_apart():
 
 
 @pytest.mark.req("PP-16")
-@pytest.mark.parametrize("tool", ["hammer", "re\u0430d", "delete"])
+@each("tool", ["hammer", "re\u0430d", "delete"])
 def test_bad_tools_are_asked_about_once_and_then_refused(tool: str):
     tasks = {"subtasks": [task(1, required_tools=[tool])]}
     model = scripted(outline=outline(task_decomposition=tasks))
@@ -358,9 +358,7 @@ def test_a_revision_changes_what_it_names_and_nothing_else():
 
 
 @pytest.mark.req("PP-2", "PP-5")
-@pytest.mark.parametrize(
-    "words", [SMALL, LARGE, "fix the crash in src/app.py", "READMEにインストール手順を追加"]
-)
+@each("words", [SMALL, LARGE, "fix the crash in src/app.py", "READMEにインストール手順を追加"])
 def test_the_playbook_plans_with_what_is_there(words: str):
     engine = engine_of(Playbook())
     found = engine.plan(words, GATHERED)
@@ -390,7 +388,7 @@ def test_the_playbook_finds_every_goal_and_says_if_there_is_none():
         assert isinstance(engine_of(Playbook()).plan(words, GATHERED), Unclear)
 
 
-@pytest.mark.parametrize("most", [1, 2, 3, 4])
+@each("most", [1, 2, 3, 4])
 def test_the_playbook_keeps_the_limit(most: int):
     found = engine_of(Playbook(), max_subtasks=most).plan("fix the crash in src/app.py", GATHERED)
     assert isinstance(found, Planned)

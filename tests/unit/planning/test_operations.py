@@ -15,6 +15,7 @@ from ringi.sessions import operations
 from ringi.sessions.document import Question, QuestionType, SessionFacts, SessionStatus
 from ringi.sessions.operations import State, consistent, pending, put_right
 from tests.fakes.models import DECISIONS, QUESTIONS
+from tests.tables import each
 
 NOW = "2026-01-01T00:00:00.000000Z"
 ID = "planning-00000000-0000-4000-8000-000000000001"
@@ -42,7 +43,7 @@ def in_review() -> State:
     return operations.summarised(state, "# Summary", NOW)
 
 
-@pytest.mark.parametrize("instruction", ["", " \n\t", "x" * 50_001, "half a \ud800 character"])
+@each("instruction", ["", " \n\t", "x" * 50_001, "half a \ud800 character"])
 def test_an_instruction_that_is_none(instruction: str):
     with pytest.raises(BadInstruction) as caught:
         begun(instruction)
@@ -70,7 +71,7 @@ def test_without_questions_design_is_next():
     assert state.session.status is SessionStatus.DESIGN
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "answer"),
     [
         ("password", "password"),
@@ -94,7 +95,7 @@ def test_the_words_of_an_option_come_before_its_number():
     assert operations.answered(state, "1", NOW).session.questions[0].answer == "1"
 
 
-@pytest.mark.parametrize("text", ["", "  ", "x" * 10_001, "\udcff"])
+@each("text", ["", "  ", "x" * 10_001, "\udcff"])
 def test_what_is_no_answer(text: str):
     with pytest.raises(BadAnswer):
         operations.answered(asked(), text, NOW)
@@ -122,14 +123,14 @@ def test_all_answers_then_all_decisions():
     assert session.design_summary == "# Summary"
 
 
-@pytest.mark.parametrize("given", ["opt-b", "OPT-B", "b", "2", "Table", "table"])
+@each("given", ["opt-b", "OPT-B", "b", "2", "Table", "table"])
 def test_an_option_of_a_decision_by_any_of_its_names(given: str):
     state = operations.decided(designed(), given, " because ", NOW)
     point = state.session.decisions[0]
     assert (point.selected_option_id, point.rationale, point.decided_at) == ("opt-b", "because", NOW)
 
 
-@pytest.mark.parametrize("given", ["0000000011", "000000001" + "1" * 5000, "01", "0", "-1", "3", "٢"])
+@each("given", ["0000000011", "000000001" + "1" * 5000, "01", "0", "-1", "3", "٢"])
 def test_a_number_that_is_none_of_the_options_is_an_answer_in_words(given: str):
     assert operations.answered(asked(), given, NOW).session.questions[0].answer == given
 
@@ -150,7 +151,7 @@ def test_many_options_and_names_that_look_like_numbers():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("given", ["", "opt-c", "3", "c", "Tables"])
+@each("given", ["", "opt-c", "3", "c", "Tables"])
 def test_no_such_option(given: str):
     with pytest.raises(BadAnswer, match="opt-a, opt-b"):
         operations.decided(designed(), given, "", NOW)
@@ -205,7 +206,7 @@ def test_another_answer_makes_the_decisions_anew_and_the_same_one_does_not():
 
 
 @pytest.mark.req("IP-2", "IP-12")
-@pytest.mark.parametrize("at", [begun, asked, designed, in_review])
+@each("at", [begun, asked, designed, in_review])
 def test_failed_from_any_phase_and_back_again(at: Any):
     state = at()
     broken = operations.failed(state, "it rained")
@@ -230,7 +231,7 @@ def test_a_step_back_resumes_what_failed():
 
 
 @pytest.mark.req("IP-14")
-@pytest.mark.parametrize("end", [SessionStatus.CANCELLED, SessionStatus.APPROVED, SessionStatus.FAILED])
+@each("end", [SessionStatus.CANCELLED, SessionStatus.APPROVED, SessionStatus.FAILED])
 def test_what_has_ended_is_not_put_right(end: SessionStatus):
     state = in_review().with_(status=end, current_question_index=99)
     assert put_right(state) == state
@@ -294,7 +295,7 @@ def test_whatever_the_position_no_answer_is_lost_and_it_can_go_on(
     pending(right)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "language"),
     [
         ("Add a login", "en"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ringi.engine.document import Subtask
 from ringi.engine.order import Cycle, Found, Order, RepeatedId, UnknownId, Unordered, ordered
 from ringi.sessions.document import TargetPath
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-6")
 
@@ -98,7 +99,7 @@ def test_a_whole_may_name_its_parts():
     assert order(task("whole", "part"), task("part", parent="whole")).tasks == ("part",)
 
 
-@pytest.mark.parametrize(
+@each(
     ("tasks", "path"),
     [
         ([task("a", "a")], ("a", "a")),
@@ -129,7 +130,7 @@ def test_wrong_ids_are_all_named():
     assert found.tasks == {"a", "b"}
 
 
-@pytest.mark.parametrize(
+@each(
     "ids",
     [["", " "], ["\0", "\x1b[2J"], ["a", "A"], ["\uff41", "a"], ["\ud800", "😀"], ["x" * 100_000, "start"]],
 )
@@ -158,7 +159,7 @@ MANY: dict[str, Callable[[], list[Subtask]]] = {
 }
 
 
-@pytest.mark.parametrize("shape", MANY)
+@each("shape", MANY)
 def test_ten_thousand(shape: str):
     """Slow ones would take minutes here, deep ones a stack."""
     found = ordered(MANY[shape]())

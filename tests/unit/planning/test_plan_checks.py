@@ -10,6 +10,7 @@ from ringi.engine.plan_checks import PlanRules, findings
 from ringi.kernel import codec
 from ringi.tools.effects import FindingKind
 from ringi.tools.rules import ToolRules
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-16")
 
@@ -53,7 +54,7 @@ def test_a_plain_plan_has_none():
         assert kinds(run(command)) == set(), command
 
 
-@pytest.mark.parametrize(
+@each(
     "document",
     [
         plan({"dependencies": ["t1"]}),
@@ -70,7 +71,7 @@ def test_endless_loops(document: PlanningDocument):
     assert kinds(document) == {FindingKind.ENDLESS_LOOP}
 
 
-@pytest.mark.parametrize(
+@each(
     "document",
     [
         run(":(){ :|:& };:"),
@@ -92,7 +93,7 @@ def test_too_many_subtasks():
     assert kinds(document, RULES._replace(most_subtasks=11)) == set()
 
 
-@pytest.mark.parametrize(
+@each(
     "document",
     [
         run("sudo make install"),
@@ -119,7 +120,7 @@ def test_privilege_escalation(document: PlanningDocument):
     assert kinds(document) == {FindingKind.PRIVILEGE_ESCALATION}
 
 
-@pytest.mark.parametrize(
+@each(
     "document",
     [
         run("printenv"),
@@ -135,7 +136,7 @@ def test_leaking_secrets(document: PlanningDocument):
     assert "a1B2c3D4" not in str(findings(document, RULES))
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "kind"),
     [
         ("github_delete_repo", FindingKind.FORBIDDEN_TOOL),

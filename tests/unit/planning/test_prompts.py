@@ -11,6 +11,7 @@ from ringi.project.context import ProjectFacts
 from ringi.sessions import operations
 from tests.fakes.model_server import tokens
 from tests.fakes.models import QUESTIONS
+from tests.tables import each
 from tests.unit.planning.test_operations import NOW, asked, begun, designed, in_review
 
 MOST_TOKENS = 700
@@ -36,7 +37,7 @@ def test_discovery_sees_the_instruction_and_the_project():
     }
 
 
-@pytest.mark.parametrize("instruction", ["Add a login", "認証機能を追加", "添加登录", "Anmeldung einbauen"])
+@each("instruction", ["Add a login", "認証機能を追加", "添加登录", "Anmeldung einbauen"])
 def test_any_language_is_answered_in_the_same(instruction: str):
     for purpose in IN_A_SESSION:
         prompt = prompt_for(begun(instruction), purpose)
@@ -107,7 +108,7 @@ def test_all_calls_of_a_session_begin_alike():
     assert [material.name for material in first.material] == ["project", "instruction"]
 
 
-@pytest.mark.parametrize("purpose", IN_A_SESSION)
+@each("purpose", IN_A_SESSION)
 def test_instructions_are_short(purpose: Purpose):
     """The schema and the material are counted apart."""
     prompt = prompt_for(in_review(), purpose)._replace(material=())

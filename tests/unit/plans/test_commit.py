@@ -50,6 +50,7 @@ from tests.helpers import (
     untouched,
     write,
 )
+from tests.tables import each
 
 MESSAGE = "Say more in the README\n\nIt was short."
 CHANGE = (write("README.md", "# Sample\n\nMore.\n"), create("docs/a.txt", "a\n"), delete("app/hello.py"))
@@ -234,7 +235,7 @@ def test_a_wish_while_somebody_is_asked_ends_the_request(ws: Workspace):
     assert ledger_of(ws).revision(plan_id) == before, "the same wish changes nothing"
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "why"),
     [
         ("", "empty"), (" \n\t\n", "empty"), ("a\0b", "control characters"),

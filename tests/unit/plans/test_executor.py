@@ -5,10 +5,11 @@ import pytest
 from ringi.errors import StorageFailed
 from ringi.kernel.codec import digest
 from ringi.plans.executor import verified
+from tests.tables import each
 
 
 @pytest.mark.req("PT-9")
-@pytest.mark.parametrize("found", [None, b"", b"approved\r\n"], ids=["lost", "empty", "line end"])
+@each("found", [None, b"", b"approved\r\n"])
 def test_only_the_bytes_with_the_approved_hash_are_taken(found: bytes | None):
     assert verified(digest(b"approved\n"), b"approved\n") == b"approved\n"
     with pytest.raises(StorageFailed):

@@ -33,6 +33,7 @@ from tests.helpers import (
     untouched,
     write,
 )
+from tests.tables import each
 
 
 def move(path: str, target: str, **more: object) -> ActionSpec:
@@ -147,7 +148,7 @@ def test_a_folder_somebody_uses_stays(workspace: Workspace):
 
 
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize(
+@each(
     ("argv", "globs", "expected"),
     [
         (["make", "test"], ["make test"], True),

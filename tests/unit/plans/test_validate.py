@@ -22,6 +22,7 @@ from ringi.policy.risk_level import Risk
 from ringi.tree.file_state import FileState
 from ringi.tree.tree import Tree
 from tests.helpers import create, delete, open_scratch, untouched, write
+from tests.tables import each
 
 LIMITS = keys.Limits(max_file_bytes=1000, max_specs=5, forbidden_extensions=(".exe", ".tar.gz"))
 RULES = Rules(
@@ -57,7 +58,7 @@ def issues(root: Path, *specs: ActionSpec, **more) -> list[str]:
 
 
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize(
+@each(
     ("spec", "why"),
     [
         (write("../x", "x"), "it leaves its folder with .."),
@@ -116,7 +117,6 @@ def issues(root: Path, *specs: ActionSpec, **more) -> list[str]:
         (ActionSpec(SpecKind.WRITE, "a.txt", "x", argv=("rm",)), "write specs have no argv"),
         (ActionSpec(SpecKind.DELETE, "file.txt", "x"), "delete specs have no content"),
     ],
-    ids=lambda value: ascii(value)[:60] if isinstance(value, str) else "",
 )
 def test_refused(root: Path, spec: ActionSpec, why: str):
     found = issues(root, spec)

@@ -6,13 +6,14 @@ from hypothesis import strategies as st
 
 from ringi.policy.risk import change_risk, words
 from ringi.policy.risk_level import Risk, RiskCode, RiskReason
+from tests.tables import each
 
 FILES = [f"src/{n}.py" for n in range(30)]
 ORDER = list(Risk)
 
 
 @pytest.mark.req("CP-6")
-@pytest.mark.parametrize(
+@each(
     ("files", "risk", "reasons"),
     [
         ([], Risk.LOW, []),

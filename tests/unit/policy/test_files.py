@@ -15,6 +15,7 @@ from ringi.policy.files import (
 )
 from ringi.policy.globs import Globs, matches
 from ringi.policy.risk_level import Category
+from tests.tables import each
 
 CRITICAL_PATHS = {
     Category.PROGRAM: """
@@ -67,7 +68,7 @@ ORDINARY = """
 
 
 @pytest.mark.req("PT-7", "CP-6")
-@pytest.mark.parametrize("category", CRITICAL_PATHS)
+@each("category", CRITICAL_PATHS)
 def test_critical_files(category: Category):
     paths = CRITICAL_PATHS[category].split()
     assert {path: critical_category(path) for path in paths} == dict.fromkeys(paths, category)
@@ -108,7 +109,7 @@ def test_no_glob_is_listed_twice():
     assert len(set(MUTABLE)) == len(MUTABLE)
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "glob", "expected"),
     [
         ("deploy/x/y", "deploy/**", True),

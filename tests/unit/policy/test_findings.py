@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ringi.policy.findings import findings
 from ringi.policy.risk_level import RiskCode
 from ringi.policy.scripts import CODES
+from tests.tables import each
 
 LETTERS = string.ascii_letters + string.digits
 _SEEDED = random.Random(3)
@@ -66,14 +67,14 @@ SECRETS = [
 
 
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize(("kind", "text"), SECRETS)
+@each(("kind", "text"), SECRETS)
 def test_secrets(kind: str, text: str):
     assert found(f"x\n\n{text}\ny") == [f"{kind} in line 3"]
     assert found(f"url={text} ")
 
 
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize("text", [text for _, text in SECRETS])
+@each("text", [text for _, text in SECRETS])
 def test_a_secret_is_never_repeated(text: str):
     value = text.rsplit(maxsplit=1)[-1]
     for reason in findings([(7, line) for line in text.encode().split(b"\n")]):
@@ -82,7 +83,7 @@ def test_a_secret_is_never_repeated(text: str):
 
 
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         'password = "changeme1"',
@@ -140,7 +141,7 @@ SCOTLAND = "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in "gbsc
 
 
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize(
+@each(
     ("line", "kind"),
     [
         ("x = 1 # \u202e } \u2066", TURNED),
@@ -184,7 +185,7 @@ def test_hidden_characters(line: str, kind: str):
 
 
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "plain\ttext\r\nwith CRLF\r\nat the end\r",
@@ -211,9 +212,7 @@ def test_what_scripts_and_emoji_need(text: str):
     assert found(text) == []
 
 
-@pytest.mark.parametrize(
-    "encoding", ["shift_jis", "euc_jp", "gb18030", "big5", "euc_kr", "latin-1", "cp1251"]
-)
+@each("encoding", ["shift_jis", "euc_jp", "gb18030", "big5", "euc_kr", "latin-1", "cp1251"])
 def test_other_encodings_are_no_finding(encoding: str):
     text = {
         "latin-1": "Çà et là, l'été, \u00c2\u0085 \u00c2\u00ad naïve garçon déjà vu",
@@ -256,7 +255,7 @@ def test_any_bytes_are_judged(lines: list[bytes]):
         assert " in line" in reason.subject
 
 
-@pytest.mark.parametrize(
+@each(
     "piece",
     [
         b"    value = compute(first, second) + other[index]  # words in a line\n",

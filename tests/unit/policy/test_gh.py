@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.policy.gh import runs_gh
+from tests.tables import each
 
 pytestmark = pytest.mark.req("RN-8")
 RUNS = [
@@ -21,12 +22,12 @@ RUNS_NOT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", RUNS)
+@each("command", RUNS)
 def test_gh_is_found_wherever_it_is(command: str):
     assert runs_gh(command)
 
 
-@pytest.mark.parametrize("command", RUNS_NOT)
+@each("command", RUNS_NOT)
 def test_other_commands_are_left_alone(command: str):
     assert not runs_gh(command)
 

@@ -16,6 +16,7 @@ from ringi.kernel.pattern_matcher import spans
 from ringi.models.configured import mask_of
 from ringi.policy.findings import findings
 from ringi.policy.masking import Find, hiding, masked, masks_in, without_secrets
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-17")
 
@@ -104,10 +105,8 @@ def cut(planted: str) -> tuple[str, str]:
     return before + secret + "".join(after), secret
 
 
-@pytest.mark.parametrize("planted", SECRETS, ids=lambda planted: planted[:24])
-@pytest.mark.parametrize(
-    "around", ["{}", "x {}\ny", "ログ\t{}\r\n続き", "a\ud800 {}\n", "\x00{} é", "\x1b[1;32m{}\x1b[0m é"]
-)
+@each("planted", SECRETS)
+@each("around", ["{}", "x {}\ny", "ログ\t{}\r\n続き", "a\ud800 {}\n", "\x00{} é", "\x1b[1;32m{}\x1b[0m é"])
 def test_a_planted_secret_of_every_shape_is_gone(planted: str, around: str):
     text, secret = cut(planted)
     found = masked(around.format(text))
@@ -119,7 +118,7 @@ def test_a_planted_secret_of_every_shape_is_gone(planted: str, around: str):
     assert found.endswith(tail)
 
 
-@pytest.mark.parametrize("planted", SECRETS, ids=lambda planted: planted[:24])
+@each("planted", SECRETS)
 def test_what_a_plan_is_warned_of_is_never_left_in_a_log(planted: str):
     text = masked(cut(planted)[0])
     assert findings(list(enumerate(text.encode().split(b"\n"), 1))) == ()
@@ -136,7 +135,7 @@ def test_the_rest_stays_byte_for_byte():
     assert masked(key) == "(masked: a private key)-----END RSA PRIVATE KEY-----\nok"
 
 
-@pytest.mark.parametrize("body", ["MIIEvQ==\n" * 3, "AAAA" * 12 + "\n", f"{noise(12)}\n" * 4, "QUJD\\n" * 8])
+@each("body", ["MIIEvQ==\n" * 3, "AAAA" * 12 + "\n", f"{noise(12)}\n" * 4, "QUJD\\n" * 8])
 def test_a_key_of_short_or_repeated_lines_is_masked_too(body: str):
     key = "-----BEGIN " + f"EC PRIVATE KEY-----\n{body}-----END EC PRIVATE KEY-----\nok"
     assert masked(key) == "(masked: a private key)-----END EC PRIVATE KEY-----\nok"
@@ -148,7 +147,7 @@ def test_marks_without_a_key_between_them_stay():
 
 
 # A placeholder says that there is no secret, and hiding it would hide a mistake.
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         'password = "changeme1"',
@@ -302,7 +301,7 @@ def test_a_known_value_never_survives(value: str, before: str, after: str):
 # Time
 
 
-@pytest.mark.parametrize(
+@each(
     "unit",
     ["the quick brown fox\n", "a", "\n", "token=", "api_key=", 'password: "', "://a:",
      "-----BEGIN PRIVATE KEY-----\n", "eyJ", "sk-", "authorization: ", "bearer ",
@@ -314,7 +313,7 @@ def test_it_takes_time_in_proportion_to_the_text(unit: str):
 
 
 @pytest.mark.req("PP-17")
-@pytest.mark.parametrize("first", "rbufx")
+@each("first", "rbufx")
 def test_no_letter_of_a_value_stays(first: str):
     assert masked(f"password={first}8jzK3nq9XwT2") == "password=(masked: a password or another secret)"
 
@@ -336,10 +335,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name, values in CASES.items() for value in values.split()]
-)
-@pytest.mark.parametrize("case", [str, str.upper, str.title], ids=["as is", "upper", "title"])
+@each(("name", "value"), [(name, value) for name, values in CASES.items() for value in values.split()])
+@each("case", [str, str.upper, str.title])
 def test_the_specifications_own_cases_lose_the_value_and_keep_the_word(name: str, value: str, case):
     quote = {'"': '"', "'": "'"}.get(next((sign for sign in name[::-1] if sign in "\"'"), ""), "")
     for end in ("", "\n", ", then go on", " and more"):
@@ -356,7 +353,7 @@ def test_a_bad_password_is_one_too():
     assert masked("password=secret") == "password=(masked: a password or another secret)"
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "the password is required and must be set",
@@ -382,7 +379,7 @@ def test_every_value_with_letters_and_digits_goes(name: str, letters: str, digit
     assert letters + digits not in masked(f"{name}{letters}{digits}")
 
 
-@pytest.mark.parametrize("name", ["password", "token", "secret", "api_key", "API-KEY", "passwd"])
+@each("name", ["password", "token", "secret", "api_key", "API-KEY", "passwd"])
 def test_a_configured_name_masks_the_value_and_not_the_word(name: str):
     config = msgspec.structs.replace(DEFAULTS, logs=Logs(mask=(name, r"EMP-\d+")))
     mask = mask_of(config, {})

@@ -9,6 +9,7 @@ from ringi.approvals.permissions import Account, dangers, is_listed
 from ringi.plans.document import ActionSpec, ActionSpecExt, Preflight, SpecKind
 from ringi.policy.risk_level import Category, Risk, RiskCode, RiskReason
 from ringi.tree.file_state import FileState
+from tests.tables import each
 
 NAMES = st.sampled_from(["hanako", "taro", "devs", "admin"])
 ACCOUNTS = st.builds(Account, NAMES, st.frozensets(NAMES))
@@ -16,8 +17,8 @@ LISTED = st.lists(st.builds(lambda kind, name: kind + name, st.sampled_from(["",
 
 
 @pytest.mark.req("PP-18", "PP-27")
-@pytest.mark.parametrize("restricts", [False, True])
-@pytest.mark.parametrize(
+@each("restricts", [False, True])
+@each(
     ("name", "meant"),
     [("hanako", True), ("user:hanako", True), ("devs", True), ("group:devs", True), ("taro", False),
      ("user:devs", False), ("group:hanako", False), ("admins", False), ("Hanako", False)],
@@ -66,7 +67,7 @@ def deletions(count: int) -> list[ActionSpecExt]:
 
 
 @pytest.mark.req("PP-27")
-@pytest.mark.parametrize(
+@each(
     ("specs", "why"),
     [
         (deletions(6), "it deletes or empties 6 files"),
@@ -84,7 +85,7 @@ def test_dangerous(specs: list[ActionSpecExt], why: str):
 
 
 @pytest.mark.req("PP-27")
-@pytest.mark.parametrize(
+@each(
     "specs",
     [
         deletions(5),

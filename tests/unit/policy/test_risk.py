@@ -10,6 +10,7 @@ from ringi.plans.document import ActionSpec, ActionSpecExt, Preflight, SpecKind
 from ringi.policy.findings import findings
 from ringi.policy.risk import Facts, assess, is_emptied, is_unshown, score
 from ringi.policy.risk_level import Risk, RiskCode, highest
+from tests.tables import each
 
 LIMITS = keys.Risk(large_overwrite_lines=300, large_overwrite_bytes=65_536)
 
@@ -31,7 +32,7 @@ def facts(
 
 
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize(
+@each(
     ("given_", "codes"),
     [
         (facts(), []),
@@ -115,7 +116,7 @@ def test_the_score_is_between_nothing_and_one_and_follows_the_riskiest(risks: li
 
 
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize(
+@each(
     ("path", "old", "new", "mode", "unshown"),
     [
         ("app.py", b"print()\n", b"import os\n#\0\n", "0644", True),
@@ -135,7 +136,7 @@ def test_what_is_executed_or_read_and_not_shown(path: str, old, new, mode: str, 
 
 
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "lost"),
     [
         (b"x\n", b"", True),
@@ -163,7 +164,7 @@ def test_more_content_never_makes_it_emptier(old: bytes, more: bytes):
 
 
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize(
+@each(
     "start",
     [
         b"\x7fELF",

@@ -15,6 +15,7 @@ from ringi.policy.findings import findings
 from ringi.policy.risk import Facts, assess
 from ringi.policy.risk_level import Risk
 from ringi.policy.scripts import _LIKE, strange_words
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PT-7")
 
@@ -27,7 +28,7 @@ def codes(text: str | bytes) -> list[str]:
     return [str(reason.code) for reason in findings(tuple(numbered(data)))]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         f"p{A}ssword = read()",
@@ -49,16 +50,14 @@ def test_lookalikes_are_high(text: str | bytes):
     assert "lookalikes" in codes(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["\u0394t = 1", "test_\u0438\u043c\u044f", "\u03b2\u7248", "api\u0e02\u0e2d\u0e07"]
-)
+@each("text", ["\u0394t = 1", "test_\u0438\u043c\u044f", "\u03b2\u7248", "api\u0e02\u0e2d\u0e07"])
 def test_alphabets_that_no_language_mixes_are_medium(text: str):
     assert codes(text) == ["mixed_scripts"]
     facts = Facts(SpecKind.WRITE, "a.py", True, 1, 1, findings(numbered(text.encode())))
     assert assess(facts, LIMITS)[0] is Risk.MEDIUM
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Webサーバのtestを書く、APIキー、ー、々、ヶ、ﾊﾝｶｸ",

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from ringi.tools.effects import FindingKind
 from ringi.tools.rules import ToolRules, needs_approval, refusal, tool_named
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-15", "PP-16")
 
@@ -16,15 +17,13 @@ RULES = ToolRules(
 )
 
 
-@pytest.mark.parametrize(
-    "name", ["read", "READ", " read ", "github_get_file_contents", "GitHub_get_file_contents"]
-)
+@each("name", ["read", "READ", " read ", "github_get_file_contents", "GitHub_get_file_contents"])
 def test_case_and_spaces_do_not_matter(name: str):
     assert refusal(name, RULES) is None
     assert tool_named(name, RULES) in RULES.known
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "github_delete_file",
@@ -47,17 +46,13 @@ def test_forbidden_however_it_is_written(name: str):
     assert refusal(name, RULES) is FindingKind.FORBIDDEN_TOOL
 
 
-@pytest.mark.parametrize(
-    "name", ["r\u0435ad", "\uff52\uff45\uff41\uff44", "re\u200bad", "r\u0065\u0301ad", "read\x00"]
-)
+@each("name", ["r\u0435ad", "\uff52\uff45\uff41\uff44", "re\u200bad", "r\u0065\u0301ad", "read\x00"])
 def test_a_tool_that_only_looks_like_one_is_disguised(name: str):
     assert refusal(name, RULES) is FindingKind.DISGUISED_TOOL
     assert tool_named(name, RULES) is None
 
 
-@pytest.mark.parametrize(
-    "name", ["", "hammer", "readme", "read_*", "*", "[r]ead", "../read", "x" * 10_000, "\ud800"]
-)
+@each("name", ["", "hammer", "readme", "read_*", "*", "[r]ead", "../read", "x" * 10_000, "\ud800"])
 def test_others_are_unknown(name: str):
     assert refusal(name, RULES) is FindingKind.UNKNOWN_TOOL
 
@@ -78,7 +73,7 @@ def test_nothing_unknown_is_ever_planned(name: str, rule: str):
     assert refusal(name, rules._replace(forbidden=("*",))) is not None
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "files_delete_file",
@@ -105,12 +100,12 @@ def test_deletions_and_permissions_always_wait_for_a_person(name: str):
     assert needs_approval(name, ToolRules((name,), allowed=("*",)))
 
 
-@pytest.mark.parametrize("name", ["files_read", "tracker_get_issue", "ui_dropdown_list", "search", "w_form"])
+@each("name", ["files_read", "tracker_get_issue", "ui_dropdown_list", "search", "w_form"])
 def test_a_harmless_name_does_not(name: str):
     assert not needs_approval(name, ToolRules((name,)))
 
 
-@pytest.mark.parametrize("name", ["github_merge_x", "GitHub-Merge-x", "github_m\u0435rge_x", "github merge"])
+@each("name", ["github_merge_x", "GitHub-Merge-x", "github_m\u0435rge_x", "github merge"])
 def test_the_strictest_wins(name: str):
     rules = ToolRules((name,), allowed=("github_*",), approval=("github_merge*",))
     assert needs_approval(name, rules)

@@ -7,12 +7,13 @@ import pytest
 
 from ringi.kernel.process.environment import GITHUB_TOKENS, GITLAB_TOKENS, harmless, without_forge_tokens
 from ringi.kernel.system import ignored_variables, process_environment
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-25")
 TOKEN = "glpat-0123456789abcdef"
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         *GITHUB_TOKENS,

@@ -12,6 +12,7 @@ import pytest
 
 import ringi
 from ringi.kernel.process.installation import EXTRAS, Requirement, extending_command, requirement
+from tests.tables import each
 
 SOURCES = Path(ringi.__file__).parent.parent
 
@@ -22,7 +23,7 @@ def test_the_packages_are_those_of_the_extras():
     assert {extra: tuple(declared[extra]) for extra in EXTRAS} == EXTRAS
 
 
-@pytest.mark.parametrize("extra", EXTRAS)
+@each("extra", EXTRAS)
 def test_it_names_this_python(extra: str):
     words = shlex.split(extending_command(extra))
     assert sys.executable in words

@@ -7,6 +7,7 @@ import pytest
 
 from ringi.errors import NoSuchProgram
 from ringi.kernel.process.program import from_here, in_copy, program_name, program_of
+from tests.tables import each
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_a_path_that_leads_to_no_program_is_refused(top: Path):
             program_of([name], top, {"PATH": "/nowhere"})
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "name"),
     [
         (["/usr/bin/claude", "x"], "claude"), (["python3.11", "bin/agent.py"], "agent.py"),

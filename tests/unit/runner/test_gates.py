@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from ringi.engine.run_plan import CriterionType, RunPlan, RunStep
 from ringi.runs.document import Run, StopCode
 from ringi.runs.gates import e2e_commands, missing, stops, unit_commands
+from tests.tables import each
 from tests.unit.runner.plans import a_plan, a_step
 from tests.unit.runner.test_machine import a_run
 
@@ -63,9 +64,7 @@ def test_a_regression_criterion_wants_an_end_to_end_test():
     assert e2e_commands(with_one, unlinked) == ()
 
 
-@pytest.mark.parametrize(
-    "condition", ["UNIT_TEST_FAILED", "stop if unit test failed", "UNIT_TEST_FAILED: stop"]
-)
+@each("condition", ["UNIT_TEST_FAILED", "stop if unit test failed", "UNIT_TEST_FAILED: stop"])
 def test_a_step_can_say_where_it_stops(condition: str):
     step = a_step(stop_conditions=(condition,))
     assert stops(step, StopCode.UNIT_TEST_FAILED)

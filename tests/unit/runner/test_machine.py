@@ -32,6 +32,7 @@ from ringi.runs.machine import (
     stopped,
     with_step,
 )
+from tests.tables import each
 
 S = StepStatus
 
@@ -51,7 +52,7 @@ def a_run(*statuses: StepStatus, **fields: Any) -> Run:
 
 
 @pytest.mark.req("RN-4")
-@pytest.mark.parametrize(
+@each(
     ("statuses", "review", "expected"),
     [
         ((S.WAITING, S.WAITING), Review.END, Due(Act.START, 0)),
@@ -73,7 +74,7 @@ def test_what_is_due(statuses: tuple[StepStatus, ...], review: Review, expected:
     assert due(a_run(*statuses, review=review)) == expected
 
 
-@pytest.mark.parametrize("phase", RunPhase)
+@each("phase", RunPhase)
 def test_phases(phase: RunPhase):
     found = due(a_run(S.WAITING, phase=phase))
     acts = {RunPhase.PLANNING: Act.BEGIN, RunPhase.EXECUTING: Act.START, RunPhase.INTEGRATING: Act.FINISH}
@@ -128,8 +129,8 @@ def test_only_what_the_table_allows(statuses: list[StepStatus], at: int, target:
             with_step(run, at, status=target)
 
 
-@pytest.mark.parametrize("phase", sorted(STOPPED))
-@pytest.mark.parametrize("before", [RunPhase.PLANNING, RunPhase.EXECUTING, RunPhase.INTEGRATING])
+@each("phase", sorted(STOPPED))
+@each("before", [RunPhase.PLANNING, RunPhase.EXECUTING, RunPhase.INTEGRATING])
 def test_a_stop_is_resumed_where_it_was(before: RunPhase, phase: RunPhase):
     stop = Stop(reason_code=StopCode.NO_CHANGES, message="nothing", next_action="ringi retry")
     run = a_run(S.WORKING, phase=before)
@@ -138,7 +139,7 @@ def test_a_stop_is_resumed_where_it_was(before: RunPhase, phase: RunPhase):
     assert resumed(halted) == run
 
 
-@pytest.mark.parametrize(
+@each(
     ("statuses", "named", "place"),
     [
         ([S.PROPOSED, S.WORKING, S.WAITING], "", 1),
@@ -149,7 +150,7 @@ def test_a_stop_is_resumed_where_it_was(before: RunPhase, phase: RunPhase):
         ([S.DONE, S.DONE], "", 2),
     ],
 )
-@pytest.mark.parametrize("halted", [False, True])
+@each("halted", [False, True])
 def test_the_current_step_is_not_one_that_only_waits(
     statuses: list[StepStatus], named: str, place: int, halted: bool
 ):
@@ -167,7 +168,7 @@ def test_steps_are_made_anew_with_their_history():
     assert again.current_step_index == 1
 
 
-@pytest.mark.parametrize("phase", sorted(OVER))
+@each("phase", sorted(OVER))
 def test_what_is_over_stays_over(phase: RunPhase):
     with pytest.raises(BadTransition):
         in_phase(a_run(S.DONE, phase=phase), RunPhase.EXECUTING)

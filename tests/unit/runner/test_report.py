@@ -29,6 +29,7 @@ from ringi.runs.document import (
 )
 from ringi.runs.report import deviations, report
 from ringi.sessions.instruction import Instruction
+from tests.tables import each
 from tests.unit.runner.run_samples import BEFORE, TREE, done, passed, plan_of, run_of, step_of, stopped
 
 ENGLISH = in_language("en")
@@ -63,7 +64,7 @@ def test_a_criterion_is_not_checked_whatever_ran_for_it():
 
 
 @pytest.mark.req("RN-12")
-@pytest.mark.parametrize(
+@each(
     ("state", "why"),
     [
         (StepState(step_id="S01"), "S01 is not done"),
@@ -269,7 +270,7 @@ def test_the_report_is_japanese_if_it_is_asked_for():
     assert "Acceptance criteria" not in text
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "item", "page"),
     [
         (ForgeKind.GITHUB, ItemKind.ISSUE, "https://forge/acme/app/issues/7"),

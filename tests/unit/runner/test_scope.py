@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from ringi.kernel.text import Text
 from ringi.runs.document import StopCode
 from ringi.runs.scope import Changes, violations
+from tests.tables import each
 from tests.unit.runner.plans import a_plan, a_step
 
 SCOPE = {"target_paths": ("src/app", "README.md"), "forbidden_paths": ("src/app/vendor",)}
@@ -18,7 +19,7 @@ def codes(changes: Changes, allowed: tuple[str, ...] = (), **scope: object) -> l
 
 
 @pytest.mark.req("RN-6")
-@pytest.mark.parametrize(
+@each(
     ("lines", "expected"),
     [
         ({"README.md": 10}, []),

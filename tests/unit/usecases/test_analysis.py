@@ -17,6 +17,7 @@ from ringi.kernel.places import Places, places_of
 from ringi.project.analysis import _lines, analyse, language_of
 from ringi.tree.tree import Tree
 from tests.helpers import environment_of, make_files, untouched
+from tests.tables import each
 
 FILES = {
     "app/__init__.py": "",
@@ -172,7 +173,7 @@ def test_lines_are_counted_as_python_reads_them(data: bytes):
     assert _lines(data) == len(data.split(b"\n")) - (data.endswith(b"\n") or not data)
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "language"),
     [
         ("a.py", "python"),

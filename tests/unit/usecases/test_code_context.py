@@ -14,6 +14,7 @@ from ringi.policy.masking import masked
 from ringi.project.code_context import SnapshotContext, decoded
 from ringi.tree.snapshot import Snapshots
 from ringi.tree.tree import Tree
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-1")
 
@@ -152,7 +153,7 @@ def test_other_encodings_and_files_that_are_no_text(root: Path):
     assert "nothing to show" in code.read(["rows.bin"], 200)
 
 
-@pytest.mark.parametrize(("data", "text"), [(b"", ""), (b"\xef\xbb\xbfa", "a"), (b"\xff\xfea\0", "a")])
+@each(("data", "text"), [(b"", ""), (b"\xef\xbb\xbfa", "a"), (b"\xff\xfea\0", "a")])
 def test_byte_order_marks_are_no_text(data: bytes, text: str):
     assert decoded(data) == text
 

@@ -16,6 +16,7 @@ from ringi.tree.copy import capture
 from ringi.tree.copy_steps import stand_at
 from tests.fakes.tools import KEY, TEXT, ToolDesk, tool_desk
 from tests.functional.beside_desk import walled
+from tests.tables import each
 from tests.unit.workspace.repositories import commit, fingerprint, git, write
 
 pytestmark = pytest.mark.req("PP-15")
@@ -391,7 +392,7 @@ OUTSIDE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", OUTSIDE)
+@each("path", OUTSIDE)
 def test_no_path_leads_out_of_the_copy(shared: ToolDesk, path: str):
     tools, target = shared.tools(), shared.root.parent / "target"
     places = (shared.root, target, shared.copy.tree)
@@ -537,7 +538,7 @@ class TestRun:
         assert told(result, ErrorKind.SIDE_EFFECT, "deleted")
         assert use(tools, "write", path="a.txt", content="x").error is ErrorKind.SIDE_EFFECT
 
-    @pytest.mark.parametrize(
+    @each(
         ("argv", "kind"),
         [
             ([], ErrorKind.INVALID_ARGUMENTS),

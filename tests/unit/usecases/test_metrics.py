@@ -36,6 +36,7 @@ from ringi.tools.effects import ErrorKind
 from tests.fakes.config import config_with
 from tests.fakes.models import Desk, ScriptedModel, ShownProject
 from tests.helpers import approve, create, open_scratch, proposed, set_clock, undo, write
+from tests.tables import each
 from tests.unit.runner.run_samples import plan_of, step_of
 
 F = FigureName
@@ -427,7 +428,7 @@ def test_a_share_is_between_0_and_1_or_nothing(hits: int, of_all: int):
 
 
 @pytest.mark.req("PP-21")
-@pytest.mark.parametrize(
+@each(
     ("value", "target", "good"),
     [
         (0.8, "80%", True), (0.79, "80%", False), (0.3, "<30%", False), (0.29, "<30%", True),

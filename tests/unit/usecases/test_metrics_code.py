@@ -17,6 +17,7 @@ from ringi.metrics.view import basis
 from ringi.plans.document import ActionSpec, SpecKind
 from ringi.project.dependencies.parser import is_installed
 from tests.helpers import approve, create, open_scratch, proposed, write
+from tests.tables import each
 
 F = FigureName
 COBERTURA = """<?xml version="1.0" ?>
@@ -80,7 +81,7 @@ HOSTILE = {
 
 
 @pytest.mark.req("PP-26")
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+@each("text", HOSTILE.values())
 def test_a_report_that_is_wrong_is_no_figure(tmp_path: Path, text: str):
     (tmp_path / "report").write_text(text)
     found = read_report(tmp_path, "report")

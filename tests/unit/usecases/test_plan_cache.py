@@ -13,6 +13,7 @@ from ringi.models.cache import AnswerOrigin
 from ringi.runs.document import Attempt, Run, RunPhase, StepStatus
 from ringi.sessions.document import SessionStatus
 from ringi.sessions.plan_cache import accepted
+from tests.tables import each
 from tests.unit.runner.run_samples import done, plan_of, run_of, step_of
 
 pytestmark = pytest.mark.req("PP-12")
@@ -74,7 +75,7 @@ def test_not_a_turn_that_had_to_be_made_again():
     assert not is_accepted([turn(WORKED, "nothing was changed")], 1)
 
 
-@pytest.mark.parametrize("status", [one for one in StepStatus if one is not StepStatus.DONE])
+@each("status", [one for one in StepStatus if one is not StepStatus.DONE])
 def test_not_before_it_is_committed(status: StepStatus):
     assert not is_accepted([turn(WORKED)], 1, status=status)
 

@@ -15,6 +15,7 @@ from ringi.project.dependencies import is_final
 from ringi.project.dependencies.references import GIVEN_UP
 from ringi.project.state import Dependencies, EditorState, Unanalysed, Unsaved, why_incomplete
 from tests.helpers import ledger_of, open_scratch
+from tests.tables import each
 
 GARBAGE = b"not a cache"
 
@@ -59,7 +60,7 @@ def test_a_changed_file_is(ws: Workspace):
     assert not is_spoiled(ws)
 
 
-@pytest.mark.parametrize(
+@each(
     ("why", "final"),
     [
         (Text("only in part: line {line} is not understood", line=3), True),

@@ -28,6 +28,7 @@ from ringi.plans.review_data import PlanReviewDocument, ReviewedFile
 from ringi.plans.review_document import Limits, review_document
 from ringi.plans.reviewed_plan import ReviewedPlan
 from tests.helpers import Person, approve, create, delete, open_scratch, proposed, write
+from tests.tables import each
 
 MANY = "".join(f"line {number}\n" for number in range(1, 61))
 CHANGED = MANY.replace("line 3\n", "three\n").replace("line 30\n", "").replace("line 50\n", "fifty\n")
@@ -187,7 +188,7 @@ def test_hunks_are_dropped_as_git_would_drop_them(workspace: Workspace, plan: Re
             assert (place.read_bytes().decode() if place.exists() else None) == file.after, file.path
 
 
-@pytest.mark.parametrize(
+@each(
     ("wanted", "error"),
     [
         (Wanted([Drop("many.txt", 4)]), NotFound),
@@ -206,7 +207,6 @@ def test_hunks_are_dropped_as_git_would_drop_them(workspace: Workspace, plan: Re
         (Wanted([Drop(path) for path in ("many.txt", "crlf.txt", "end.txt", "data.bin", "gone.txt",
                                          "new.txt", "made.txt", "a#1", "a")]), InvalidSpecs),
     ],
-    ids=str,
 )  # fmt: skip
 def test_nothing_is_changed_if_a_part_is_not_possible(
     plan: ReviewedPlan, wanted: Wanted, error: type[Exception]

@@ -1,14 +1,13 @@
 """Plans that nobody named."""
 
-import pytest
-
 from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.titles import title_of_paths, title_of_specs
+from tests.tables import each
 
 ADD, WRITE, DELETE = SpecKind.CREATE, SpecKind.WRITE, SpecKind.DELETE
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "title"),
     [
         ([(ADD, "tests/test_x.py")], "Add tests/test_x.py"),

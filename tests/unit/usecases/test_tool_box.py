@@ -11,6 +11,7 @@ from ringi.tools.ports_process import ToolResult
 from ringi.tools.rules import ToolRules, refusal
 from tests.fakes.tools import KEY, ToldTools, info, mask, tool_desk
 from tests.functional.beside_desk import walled
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-15")
 
@@ -70,7 +71,7 @@ class TestRules:
         found.call("FS_READ", {}, 1.0)
         assert (len(first.called), second.called) == (2, [])
 
-    @pytest.mark.parametrize(
+    @each(
         "name",
         ["r\u0435ad", "re\u200bad", "\uff52ead", "fs read", "", " ", "read\u0301", "fs_\nread", "\ud800"],
     )
@@ -163,7 +164,7 @@ class TestArguments:
         }
         return ToldTools(info("fs_list", **schema), info("fs_any"))
 
-    @pytest.mark.parametrize(
+    @each(
         "arguments",
         [
             {}, {"path": 1}, {"path": None}, {"path": ["x"]}, {"path": "x", "depth": "1"}, {"Path": "x"},

@@ -1,6 +1,5 @@
 """Which approvals in notes cover what differs: with a history in memory and made-up keys."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
@@ -31,6 +30,7 @@ from tests.fakes.past import (
     statement,
     stored,
 )
+from tests.tables import each
 
 
 def examined(history: MemoryHistory, mode: Mode = Mode.REPORT, base: str = "base") -> Findings:
@@ -79,7 +79,7 @@ def test_a_signed_approval_of_exactly_this_change() -> None:
     assert "all" not in history.read
 
 
-@pytest.mark.parametrize("before", [b"one\n", None], ids=["changed", "made"])
+@each("before", [b"one\n", None])
 def test_what_was_taken_back_with_a_signature_needs_a_new_one(before: bytes | None) -> None:
     """Or whoever can push brings back what somebody approved once and regretted."""
     history, there = one_file(before), change("f", before, b"two\n")
@@ -148,7 +148,7 @@ def test_an_undo_is_approved_too() -> None:
     assert (found.level, found.chain[0].act) == (Level.SIGNED, "undo")
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "key", "reason"),
     [
         (statement(ONE_TWO), MALLORY, "a key that is not listed: BBBB"),
@@ -192,7 +192,7 @@ def test_a_payload_that_was_replaced() -> None:
     assert "something else was signed" in why(history)
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"\xff\xfe", b"null", b'{"payload":"%%"}', b"x" * 1000])
+@each("damage", [b"", b"{", b"\xff\xfe", b"null", b'{"payload":"%%"}', b"x" * 1000])
 def test_notes_that_are_no_envelopes(damage: bytes) -> None:
     history = one_file()
     history.attach(ONE_TWO.after.blob, damage)
@@ -276,7 +276,7 @@ def test_a_standing_approval_counts_for_agents_but_not_strictly() -> None:
     assert examined(history).document.files[0].chain[0].grant == "g"
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "reason"),
     [
         (granted(standing("docs/**")), "f is not among its paths"),
@@ -313,9 +313,7 @@ def test_commits_without_an_agent_count_in_the_mode_of_agents() -> None:
     assert "commit c1 is not signed by a listed key" in why(history)
 
 
-@pytest.mark.parametrize(
-    "trailer", ["Assisted-by: claude", "Assisted-by : claude", "assisted-by: x\n\nmore text after it"]
-)
+@each("trailer", ["Assisted-by: claude", "Assisted-by : claude", "assisted-by: x\n\nmore text after it"])
 def test_an_agents_commit_must_be_covered(trailer: str) -> None:
     history = one_file()
     history.past = [past("c1", f"Fix it\n\n{trailer}", ONE_TWO)]
@@ -362,7 +360,7 @@ def test_a_merge_by_a_person_does_not_cover_an_agents_branch() -> None:
 RUN = StepOf("r1", "s1")
 
 
-@pytest.mark.parametrize("before", [b"one\n", None], ids=["changed", "made"])
+@each("before", [b"one\n", None])
 def test_a_squash_without_the_line_is_the_runs_all_the_same(before: bytes | None) -> None:
     history, there = one_file(before), change("f", before, b"two\n")
     history.past = [past("c1", "Squashed", there)]
@@ -373,8 +371,8 @@ def test_a_squash_without_the_line_is_the_runs_all_the_same(before: bytes | None
     assert examined(history, Mode.AGENTS).document.covered
 
 
-@pytest.mark.parametrize("key", [ALICE, MALLORY, ""])
-@pytest.mark.parametrize("before", [b"one\n", None], ids=["changed", "made"])
+@each("key", [ALICE, MALLORY, ""])
+@each("before", [b"one\n", None])
 def test_one_byte_more_in_a_squash_is_red(key: str, before: bytes | None) -> None:
     """In two steps, whose notes hang on blobs that are in neither tree."""
     history = one_file(before, b"two!\n")
@@ -391,7 +389,7 @@ def test_one_byte_more_in_a_squash_is_red(key: str, before: bytes | None) -> Non
 BINARY = "diff --git a/f b/f\nindex 0..1 100644\nGIT binary patch\nliteral 1\nIcmZPo00001\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("added", "words", "found"),
     [
         (b"import os\nos.remove(name)\nmore\n", "", Level.NONE),
@@ -430,7 +428,7 @@ def test_a_person_goes_on_from_what_a_run_made() -> None:
     assert level(history) is Level.UNASSISTED
 
 
-@pytest.mark.parametrize("where", ["base", "range"])
+@each("where", ["base", "range"])
 def test_a_person_changed_the_same_bytes_beside_a_run(where: str) -> None:
     """What the run made is there, so this is something else."""
     history, made = one_file(), change("f", b"one\n", b"x\n")

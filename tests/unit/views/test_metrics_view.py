@@ -23,6 +23,7 @@ from ringi.metrics.document import (
     Unit,
 )
 from ringi.metrics.page import page
+from tests.tables import each
 
 ENGLISH, JAPANESE = in_language("en"), in_language("ja")
 
@@ -38,7 +39,7 @@ def row(**changes: object) -> words.Row:
 
 
 @pytest.mark.req("PP-21")
-@pytest.mark.parametrize(
+@each(
     ("changes", "value"),
     [
         ({}, "25 %"),
@@ -61,7 +62,7 @@ def test_values_as_people_read_them(changes: dict[str, object], value: str):
 
 
 @pytest.mark.req("PP-21")
-@pytest.mark.parametrize(
+@each(
     ("changes", "mark", "basis"),
     [
         ({"met": True, "target": "<30%"}, "✓", "decisions: 4"),

@@ -3,11 +3,12 @@ import pytest
 from ringi.engine.run_plan_view import plan_lines
 from ringi.runs.document import Run, RunPhase, StepState, Stop, StopCode
 from ringi.runs.view import changed, stop_lines
+from tests.tables import each
 from tests.unit.runner.run_samples import plan_of, step_of
 
 
 @pytest.mark.req("RN-12")
-@pytest.mark.parametrize(
+@each(
     ("files", "lines", "words"),
     [(1, 1, "1 file, 1 line"), (1, 2, "1 file, 2 lines"), (3, 12, "3 files, 12 lines")],
 )
@@ -16,7 +17,7 @@ def test_one_line_is_no_lines(files: int, lines: int, words: str):
 
 
 @pytest.mark.req("RN-12")
-@pytest.mark.parametrize(
+@each(
     ("action", "shown"),
     [
         ("git switch main", ["→ git switch main", "→ ringi continue r1"]),

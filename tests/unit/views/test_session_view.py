@@ -32,6 +32,7 @@ from ringi.sessions.document import (
     Tradeoffs,
 )
 from ringi.sessions.view import MINUS, answer_lines, decision_lines, question_lines, review_lines, totals
+from tests.tables import each
 
 HOSTILE = "evil \x1b[2J\x1b]0;title\x07 \u202e end"
 LONG = "a fairly long sentence about what is meant "
@@ -103,7 +104,7 @@ def a_stored(text: str = LONG) -> StoredSession:
     return StoredSession(a_session(text), SessionFacts(feedback=(text, LONG_JA)), 1)
 
 
-@pytest.mark.parametrize("columns", [20, 40, 80, 200])
+@each("columns", [20, 40, 80, 200])
 def test_everything_fits_the_terminal(columns: int) -> None:
     def show(ui: Ui) -> None:
         ui.show(question_lines(a_question()))
@@ -195,7 +196,7 @@ def test_what_is_approved_is_all_shown() -> None:
         assert any(words in line for line in shown), words
 
 
-@pytest.mark.parametrize(
+@each(
     ("summary", "count"),
     [("### Goal\n“Add JSON”", 1), ("### Goal\n「Add JSON」", 1), ("### Goal\nAdd JSON and more", 2)],
 )
@@ -216,7 +217,7 @@ def test_code_keeps_its_lines() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("usage", "words"),
     [
         (TokenUsage(3, 1000, 240, 0.004, 8.2), "3 calls, 1,240 tokens, 0.004 USD, 8 s"),
@@ -233,8 +234,8 @@ def test_what_took_nothing_is_not_told() -> None:
     assert totals(TokenUsage(3, 0, 0, None, 0.1)) is None
 
 
-@pytest.mark.parametrize("columns", [40, 80])
-@pytest.mark.parametrize("lines", [dialogue.HELP, review.HELP])
+@each("columns", [40, 80])
+@each("lines", [dialogue.HELP, review.HELP])
 def test_help_is_folded_between_words_and_hangs(columns: int, lines: tuple[Text, ...]) -> None:
     shown = on_terminal(columns, lambda ui: ui.show(help_lines(lines)), NO_COLOR="1")
     assert max(map(width, shown)) <= columns

@@ -1,7 +1,6 @@
 """How a plan stands: the same words for people and agents."""
 
 import msgspec
-import pytest
 from msgspec import UNSET
 
 from ringi.plans.document import (
@@ -18,6 +17,7 @@ from ringi.plans.standing_view import standing
 from ringi.plans.view import PlanFacts, brief_lines, plan_lines
 from ringi.plans.waiting_view import waiting_lines
 from ringi.policy.risk_level import Risk
+from tests.tables import each
 
 PLAN = Plan("id", "title", "title", (), "", (), "2026-01-01T00:00:00Z", 1)
 REF = PlanRef("id", 1, "title", PlanStatus.PENDING_REVIEW, 1, "", "", "", 1, 1, 1, Risk.LOW)
@@ -32,7 +32,7 @@ def said(document: PlanDocument, *stale: str) -> list[str]:
     return [str(span.text) for span in standing(document, stale)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("agent_exit", "words"),
     [
         (UNSET, []),

@@ -14,6 +14,7 @@ from ringi.ledger import connection
 from ringi.plans.words import age
 from ringi.runs.status_view import session_phase, short_names
 from ringi.sessions.document import SessionRef, SessionStatus
+from tests.tables import each
 
 
 def ref(status: SessionStatus, *counts: int) -> SessionRef:
@@ -63,7 +64,7 @@ def test_ten_thousand_sessions_are_named_at_once() -> None:
     assert len(short_names(sessions)) == 10_000
 
 
-@pytest.mark.parametrize(
+@each(
     ("given_ref", "words"),
     [
         (ref(SessionStatus.DISCOVERY, 0, 0, 0, 0), "answering questions"),
@@ -78,7 +79,7 @@ def test_how_far(given_ref: SessionRef, words: str) -> None:
     assert str(session_phase(given_ref)) == words
 
 
-@pytest.mark.parametrize(
+@each(
     ("seconds", "words"),
     [
         (-50, "just now"),

@@ -23,6 +23,7 @@ from ringi.errors import BadConfiguration
 from ringi.kernel.places import project_file, user_file
 from tests.fakes.config import values_of
 from tests.helpers import assert_not_loaded, modules_after
+from tests.tables import each
 
 # For every key a value that no guard objects to, and one that differs from it.
 SAMPLES: dict[str, tuple[Any, Any]] = {
@@ -212,7 +213,7 @@ def test_the_table_has_every_field_of_the_configuration_and_no_other():
     assert set(SAMPLES) == set(KEYS)
 
 
-@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+@each("key", KEYS.values())
 def test_a_rule_fits_its_type(key: module.Key):
     assert key.of(DEFAULTS) == key.default
     free = isinstance(key.default, str) and not key.choices
@@ -395,7 +396,7 @@ def test_every_key_can_be_set_in_the_users_file(place: Place, name: str):
     assert others == {name}
 
 
-@pytest.mark.parametrize("name", [name for name in KEYS if not KEYS[name].rule.guard.needs_trust])
+@each("name", [name for name in KEYS if not KEYS[name].rule.guard.needs_trust])
 def test_every_key_but_commands_can_be_set_in_the_projects_file(place: Place, name: str):
     value = SAMPLES[name][0]
     place.project.write_text(written({name: value}))
@@ -408,7 +409,7 @@ def test_every_key_but_commands_can_be_set_in_the_projects_file(place: Place, na
     assert not config.notes
 
 
-@pytest.mark.parametrize("name", KEYS)
+@each("name", KEYS)
 def test_every_key_can_be_set_by_its_variable(place: Place, name: str):
     value = SAMPLES[name][0]
     variable = "RINGI_" + name.upper().replace(".", "_")
@@ -418,7 +419,7 @@ def test_every_key_can_be_set_by_its_variable(place: Place, name: str):
     assert not config.notes
 
 
-@pytest.mark.parametrize(
+@each(
     "name", [name for name in KEYS if not (KEYS[name].rule.guard.adds or KEYS[name].rule.guard.needs_trust)]
 )
 def test_the_project_comes_after_the_user_and_the_environment_last(place: Place, name: str):
@@ -469,9 +470,7 @@ def test_without_files_neither_yaml_nor_difflib_is_loaded():
 # What guards
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in KEYS if KEYS[name].rule.guard in {Guard.SMALLER, Guard.LARGER}]
-)
+@each("name", [name for name in KEYS if KEYS[name].rule.guard in {Guard.SMALLER, Guard.LARGER}])
 def test_loosening_names_the_key_both_values_and_the_file(place: Place, name: str):
     key = KEYS[name]
     line = name.count(".") + 1
@@ -723,7 +722,7 @@ def test_a_value_of_the_wrong_kind_is_refused(place: Place, content: str, proble
         path.unlink()
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "items"),
     [
         ("risk.critical", ["", " ", "/etc/**", "../x", "a/../b", "./a", "a//b", "~/x", "a\x00b", "a\nb"]),
@@ -739,7 +738,7 @@ def test_an_item_that_would_mean_nothing_or_too_much_is_refused(place: Place, na
         assert f"{name} cannot hold" in str(place.refused()), item
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "texts"),
     [
         ("model", ["", "  ", "a\nb", "openai:\x1b[0m"]),
@@ -829,7 +828,7 @@ def test_a_projects_model_and_address_are_ignored_until_it_is_trusted(place: Pla
     assert place.load().model == "ollama:x"
 
 
-@pytest.mark.parametrize(
+@each(
     ("variable", "value"),
     [
         ("RINGI_LLM_BASE_URL", "localhost"),
@@ -1043,7 +1042,7 @@ def test_any_variables_are_read_or_refused(variables: dict[str, str]):
         assert msgspec.json.decode(msgspec.json.encode(config), type=Config) == config
 
 
-@pytest.mark.parametrize("name", ["risk.critical", "logs.mask", "limits.forbidden_extensions"])
+@each("name", ["risk.critical", "logs.mask", "limits.forbidden_extensions"])
 def test_a_list_has_an_end(place: Place, name: str):
     section, key = name.split(".")
     place.user.write_text(f"{section}:\n  {key}: [" + ", ".join(f"a{n}" for n in range(501)) + "]\n")
@@ -1070,7 +1069,7 @@ def test_servers_are_a_section_of_names(place: Place):
 
 
 @pytest.mark.req("PP-15")
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "a_b: x",

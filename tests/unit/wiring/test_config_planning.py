@@ -11,6 +11,7 @@ from ringi.engine.levels import Measure, measure_of, subtask_limit
 from ringi.errors import BadConfiguration
 from ringi.kernel.places import project_file
 from tests.fakes.config import values_of
+from tests.tables import each
 
 CHAPTERS = {
     "9.1": """
@@ -217,7 +218,7 @@ def place(tmp_path: Path) -> Place:
 
 
 @pytest.mark.req("PP-11")
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@each("chapter", CHAPTERS)
 def test_the_chapters_are_taken_as_they_are_written(place: Place, chapter: str):
     mine = place.load(user=CHAPTERS[chapter])
     assert mine.notes == ()
@@ -238,7 +239,7 @@ def test_the_chapters_say_the_defaults(place: Place):
 
 
 @pytest.mark.req("PP-11")
-@pytest.mark.parametrize(
+@each(
     ("variable", "text", "name", "value"),
     [
         ("PLANNING_ENABLED", "false", "planning.enabled", False),
@@ -262,13 +263,13 @@ def test_ours_counts_before_the_short_name(place: Place):
     assert config.planning.max_subtasks == 5
 
 
-@pytest.mark.parametrize("word", ["true", "True", "yes", "on", "false", "no", "OFF"])
+@each("word", ["true", "True", "yes", "on", "false", "no", "OFF"])
 def test_true_and_false_in_the_words_people_use(place: Place, word: str):
     found = place.load(user=f"planning: {{enabled: {word}}}").planning.enabled
     assert found == (word.lower() in {"true", "yes", "on"})
 
 
-@pytest.mark.parametrize("word", ['"true"', "1", "maybe", "[true]", "~"])
+@each("word", ['"true"', "1", "maybe", "[true]", "~"])
 def test_what_is_no_truth_is_refused(place: Place, word: str):
     assert "planning.enabled is true or false, not " in place.refused(user=f"planning: {{enabled: {word}}}")
 
@@ -305,7 +306,7 @@ def test_a_project_only_tightens_for_a_task_too(place: Place):
     assert "for all tasks, not for one kind" in place.refused(project=trusted)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "problem"),
     [
         (

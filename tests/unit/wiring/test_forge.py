@@ -18,6 +18,7 @@ from ringi.kernel.text import Text
 from tests.fakes.config import config_with
 from tests.helpers import assert_not_loaded, environment_of, modules_after
 from tests.support.forge_server import ForgeServer
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-19", "PP-20", "PP-25")
 GITHUB = Project(ForgeKind.GITHUB, "https://github.com", "acme/app")
@@ -44,7 +45,7 @@ def forges(clone: Path, **variables: str) -> KnownForges:
     return KnownForges(load(clone, environment), environment, clone)
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "project", "item"),
     [
         ("https://github.com/acme/app", GITHUB, None),
@@ -68,7 +69,7 @@ def test_addresses_lead_to_projects(clone: Path, address: str, project: Project,
     assert forges(clone, **told).at(address) == (project, item)
 
 
-@pytest.mark.parametrize(
+@each(
     "address",
     [
         "", "x", "/srv/app.git", "file:///srv/app.git", "https://example.com/acme/app", "https://github.com",

@@ -10,6 +10,7 @@ from ringi.models.client import ModelClient
 from ringi.models.configured import choose
 from ringi.models.recording import Recording, Replay
 from tests.helpers import assert_not_loaded, modules_after
+from tests.tables import each
 
 KEYS = {"OPENAI_API_KEY": "sk-0123456789", "ANTHROPIC_API_KEY": "sk-ant-0123456789"}
 HEAVY = ("pydantic_ai", "pydantic", "openai", "anthropic", "httpx2", "genai_prices", "opentelemetry")
@@ -19,7 +20,7 @@ def _choose(name, base_url="", folder=None, **environment):
     return choose(name, Config(llm=Llm(base_url=base_url)), environment, folder or Path())
 
 
-@pytest.mark.parametrize("name", ["openai:gpt-5", "anthropic:claude-haiku-4-5", "ollama:qwen3:0.6b"])
+@each("name", ["openai:gpt-5", "anthropic:claude-haiku-4-5", "ollama:qwen3:0.6b"])
 def test_services_keep_their_name(name):
     model = _choose(name, **KEYS)
     assert isinstance(model, ModelClient)
@@ -47,7 +48,7 @@ def test_recordings_are_in_the_current_folder(tmp_path):
     assert isinstance(_choose("replay:talk.jsonl", folder=tmp_path), Replay)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "why"),
     [
         ("", "nothing of that name"),
@@ -96,7 +97,7 @@ def test_other_addresses_may_do_without():
     assert _choose("ollama:x").name == "ollama:x"
 
 
-@pytest.mark.parametrize(
+@each(
     ("environment", "url"),
     [
         ({}, "http://127.0.0.1:11434/v1"),
@@ -122,7 +123,7 @@ def test_where_the_others_are():
     assert providers.openai("x", "http://config", {"OPENAI_BASE_URL": "http://env"}).url == "http://config"
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "ftp://x",
@@ -136,7 +137,7 @@ def test_where_the_others_are():
         "http://x/\x01",
     ],
 )
-@pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
+@each("kind", ["openai", "anthropic", "ollama"])
 def test_an_address_that_is_none(kind, url):
     if kind == "ollama" and url == "x":
         assert providers.ollama("m", {"OLLAMA_HOST": url}).url == "http://x:11434/v1"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ringi.kernel import codec
 from ringi.project.diagnostics import Format, Limits, Parsed, Place, Unparsed, merged, parse
 from ringi.project.state import Diagnostic, Severity
+from tests.tables import each
 
 FILES = frozenset(["a.py", "src/b.c", "app/(group)/page.tsx", "with space.py", "日本.py", "12", "x&y.py"])
 HERE = Place(("/copy/tree", "/real/tree"), FILES)
@@ -49,7 +50,7 @@ def result(uri: str | None = "a.py", line: int | None = 3, **more: Any) -> dict[
 
 
 @pytest.mark.req("CP-10")
-@pytest.mark.parametrize(
+@each(
     ("line", "expected"),
     [
         # gcc and clang
@@ -91,7 +92,7 @@ def test_a_line_is_understood(line: str, expected: Diagnostic):
     assert parsed(line, source="gcc").diagnostics[0].source == "gcc"
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "",
@@ -111,14 +112,14 @@ def test_other_lines_say_nothing(line: str):
     assert parsed(line).diagnostics == ()
 
 
-@pytest.mark.parametrize("path", ["../a.py", "/a.py", "/copy/tree/../a.py", "/copy/treea.py", "gone.py", "~"])
+@each("path", ["../a.py", "/a.py", "/copy/tree/../a.py", "/copy/treea.py", "gone.py", "~"])
 def test_files_that_are_not_the_projects_are_dropped_and_counted(path: str):
     assert parsed(f"{path}:3: x\na.py:1: y\n") == Parsed((Diagnostic("a.py", "y", 1),), outside=1)
     assert parsed(sarif(result(path))).outside == 1
     assert parsed(json.dumps([{"filename": path, "message": "x"}])).outside == 1
 
 
-@pytest.mark.parametrize("path", ["a.py", "./a.py", "src/../a.py", "/copy/tree/a.py", "//copy/tree/./a.py"])
+@each("path", ["a.py", "./a.py", "src/../a.py", "/copy/tree/a.py", "//copy/tree/./a.py"])
 def test_one_file_has_one_name(path: str):
     assert parsed(f"{path}:3: x\na.py:3: x\n").diagnostics == (Diagnostic("a.py", "x", 3),)
 
@@ -210,7 +211,7 @@ def test_sarif():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("artifact", "run"),
     [
         ({"uri": "file:///copy/tree/x%26y.py"}, {}),
@@ -235,7 +236,7 @@ def test_a_place_in_sarif_has_many_spellings(artifact: dict[str, Any], run: dict
     assert [formats.file for formats in parsed(sarif(one, **run)).diagnostics] == ["x&y.py"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("artifact", "run"),
     [
         ({"uri": "https://example.invalid/a.py"}, {}),
@@ -253,7 +254,7 @@ def test_no_place_of_ours_is_counted(artifact: dict[str, Any], run: dict[str, An
     assert parsed(sarif({"message": {"text": "m"}})).outside == 1
 
 
-@pytest.mark.parametrize(
+@each(
     "more",
     [
         {"suppressions": [{"kind": "inSource"}]},
@@ -277,7 +278,7 @@ def test_a_tool_that_says_it_failed_is_believed_unless_it_names_something():
 # Hostile and broken
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "form"),
     [
         (b'{"runs": [', Format.AUTO),
@@ -299,7 +300,6 @@ def test_a_tool_that_says_it_failed_is_believed_unless_it_names_something():
         (b'[{"filename": "a.py", "message": "m", "fix": ' + b'{"a":' * 100_000, Format.RUFF),
         (b"[" + b"{}," * 2_100_000, Format.RUFF),
     ],
-    ids=range(18),
 )
 def test_what_cannot_be_read_is_a_reason(data: bytes, form: Format):
     assert refused(data, form)
@@ -322,7 +322,7 @@ def test_one_template_cannot_become_a_flood():
     assert len(told[0].message) < 20_000
 
 
-@pytest.mark.parametrize("number", [0, -1, 2**31, 2**40, 10**30])
+@each("number", [0, -1, 2**31, 2**40, 10**30])
 def test_a_line_that_no_file_has_is_no_line(number: int):
     rows = [{"filename": "a.py", "message": "m", "location": {"row": number, "column": number}}]
     told = parsed(json.dumps(rows)).diagnostics

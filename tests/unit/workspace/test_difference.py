@@ -2,12 +2,12 @@
 
 from collections import Counter
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.kernel.process.git import ABSENT, TreeChange
 from ringi.tree.difference import too_many
+from tests.tables import each
 
 
 def new(path: str, oid: str = "") -> TreeChange:
@@ -18,7 +18,7 @@ def gone(path: str, oid: str) -> TreeChange:
     return TreeChange(path.encode(), "100644", ABSENT, "0", oid)
 
 
-@pytest.mark.parametrize(
+@each(
     ("paths", "where"),
     [
         ([f"out/a/{n}" for n in range(8)] + [f"out/b/{n}" for n in range(2)], "; 10 are in out/"),

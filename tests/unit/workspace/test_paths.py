@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ringi.errors import PathRefused
 from ringi.kernel.text import Text
 from ringi.tree.paths import normalise
+from tests.tables import each
 
 REFUSED = {
     "it leaves its folder with ..": ["..", "../x", "a/../b", "a/..", "./../x"],
@@ -63,9 +64,7 @@ FINE = {
 
 
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize(
-    ("path", "why"), [(path, why) for why, paths in REFUSED.items() for path in paths], ids=ascii
-)
+@each(("path", "why"), [(path, why) for why, paths in REFUSED.items() for path in paths])
 def test_refused_for_a_reason_of_its_own(path: str, why: str):
     with pytest.raises(PathRefused) as caught:
         normalise(path)
@@ -80,7 +79,7 @@ def test_every_reason_is_another():
 
 
 @pytest.mark.req("PT-7")
-@pytest.mark.parametrize(("path", "parts"), FINE.items(), ids=ascii)
+@each(("path", "parts"), FINE.items())
 def test_fine(path: str, parts: tuple[str, ...]):
     assert normalise(path) == parts
 

@@ -7,9 +7,10 @@ import pytest
 
 from ringi.errors import NoHome, NotAbsolute
 from ringi.kernel.places import models_folder, places_of, signatures_file, state_name, user_folder
+from tests.tables import each
 
 
-@pytest.mark.parametrize("path", ["/", "/srv/project", "/srv/日本語", os.fsdecode(b"/not/utf-8/\xff")])
+@each("path", ["/", "/srv/project", "/srv/日本語", os.fsdecode(b"/not/utf-8/\xff")])
 def test_a_state_folder_is_named_by_the_hash_of_the_root(path: str):
     assert state_name(Path(path)) == hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
 
@@ -37,8 +38,8 @@ def test_absolute_places_are_taken_as_they_are():
     assert places_of(ROOT, {"HOME": "/h", "RINGI_STATE_DIR": "~/s"}).states == Path("/h/s")
 
 
-@pytest.mark.parametrize("variable", ["RINGI_STATE_DIR", "RINGI_CACHE_DIR"])
-@pytest.mark.parametrize("value", ["rel", "./rel", "~nobody-by-this-name/x", "~"])
+@each("variable", ["RINGI_STATE_DIR", "RINGI_CACHE_DIR"])
+@each("value", ["rel", "./rel", "~nobody-by-this-name/x", "~"])
 def test_relative_place_of_our_own_is_refused_by_name(variable: str, value: str):
     with pytest.raises(NotAbsolute) as refused:
         places_of(ROOT, {"HOME": "/h", variable: value})

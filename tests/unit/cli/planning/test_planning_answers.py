@@ -5,6 +5,7 @@ import pytest
 from ringi.cli.planning.answers import Otherwise, Reply, read_answers
 from ringi.errors import BadDocument
 from ringi.sessions.document import DecisionPoint, DesignOption, Question, QuestionType, Tradeoffs
+from tests.tables import each
 
 QUESTIONS = tuple(
     Question(id=f"q-{number}", type=QuestionType.SCOPE, question=f"Which {number}?") for number in (1, 2, 3)
@@ -60,7 +61,7 @@ def test_by_id_and_in_several_lines() -> None:
     assert given.to_decision(DECISIONS, 1) is None
 
 
-@pytest.mark.parametrize("text", ["", "answers:\n", "answers: []\ndecisions: {}\n", "otherwise: stop\n"])
+@each("text", ["", "answers:\n", "answers: []\ndecisions: {}\n", "otherwise: stop\n"])
 def test_a_file_may_say_nothing(text: str) -> None:
     given = read_answers(text.encode(), "a.yaml")
     assert given.otherwise is Otherwise.STOP
@@ -81,7 +82,7 @@ def test_otherwise_recommended_takes_only_what_is_recommended() -> None:
     assert given.to_decision(DECISIONS, 1) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("answers: [a]\nanswer: b\n", "a.yaml:2: there is no key answer; did"),

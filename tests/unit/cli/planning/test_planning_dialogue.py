@@ -1,14 +1,14 @@
 """What is taken for an answer, and what was hardly meant as one."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.cli.planning.dialogue import COMMANDS
 from ringi.cli.planning.typed import slip
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "told"),
     [
         ("/bakc", "Did you mean /back?"),
@@ -28,7 +28,7 @@ def test_hardly_meant(typed: str, told: str) -> None:
     assert "With a space before it" in str(words) or "with a space before it" in str(words)
 
 
-@pytest.mark.parametrize(
+@each(
     "typed",
     ["", "/", "/skip", "?", "//", "/tmp/x", "/v2", "/a b", "/日本", "skip it", "go back", "and/or", "1"],
 )

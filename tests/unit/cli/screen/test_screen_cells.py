@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.cli.screen.cells import STYLES, Piece, Pieces, clip, has_many_colours, pad, sgr, width
+from tests.tables import each
 
 letters = st.sampled_from([*"ab 1", *"稟議ｱあ", "é", "\u0301", "\u3099", "🎉", "\uff48", "\t", "\x1b"])
 texts = st.one_of(st.text(letters, max_size=12), st.text(max_size=8))
@@ -69,8 +70,8 @@ def test_tints_need_256_colours_and_bring_their_own_foregrounds():
     assert tinted.count("38;5;") == 2
 
 
-@pytest.mark.parametrize("name", STYLES)
-@pytest.mark.parametrize("colour", [True, False])
+@each("name", STYLES)
+@each("colour", [True, False])
 def test_every_style_has_a_code(name: str, colour: bool):
     assert sgr(name, colour=colour, many=True).replace(";", "").isdigit() or not sgr(name, colour=colour)
 

@@ -2,7 +2,6 @@ import gc
 import re
 from collections.abc import Generator, Iterator
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pygments.lexers import PythonLexer
@@ -10,6 +9,7 @@ from pygments.lexers import PythonLexer
 from ringi.cli.screen.cells import STYLES, Pieces
 from ringi.cli.screen.highlight import Limits, highlight, highlighting, highlighting_by, plain
 from ringi.kernel.text import visible
+from tests.tables import each
 
 SOURCE = '# why\nclass A:\n\tdef f(self, n=1):\n\t\treturn "x" if n else None\n'
 
@@ -35,7 +35,7 @@ def test_python():
     assert text_of(lines[3]) == '        return "x" if n else None'
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "x.rs",
@@ -55,7 +55,7 @@ def test_a_language_is_found_by_name(path: str):
     assert highlight(path, "a = 1\n") is not None
 
 
-@pytest.mark.parametrize("path", ["x.unknown", "", "noending", ".", "x.", "py"])
+@each("path", ["x.unknown", "", "noending", ".", "x.", "py"])
 def test_no_lexer(path: str):
     assert highlight(path, "a = 1\n") is None
 
@@ -105,7 +105,7 @@ class _Lexer:
             raise self.fault
 
 
-@pytest.mark.parametrize(
+@each(
     "lexer",
     [
         _Lexer(["a"]),

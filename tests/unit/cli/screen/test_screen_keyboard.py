@@ -1,10 +1,10 @@
 import itertools
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ringi.cli.screen.keyboard import KeyReader
+from tests.tables import each
 
 KNOWN = {
     b"a": "a", b"~": "~", b" ": " ", "é".encode(): "é", "稟".encode(): "稟", "🎉".encode(): "🎉",
@@ -32,12 +32,12 @@ def keys(data: bytes) -> list[str]:
     return list(KeyReader().feed(data))
 
 
-@pytest.mark.parametrize(("data", "name"), KNOWN.items())
+@each(("data", "name"), KNOWN.items())
 def test_known(data: bytes, name: str):
     assert keys(data) == [name]
 
 
-@pytest.mark.parametrize("data", SWALLOWED)
+@each("data", SWALLOWED)
 def test_unknown_is_swallowed(data: bytes):
     reader = KeyReader()
     assert list(reader.feed(data)) == []

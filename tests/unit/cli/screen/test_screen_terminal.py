@@ -17,6 +17,7 @@ import pytest
 from ringi.cli.screen.cells import Piece
 from ringi.cli.screen.terminal import Size, Terminal, harmless
 from tests.functional.screens import Screen
+from tests.tables import each
 
 ENTERED, LEFT = b"\x1b[?1049h", b"\x1b[?1049l"
 
@@ -113,7 +114,7 @@ def test_only_our_own_escapes_are_written():
         assert "\x9b" not in data
 
 
-@pytest.mark.parametrize("text", ["plain", "稟議", "e\u0301"])
+@each("text", ["plain", "稟議", "e\u0301"])
 def test_harmless_text_stays(text: str):
     assert harmless(text) == text
 

@@ -17,6 +17,7 @@ from ringi.project.context import ProjectFacts
 from ringi.sessions.document import Brief, DecisionPoint, DesignOption, Question, QuestionType, Tradeoffs
 from ringi.sessions.playbook import Playbook
 from ringi.sessions.playbook.questions import decisions
+from tests.tables import each
 
 T = TypeVar("T")
 
@@ -197,8 +198,8 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("language", ["en", "ja"])
-@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+@each("language", ["en", "ja"])
+@each("text", ODD.values())
 def test_odd_instructions(text: str, language: Any):
     for purpose in KINDS:
         check_valid(purpose, Brief(instruction=text, language=language, project=PROJECT))
@@ -233,7 +234,7 @@ def replied(text: str) -> Brief:
     return msgspec.structs.replace(brief, decisions=decided(brief))
 
 
-@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+@each("text", LONG.values())
 def test_only_the_beginning_of_a_long_text_is_read(text: str):
     whole, beginning = replied(text), replied(text[:MOST_READ])
     for purpose, kind in KINDS.items():

@@ -19,6 +19,7 @@ from ringi.sessions.playbook.book import (
     shown,
     vocabulary,
 )
+from tests.tables import each
 
 EN, JA = book("en"), book("ja")
 SLOTS = {"start", "place", "home", "others", "test", "beside", "docs", "changelog", "log", "manifest", "run"}
@@ -130,7 +131,7 @@ def test_nothing_was_left_in_the_other_language():
     assert [text for text in all_texts(EN) if not text.isascii()] == []
 
 
-@pytest.mark.parametrize("kind", Kind)
+@each("kind", Kind)
 def test_steps_and_criteria_follow_options_that_are_offered(kind: Kind):
     chapter = EN.chapters[kind]
     offered = [option.key for decision in chapter.decisions for option in decision.options]
@@ -139,7 +140,7 @@ def test_steps_and_criteria_follow_options_that_are_offered(kind: Kind):
     assert named - {""} <= set(offered)
 
 
-@pytest.mark.parametrize("kind", Kind)
+@each("kind", Kind)
 def test_each_kind_asks_something_and_says_when_it_is_done(kind: Kind):
     chapter = EN.chapters[kind]
     assert chapter.meant.endswith(".")

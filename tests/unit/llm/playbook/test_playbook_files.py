@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from ringi.project.context import Definition, FileKind, FoundFile, ProjectFacts
 from ringi.sessions.playbook.case import Files, case_of, told_in
+from tests.tables import each
 from tests.unit.llm.playbook.sessions import brief_of
 
 READMES = ("docs/agents/README.md", "README.md", "README.ja.md", "docs/design/README.md")
@@ -16,7 +17,7 @@ def found(*paths: str) -> list[FoundFile]:
 
 
 @pytest.mark.req("IP-3")
-@pytest.mark.parametrize(
+@each(
     ("text", "paths", "named"),
     [
         ("add an install section to README.md", READMES, ["README.md"]),
@@ -55,7 +56,7 @@ def files(text: str, *found: FoundFile) -> Files:
 
 
 @pytest.mark.req("IP-3")
-@pytest.mark.parametrize(
+@each(
     ("text", "start"),
     [
         ("SumField loses rows\n\nI call `make_row` before.", ["shop/sums.py", "shop/rows.py"]),
@@ -95,14 +96,14 @@ def test_what_a_trace_names_is_looked_at_next():
     assert made.others[0].path == "shop/http.py"
 
 
-@pytest.mark.parametrize(("score", "start"), [(0.95, ["a.py", "b.py"]), (0.8, ["a.py"]), (0.0, ["a.py"])])
+@each(("score", "start"), [(0.95, ["a.py", "b.py"]), (0.8, ["a.py"]), (0.0, ["a.py"])])
 def test_the_second_best_is_named_if_it_fits_nearly_as_well(score: float, start: list[str]):
     found = [FoundFile(path="a.py", kind=FileKind.SOURCE, score=1.0)]
     found += [FoundFile(path=path, kind=FileKind.SOURCE, score=score) for path in ("b.py", "c.py")]
     assert [file.path for file in files("Sums are wrong", *found).start] == start
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "start"),
     [
         ("Rename make_row to new_row", ["shop/rows.py", "docs/rows.md", "shop/http.py"]),
@@ -132,7 +133,7 @@ def test_definitions_that_the_title_names_are_shown_alone():
     assert [one.name for one in start.definitions] == ["Other.total"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "test"),
     [
         ("shop/http.py is wrong", "`shop/tests`"),

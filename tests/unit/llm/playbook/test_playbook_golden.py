@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
-import pytest
 
 from ringi.models.prompt import NewQuestions
 from ringi.sessions.document import Brief, Question
 from ringi.sessions.playbook.questions import decisions, questions
 from ringi.sessions.playbook.summary import summary
+from tests.tables import each
 from tests.unit.llm.playbook.sessions import brief_of, decided
 
 GOLDEN: Final = Path(__file__).with_name("sessions.json")
@@ -69,7 +69,7 @@ def replied(brief: Brief, asked: NewQuestions, answer: str) -> Brief:
     return msgspec.structs.replace(brief, questions=answers)
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.instruction for case in CASES])
+@each("case", CASES)
 def test_a_session_is_as_it_was(case: Case):
     assert session(case) == json.loads(GOLDEN.read_text())[case.instruction]
 

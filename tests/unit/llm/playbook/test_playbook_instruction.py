@@ -6,6 +6,7 @@ import pytest
 
 from ringi.sessions.playbook.book import Kind, Said
 from ringi.sessions.playbook.instruction import read, things_said
+from tests.tables import each
 
 KINDS = {
     Kind.BUG: [
@@ -102,12 +103,12 @@ CASES = [(kind, text) for kind, texts in KINDS.items() for text in texts]
 
 
 @pytest.mark.req("IP-3")
-@pytest.mark.parametrize(("kind", "text"), CASES)
+@each(("kind", "text"), CASES)
 def test_the_kind_of_change(kind: Kind, text: str):
     assert read(text).kind is kind
 
 
-@pytest.mark.parametrize("prefix", ["Please ", "can you ", "## ", "- [ ] ", "We should "])
+@each("prefix", ["Please ", "can you ", "## ", "- [ ] ", "We should "])
 def test_politeness_and_marks_change_nothing(prefix: str):
     assert read(prefix + "rename Config.load to Config.from_file").kind is Kind.RENAME
 
@@ -117,7 +118,7 @@ def test_the_text_behind_the_title_only_tells_a_fault_from_a_wish():
     assert read("Sums over orders\n\n## Steps to reproduce\nRead the docs, run the tests.").kind is Kind.BUG
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         ("It fails when the file is empty", Said.CASE),
@@ -141,7 +142,7 @@ def test_a_name_with_a_dot_is_no_file():
     assert Said.PLACE not in set(things_said("os.path and numpy.array, e.g. these"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "kept"),
     [
         ("Split cli.py without changing the public API, please", "without changing the public API"),
@@ -155,7 +156,7 @@ def test_what_must_stay_is_read_in_the_words_of_the_request(text: str, kept: str
     assert read(text).kept == kept
 
 
-@pytest.mark.parametrize(
+@each(
     ("section", "expected"),
     [
         ("### Expected behavior\nIt prints two lines.\n", "It prints two lines."),
@@ -173,7 +174,7 @@ def test_what_is_expected_is_read_from_its_section(section: str, expected: str):
 
 
 @pytest.mark.req("PP-28")
-@pytest.mark.parametrize(
+@each(
     ("text", "goals"),
     [
         ("Please:\n- add login\n- add logout\n", ("add login", "add logout")),

@@ -10,6 +10,7 @@ from ringi.engine.document import PlanningBrief
 from ringi.project.context import FileKind, FoundFile, ProjectFacts
 from ringi.sessions.playbook.case import case_of
 from ringi.sessions.playbook.outline import outline
+from tests.tables import each
 from tests.unit.llm.playbook.sessions import PROJECT, brief_of
 
 BUG = "Report.total is wrong for no orders"
@@ -25,7 +26,7 @@ def written(made: NewOutline) -> list[str]:
 
 
 @pytest.mark.req("PP-2", "IP-3")
-@pytest.mark.parametrize(
+@each(
     ("text", "paths"),
     [
         (BUG, ["tests/test_report.py", "src/shop/report.py", "CHANGES.md"]),
@@ -64,7 +65,7 @@ def test_what_should_happen_is_a_criterion():
     assert "`make test` runs" in second
 
 
-@pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 6])
+@each("most", [1, 2, 3, 4, 5, 6])
 def test_the_change_is_the_last_to_go_and_the_check_the_last_but_one(most: int):
     tasks = outlined("add a --json option to `render`", most=most).task_decomposition.subtasks
     assert len(tasks) == most

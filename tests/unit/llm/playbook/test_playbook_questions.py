@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ringi.project.context import ProjectFacts
 from ringi.sessions.playbook.questions import MOST_ASKED, decisions, questions
 from ringi.sessions.playbook.summary import summary
+from tests.tables import each
 from tests.unit.llm.playbook.sessions import PROJECT, answered, brief_of, decided
 from tests.unit.llm.playbook.test_playbook_instruction import CASES
 
@@ -28,13 +29,13 @@ def recommended(text: str, answer: str = "", *, feedback: str = "") -> list[str]
 
 
 @pytest.mark.req("IP-3")
-@pytest.mark.parametrize("text", [text for _, text in CASES])
+@each("text", [text for _, text in CASES])
 def test_two_questions_at_most(text: str):
     assert len(asked(text)) <= MOST_ASKED == 2
 
 
 @pytest.mark.req("IP-3")
-@pytest.mark.parametrize(
+@each(
     ("text", "count"),
     [
         ("fix typo in README.md", 0),
@@ -61,7 +62,7 @@ def test_nothing_is_asked_that_the_request_says(text: str, count: int):
     assert len(asked(text)) == count
 
 
-@pytest.mark.parametrize(("text", "language"), [("asdf", "en"), ("", "en"), ("こんにちは", "ja")])
+@each(("text", "language"), [("asdf", "en"), ("", "en"), ("こんにちは", "ja")])
 def test_what_is_not_recognised_gets_one_open_question(text: str, language: Any):
     (made,) = questions(brief_of(text, language)).questions
     assert not made.options
@@ -98,7 +99,7 @@ def test_a_removal_is_never_answered_with_keeping_it(words: str, where: str):
 
 
 @pytest.mark.req("IP-4")
-@pytest.mark.parametrize(
+@each(
     ("text", "name"),
     [
         ("rename Report.total to Report.sum", "Drop it now"),
@@ -121,7 +122,7 @@ def test_the_recommendation_is_what_was_asked_for(text: str, name: str):
 
 
 @pytest.mark.req("IP-4")
-@pytest.mark.parametrize("more", ["", " in favour of JSON", ".\n\nIt is unused."])
+@each("more", ["", " in favour of JSON", ".\n\nIt is unused."])
 def test_what_the_request_begins_with_is_not_decided_again(more: str):
     brief = brief_of(f"Deprecate the XML endpoint{more}")
     assert decisions(brief).decisions == ()

@@ -1,10 +1,10 @@
 """Other people's words are cut, put on one line and made harmless."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.sessions.playbook.quote import cut, harmless, one_line
+from tests.tables import each
 
 
 @given(text=st.text(max_size=60), most=st.integers(2, 30))
@@ -14,7 +14,7 @@ def test_cut_is_short_enough_and_a_beginning(text: str, most: int):
     assert text.startswith(short.removesuffix("…").rstrip()) or short == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("foo_bar and `a*b`", "foo_bar and `a*b`"),

@@ -15,6 +15,7 @@ from ringi.sessions.document import Brief, DecisionPoint, DesignOption, Question
 from ringi.sessions.playbook.book import book
 from ringi.sessions.playbook.case import case_of
 from ringi.sessions.playbook.summary import summary
+from tests.tables import each
 from tests.unit.llm.playbook.sessions import FOUND, PATHS, PROJECT, answered, brief_of, decided
 from tests.unit.llm.playbook.test_playbook_instruction import CASES
 
@@ -48,7 +49,7 @@ def whole(text: str, language: Any = "en", project: ProjectFacts = PROJECT) -> t
 
 
 @pytest.mark.req("IP-5")
-@pytest.mark.parametrize(
+@each(
     ("language", "text"), [("en", "Add a column to the users table"), ("ja", "usersテーブルにカラムを追加")]
 )
 def test_a_whole_summary(language: Any, text: str):
@@ -70,7 +71,7 @@ def test_a_whole_summary(language: Any, text: str):
 
 
 @pytest.mark.req("IP-5")
-@pytest.mark.parametrize("text", [text for _, text in CASES if text])
+@each("text", [text for _, text in CASES if text])
 def test_the_request_is_quoted_once_and_is_never_out_of_scope(text: str):
     made, brief = whole(text)
     title = case_of(brief).instruction.title
@@ -78,9 +79,9 @@ def test_the_request_is_quoted_once_and_is_never_out_of_scope(text: str):
     assert not any(title in line for line in summary(brief).out_of_scope)
 
 
-@pytest.mark.parametrize("language", ["en", "ja"])
-@pytest.mark.parametrize("text", [text for _, text in CASES])
-@pytest.mark.parametrize("project", [PROJECT, ProjectFacts()], ids=["a project", "nothing known"])
+@each("language", ["en", "ja"])
+@each("text", [text for _, text in CASES])
+@each("project", [PROJECT, ProjectFacts()])
 def test_every_path_is_there(text: str, language: Any, project: ProjectFacts):
     made, brief = whole(text, language, project)
     goal = "\n".join(section(made, "goal", language))
@@ -114,7 +115,7 @@ def test_what_was_found_is_named_with_its_tests_change_log_and_test_command():
     assert design.test_commands == ("make test",)
 
 
-@pytest.mark.parametrize("text", ["Fix `render` for empty orders", "Fix orders.py when it is empty"])
+@each("text", ["Fix `render` for empty orders", "Fix orders.py when it is empty"])
 def test_what_the_request_names_comes_first_and_a_path_is_no_assumption(text: str):
     made, brief = whole(text)
     named = "`src/shop/orders.py`" if "orders.py" in text else "`src/shop/report.py` (`render` line 40)"
@@ -138,7 +139,7 @@ def test_what_is_not_known_is_said():
     assert "change log" not in made.lower()
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "option", "step"),
     [
         ("Rename Report.total to Report.sum", 0, "Rename it everywhere"),
@@ -175,7 +176,7 @@ def test_feedback_is_a_step():
 # --- whatever people and file names say ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("language", ["en", "ja"])
+@each("language", ["en", "ja"])
 def test_words_of_people_cannot_break_the_structure(language: Any):
     brief = decided(answered(brief_of(HOSTILE, language), HOSTILE), rationale=HOSTILE)
     foreign = DecisionPoint(
@@ -227,8 +228,8 @@ def test_any_file_name_keeps_the_structure_and_is_named_as_it_is_or_not_at_all(n
     assert all(command == name for command in summary(brief).test_commands)
 
 
-@pytest.mark.parametrize("language", ["en", "ja"])
-@pytest.mark.parametrize("letter", ["a", "語", "word ", "👍🏽", "e\u0301"])
+@each("language", ["en", "ja"])
+@each("letter", ["a", "語", "word ", "👍🏽", "e\u0301"])
 def test_long_answers_are_cut_and_all_sections_stay(language: Any, letter: str):
     brief = decided(
         answered(brief_of("Add a column to the users table", language), letter * 5_000),
@@ -273,7 +274,7 @@ def test_things_that_name_files_of_their_own_are_steps():
 
 
 @pytest.mark.req("RN-16")
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Add a --json option to src/report.py",

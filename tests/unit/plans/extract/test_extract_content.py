@@ -9,6 +9,7 @@ from ringi.patch.parse import parse_patch
 from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.extract.content import extract
 from ringi.plans.extraction import Extraction, Unplaced
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PT-14")
 
@@ -34,7 +35,7 @@ def reasons(text: str) -> list[tuple[int, str]]:
     return [(item.line, item.why) for item in found.unplaced]
 
 
-@pytest.mark.parametrize(
+@each(
     "info",
     [
         "python src/a.py",
@@ -61,7 +62,7 @@ def test_path_in_the_info_string(info: str):
     assert found == Extraction((ActionSpec(SpecKind.WRITE, "src/a.py", BODY),), ())
 
 
-@pytest.mark.parametrize(
+@each(
     ("above", "kind", "path", "description"),
     [
         ("`src/a.py`", "write", "src/a.py", ""),
@@ -126,7 +127,7 @@ def test_words_above_a_named_block_describe_it():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "specs"),
     [
         ("delete src/a.py", [("delete", "src/a.py")]),
@@ -173,7 +174,7 @@ def test_lines_that_act(line: str, specs: list[tuple[str, ...]]):
     assert bool(extract(line).unplaced) is not bool(specs)
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "",
@@ -201,7 +202,7 @@ MORE = "it says more than a path"
 NO_FILE = "it does not say that this is a file"
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "why"),
     [
         ("- Delete the `foo` function in `src/a.py`", MORE),
@@ -240,7 +241,7 @@ PART = "it may be only a part of src/a.py"
 NO_PATH = "no path is named for it"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "why"),
     [
         (BLOCK, NO_PATH),
@@ -321,9 +322,7 @@ GIT_PATCH = (
 )
 
 
-@pytest.mark.parametrize(
-    "info", ["diff", "patch", "", "Diff", "diff src/a.py", 'diff title="src/a.py"', "{.diff}"]
-)
+@each("info", ["diff", "patch", "", "Diff", "diff src/a.py", 'diff title="src/a.py"', "{.diff}"])
 def test_a_diff_is_a_patch(info: str):
     found = extract(f"Change it:\n\n```{info}\n{PATCH}```\n")
     assert found == Extraction((ActionSpec(SpecKind.PATCH, "src/a.py", PATCH),), ())
@@ -347,7 +346,7 @@ def test_a_diff_in_a_list_keeps_its_blanks():
     assert extract(f"1. Change:\n{indented}").specs == (ActionSpec(SpecKind.PATCH, "a.md", patch),)
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "why"),
     [
         ("", "its diff cannot be read: it is empty"),
@@ -371,7 +370,7 @@ def test_a_diff_may_be_a_file():
     assert told(f"```diff fixes/a.patch\n{PATCH}```\n") == [("write", "fixes/a.patch")]
 
 
-@pytest.mark.parametrize("above", ["`bin/run.sh`", "Create `bin/run`:", "### scripts/run.sh"])
+@each("above", ["`bin/run.sh`", "Create `bin/run`:", "### scripts/run.sh"])
 def test_a_script_with_a_path_is_a_file(above: str):
     found = extract(f"{above}\n```bash\ncd x && make\n```\n```sh tools/x.py\nmake\n```\n")
     assert [spec.content for spec in found.specs] == ["cd x && make\n", "make\n"]
@@ -537,7 +536,7 @@ def test_an_answer_in_japanese():
     assert [(item.line, item.why) for item in found.unplaced] == [(13, MORE)]
 
 
-@pytest.mark.parametrize("text", [ANSWER, JAPANESE_ANSWER])
+@each("text", [ANSWER, JAPANESE_ANSWER])
 def test_the_line_that_is_listed_is_the_line_of_the_text(text: str):
     lines = text.split("\n")
     assert all(lines[item.line - 1] == item.text for item in extract(text).unplaced)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from ringi.kernel.codec import canonical
 from ringi.plans.extract.content import extract
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PT-14")
 
@@ -124,7 +125,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each("name", HOSTILE)
 def test_no_text_takes_long(name: str):
     found = extract(HOSTILE[name])
     assert len(found.specs) <= 100_000

@@ -26,6 +26,7 @@ from ringi.plans.versions import Versions
 from ringi.policy.risk_level import Risk, RiskCode
 from tests.fakes.world import World
 from tests.helpers import write
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PT-14")
 
@@ -219,7 +220,7 @@ def test_the_same_twice_is_once(world: World):
 # Hostile answers
 
 
-@pytest.mark.parametrize(
+@each(
     "hostile",
     [
         spec("write", "/etc/passwd", content="x"),
@@ -243,7 +244,6 @@ def test_the_same_twice_is_once(world: World):
         spec("run", "../..", argv=["true"]),
         spec("mkdir", "app.py/x"),
     ],
-    ids=lambda hostile: f"{hostile['kind']} {hostile['path']!r}",
 )
 def test_a_hostile_spec_ends_in_the_ordinary_validation(world: World, hostile: dict[str, Any]):
     desk = Desk(world, answer(hostile))

@@ -11,6 +11,7 @@ from ringi.plans.document import SpecKind
 from ringi.plans.extract.content import extract
 from ringi.plans.extract.shell import Words
 from tests.helpers import PATIENCE_SEC
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PT-14")
 
@@ -24,13 +25,13 @@ def read(block: str, language: str = "sh") -> tuple[list[tuple[str, ...]], list[
     return [spec.argv for spec in found.specs], [(item.text, item.why) for item in found.unplaced]
 
 
-@pytest.mark.parametrize("language", ["sh", "bash", "shell", "zsh", "Bash"])
+@each("language", ["sh", "bash", "shell", "zsh", "Bash"])
 def test_each_line_is_a_command(language: str):
     block = "# first\nnpm install\n\n$(true)\n  make test  # then\n"
     assert read(block, language) == ([("npm", "install"), ("make", "test")], [("$(true)", NEEDS_SHELL)])
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "argv"),
     [
         ("pytest -q tests/unit", ("pytest", "-q", "tests/unit")),
@@ -53,7 +54,7 @@ def test_plain_words(line: str, argv: tuple[str, ...]):
     assert read(line) == ([argv], [])
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         *("a | b", "a && b", "a || b", "a; b", "a & ", "a > x", "a < x", "a 2>&1", "a >> x", "(a)"),
@@ -79,7 +80,7 @@ def test_what_needs_a_shell_is_listed(line: str):
     assert read(line) == ([], [(line.partition("\n")[0].strip(), NEEDS_SHELL)])
 
 
-@pytest.mark.parametrize(
+@each(
     ("block", "shown"),
     [
         ("for x in 1 2; do\n  rm -f y\ndone", "for x in 1 2; do"),
@@ -107,22 +108,18 @@ def test_no_part_of_a_statement_is_a_command(block: str, shown: str):
     )
 
 
-@pytest.mark.parametrize(
-    "block", ["for x in 1; do\n  rm b", "if a; then\n  rm b", "cat <<EOF\nrm a", "f() {\nrm a"]
-)
+@each("block", ["for x in 1; do\n  rm b", "if a; then\n  rm b", "cat <<EOF\nrm a", "f() {\nrm a"])
 def test_a_statement_without_end_takes_the_rest(block: str):
     assert read(block) == ([], [(block.partition("\n")[0], NEEDS_SHELL)])
 
 
-@pytest.mark.parametrize("block", ["echo 'a\nrm b", 'echo "a\nrm b', "make \\"])
+@each("block", ["echo 'a\nrm b", 'echo "a\nrm b', "make \\"])
 def test_a_statement_that_is_never_ended(block: str):
     why = "it is never ended: a quote or the next line is missing"
     assert read(block) == ([], [(block.partition("\n")[0], why)])
 
 
-@pytest.mark.parametrize(
-    "first", ["cd app", "export A=1", "A=1", "source .venv/bin/activate", "mkdir x && cd x", "pushd a"]
-)
+@each("first", ["cd app", "export A=1", "A=1", "source .venv/bin/activate", "mkdir x && cd x", "pushd a"])
 def test_commands_after_a_changed_shell_are_listed(first: str):
     found = extract(f"```sh\nmake\n{first}\nnpm ci\n```\nThen:\n```sh\nnpm test\n```\n")
     assert [spec.argv for spec in found.specs] == [("make",)]
@@ -147,9 +144,7 @@ def test_output_between_prompts_is_listed():
     )
 
 
-@pytest.mark.parametrize(
-    "above", ["Then run the tests in `tests/test_a.py`:", "Use `pytest`:", "## Test", ""]
-)
+@each("above", ["Then run the tests in `tests/test_a.py`:", "Use `pytest`:", "## Test", ""])
 def test_sentences_above_do_not_make_commands_files(above: str):
     found = extract(f"{above}\n\n```bash\npytest tests/test_a.py\n```\n")
     assert [spec.argv for spec in found.specs] == [("pytest", "tests/test_a.py")]

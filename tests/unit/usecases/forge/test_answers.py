@@ -6,6 +6,7 @@ import pytest
 
 from ringi.forges.answers import Answer, answers
 from ringi.forges.document import Account, Comment
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-10")
 ASKED = ("q-1", "q-2", "q-3")
@@ -22,7 +23,7 @@ def given(*comments: Comment, asked: Sequence[str] = ASKED, used: Sequence[str] 
     return [(one.to, one.text, one.reason) for one in found]
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "found"),
     [
         ("1. Only one", [("q-1", "Only one")]),

@@ -9,6 +9,7 @@ from ringi.forges.markdown import calm
 from ringi.kernel.text import in_language
 from ringi.runs.document import Run, RunPhase
 from ringi.runs.offered import Offer
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-25")
 RUN = Run(
@@ -46,7 +47,7 @@ def test_words_of_others_call_nobody():
     assert calm("# A title, a@b.test, &#35; and C#1x") == "# A title, a@b.test, &#35; and C#1x"
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "item", "reference"),
     [
         (ForgeKind.GITHUB, ItemKind.ISSUE, "#12"),
@@ -69,7 +70,7 @@ def test_a_long_report_is_cut_and_the_commands_stay():
     assert body.rstrip().endswith("```")
 
 
-@pytest.mark.parametrize("reviewed", [False, True])
+@each("reviewed", [False, True])
 def test_it_says_how_a_review_is_verified(reviewed: bool):
     done = replace(RUN, phase=RunPhase.COMPLETED)
     body = change_body(done, None, terms(), "# Report", in_language("en"), reviewed=reviewed)

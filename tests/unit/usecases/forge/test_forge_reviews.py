@@ -26,6 +26,7 @@ from tests.fakes.forges import ALICE, BOB, PROJECT, RINGI, ROBOT, MemoryForge
 from tests.fakes.people import AgentAtWork
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import assert_whole, ledger_of, rewire
+from tests.tables import each
 from tests.unit.usecases.offered import offer_on_forge, offered_step
 from tests.unit.usecases.steps import MORE, README, RUN, WORK, begun, git, opened, proposed_step
 
@@ -662,7 +663,7 @@ def test_a_forged_record_is_seen(desk: Offered):
     assert list(doubts(facts._replace(events={nowhere_.evidence: events[approval.evidence]}), nowhere_))
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "digits"),
     [
         ("/ringi approve 0123456789ab", "0123456789ab"),

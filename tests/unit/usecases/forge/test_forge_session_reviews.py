@@ -25,6 +25,7 @@ from ringi.sessions.tool import PlanningTool
 from tests.fakes.forges import ALICE, BOB, PROJECT, RINGI, ROBOT, MemoryForge
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import ledger_of, open_scratch, rewire
+from tests.tables import each
 from tests.unit.usecases.test_revision import proposed
 from tests.unit.usecases.test_run_start import PLAN
 
@@ -206,7 +207,7 @@ def test_a_revision_is_approved_by_its_own_digits(ws: Workspace, forge: MemoryFo
     assert list(doubts(facts, given)) == []
 
 
-@pytest.mark.parametrize(("strength", "words"), [(Strength.MEDIUM, "(medium)"), (Strength.WEAK, "(weak: ")])
+@each(("strength", "words"), [(Strength.MEDIUM, "(medium)"), (Strength.WEAK, "(weak: ")])
 def test_it_is_shown_for_what_it_is(strength: Strength, words: str):
     forge = MemoryForge()
     forge.comments_on(ISSUE, approving("0" * 12))

@@ -22,6 +22,7 @@ from ringi.provenance.verify_range import Asked, Findings, Signing, verify_range
 from tests.fakes import forges
 from tests.fakes.forges import BOB, PROJECT, RINGI, MemoryForge
 from tests.fakes.past import NOW, ROOTS, MemoryHistory, PastKeys, change, envelope, statement, stored
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-19", "PP-25")
 BASE, ONE, TWO, LATER = "b" * 40, "1" * 40, "2" * 40, "3" * 40
@@ -130,7 +131,7 @@ LIES = {
 }
 
 
-@pytest.mark.parametrize("lie", LIES)
+@each("lie", LIES)
 def test_a_lie_counts_for_nothing(lie: str):
     one = truth()
     said = note(one.first(**LIES[lie]), *FIRST)
@@ -139,7 +140,7 @@ def test_a_lie_counts_for_nothing(lie: str):
         assert one.forge.asked == []
 
 
-@pytest.mark.parametrize(
+@each(
     "steps",
     [
         (change("f", OLD, NEW),),
@@ -157,7 +158,7 @@ def test_other_files_than_those_of_the_commit_do_not_count(steps: tuple[Step, ..
     assert "is not changed like that" in why(note(one.first(), *steps), one.witness)
 
 
-@pytest.mark.parametrize(
+@each(
     ("says", "because"),
     [
         ({"approver": "bob@forge.example"}, "does not say what its review says"),
@@ -237,9 +238,7 @@ def test_a_push_after_the_review_changes_nothing_of_it():
     assert (given.evidence.level, given.net) == (Level.REVIEWED, NET)
 
 
-@pytest.mark.parametrize(
-    ("digits", "expected"), [(TWO, Level.REVIEWED), (TWO[:12], Level.TYPED), ("0" * 64, Level.TYPED)]
-)
+@each(("digits", "expected"), [(TWO, Level.REVIEWED), (TWO[:12], Level.TYPED), ("0" * 64, Level.TYPED)])
 def test_a_comment_has_to_name_the_whole_commit(digits: str, expected: Level):
     """Twelve digits of a commit can be found again by whoever may push."""
     one = truth()

@@ -4,6 +4,7 @@ import pytest
 
 from ringi.forges.run_feedback import Bytes, Place, StepFiles, place_of
 from ringi.plans.feedback import Side
+from tests.tables import each
 
 BASE = b"one\ntwo\nthree\nfour\n"
 FIRST = b"zero\none\ntwo\nTHREE\nfour\n"
@@ -16,7 +17,7 @@ STEPS = [
 
 
 @pytest.mark.req("PP-20")
-@pytest.mark.parametrize(
+@each(
     ("path", "line", "side", "place"),
     [
         ("a.txt", 1, Side.NEW, Place("S01", "a.txt", 1, Side.NEW)),

@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.forges.markdown import as_block, in_line, literal, seen
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-20")
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "written"),
     [
         ("/close\n/merge", "\\/close\n\\/merge"),

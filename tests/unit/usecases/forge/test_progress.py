@@ -22,6 +22,7 @@ from ringi.sessions.document import (
     StoredSession,
     Tradeoffs,
 )
+from tests.tables import each
 from tests.unit.runner.run_samples import done, passed, plan_of, run_of, step_of, stopped
 
 pytestmark = pytest.mark.req("PP-9")
@@ -113,7 +114,7 @@ def test_a_plan_is_shown_whole_with_what_it_does_on_the_forge_and_how_to_approve
     assert found.person_needed
 
 
-@pytest.mark.parametrize("here", [UNSET, True])
+@each("here", [UNSET, True])
 def test_a_plan_promises_no_review_that_approves_nothing(here: bool | UnsetType):
     words = " ".join(map(str, terms_words(replace(TERMS, approved_here=here), PLAN)))
     assert ("the review there becomes the approval" in words) is (here is UNSET)
@@ -142,7 +143,7 @@ def test_without_a_digest_nobody_is_told_to_approve_here():
     assert "/ringi approve" not in of_session(in_review()).body
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "title", "needed"),
     [
         ({}, "Being planned", False),
@@ -174,7 +175,7 @@ def test_steps_are_ticked_off():
     assert not found.person_needed
 
 
-@pytest.mark.parametrize("code", [StopCode.HELP_NEEDED, StopCode.UNIT_TEST_FAILED, StopCode.APPROVAL_NEEDED])
+@each("code", [StopCode.HELP_NEEDED, StopCode.UNIT_TEST_FAILED, StopCode.APPROVAL_NEEDED])
 def test_a_run_that_cannot_go_on_needs_a_person_and_shows_no_output(code: StopCode):
     stop = replace(stopped(code), detail="secret output", message="ask @root", step_id="S02")
     found = at(phase=RunPhase.NEEDS_INPUT, stop=stop)

@@ -8,6 +8,7 @@ from ringi.forges.listen import Spoken
 from ringi.forges.misread_commands import misread
 from ringi.forges.run_feedback import first_line
 from ringi.kernel.text import Text, in_language
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-10")
 DIGITS = "0123456789ab"
@@ -20,7 +21,7 @@ def told(body: str, *asked: str) -> str:
     return str(found) if found else ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "asked", "label"),
     [
         ("1. yes", ["d-1"], "d1."),
@@ -38,7 +39,7 @@ def test_answers(body: str, asked: list[str], label: str):
     assert found.endswith(label)
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "is_told"),
     [
         (f"/ringi approve {DIGITS}", False),

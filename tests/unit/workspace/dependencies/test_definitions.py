@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ringi.project.dependencies.definitions import definitions, readers
 from ringi.project.dependencies.references import Source
+from tests.tables import each
 
 EXTRA = importlib.util.find_spec("tree_sitter_language_pack") is not None
 needs_the_extra = pytest.mark.skipif(not EXTRA, reason="needs the extra `graph`")
@@ -67,7 +68,7 @@ def test_python():
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         b"def (",
@@ -168,7 +169,7 @@ def test_broken_files_of_other_languages(name: str):
             assert 1 <= int(first) <= int(last) <= data.count(b"\n") + 1
 
 
-@pytest.mark.parametrize("name", ["README.md", "a.txt", ".py", "py", "a.toml", "Makefile", "a/b.go/c"])
+@each("name", ["README.md", "a.txt", ".py", "py", "a.toml", "Makefile", "a/b.go/c"])
 def test_what_defines_nothing(name: str):
     assert readers()(name) == ""
     assert found(name, "def f(): ...") == []

@@ -9,6 +9,7 @@ from ringi.kernel.process.installation import extending_command
 from ringi.project.dependencies import dependents
 from ringi.project.dependencies.parser import extractor
 from tests.helpers import assert_not_loaded, modules_after
+from tests.tables import each
 from tests.unit.workspace.dependencies.trees import Files, uses
 
 JSON_PATHS = '{"compilerOptions": {"baseUrl": ".", "paths": {"@/*": ["src/*"], "exact": ["src/x.ts"]}}}'
@@ -381,10 +382,8 @@ def test_without_the_extra_its_files_are_named(tmp_path: Path, monkeypatch: pyte
     assert sorted(files.was_read) == ["a.js", "b.js", "c.go"]  # asked again, for it may be there now
 
 
-@pytest.mark.parametrize("name", ["package.json", "tsconfig.json", "Cargo.toml"])
-@pytest.mark.parametrize(
-    "data", ["{", "[" * 100_000, b"\xff", "/*" * 100_000], ids=["cut", "deep", "bytes", "open"]
-)
+@each("name", ["package.json", "tsconfig.json", "Cargo.toml"])
+@each("data", ["{", "[" * 100_000, b"\xff", "/*" * 100_000])
 def test_a_manifest_that_cannot_be_read_is_named(name: str, data: str | bytes, tmp_path: Path):
     found = Files({name: data, "a.py": "import b", "b.py": ""}).analyse(tmp_path)
     assert [(item.file, item.why) for item in found.unanalysed] == [(name, "it cannot be read")]

@@ -9,6 +9,7 @@ import pytest
 from ringi.project.dependencies import SourceFile, analyse, dependents
 from ringi.project.dependencies.python import LARGEST, RELATIVE, Broken, Lines, scan
 from tests.helpers import make_files
+from tests.tables import each
 from tests.unit.workspace.dependencies.trees import Files, oid, uses
 
 PACKAGE = {
@@ -21,7 +22,7 @@ PACKAGE = {
 
 
 @pytest.mark.req("CP-3")
-@pytest.mark.parametrize(
+@each(
     ("source", "expected"),
     [
         ("import app", {"app/__init__.py"}),
@@ -61,7 +62,7 @@ def test_an_import_means(source: str | bytes, expected: set[str], tmp_path: Path
 
 
 @pytest.mark.req("CP-3")
-@pytest.mark.parametrize(
+@each(
     ("files", "path", "expected"),
     [
         # inside a package
