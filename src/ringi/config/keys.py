@@ -599,7 +599,7 @@ def _keys(struct: msgspec.Struct, name: str = "", path: tuple[str, ...] = ()) ->
 
 def _choices(default: Value, kind: Any) -> tuple[str, ...]:
     if isinstance(default, StrEnum):
-        return tuple(type(default))
+        return tuple(one.value for one in type(default))
     return get_args(kind) if isinstance(default, str) else ()
 
 
