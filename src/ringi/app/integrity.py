@@ -344,13 +344,8 @@ class _Chain:
         document = with_state(document, action_specs=as_written(specs, tuple[ActionSpecExt, ...]) or ())
         plan_id = document.plan.id
         number = int(str(listed[1])) if self._only else self._numbers.get(plan_id, 0)
-        ref, totals = ref_of(document, number, saved_at), document.state.previews
-        # Earlier versions counted both names of a renamed file, and did not name the run of a call.
-        earlier = msgspec.structs.replace(
-            ref, files=len(totals.files) if totals else 0, called_by=msgspec.UNSET
-        )
-        expected = [plan_id, number, str(document.state.status), document.plan.version]
-        return list(listed) in [[*expected, msgspec.json.encode(one)] for one in (ref, earlier)]
+        ref = msgspec.json.encode(ref_of(document, number, saved_at))
+        return list(listed) == [plan_id, number, str(document.state.status), document.plan.version, ref]
 
     def executions(self) -> Iterator[Text]:
         """Intents and results, each in the order of the log."""

@@ -46,7 +46,7 @@ _TAIL: Final = 65536
 _Diffs = Mapping[str, Mapping[str, bytes]]
 """By plan and file name."""
 _AT_ONCE: Final = 200
-"""Plans whose files are removed after one commit: an earlier version kept those of all."""
+"""Plans whose files are removed after one commit."""
 _MOMENT_SEC: Final = 0.1
 _WAIT_SEC: Final = 10.0
 """Far longer than writing takes; a process that holds it longer was suspended."""
@@ -115,7 +115,7 @@ class _Comparison:
     def previews(self, ledger: LedgerReader, plan_id: str) -> Expected:
         """Those that are there: the ledger has their hashes, so it cannot write them again."""
         known = ledger.previews(plan_id)
-        if known is None:  # of an earlier version
+        if known is None:
             return {}
         names = self._agent.names((*PLANS, plan_id, _PREVIEW))
         return {name: Sha256(known[name]) if name in known else None for name in names}

@@ -16,8 +16,7 @@ from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import is_plan_id
 from ringi.plans.document import ALL_SPECS, PlanDocument, PlanStatus, with_state
 from ringi.sessions.document import LogEntry, PlanningSession, SessionStatus
-from ringi.sessions.import_session import read_session, taken
-from ringi.sessions.save import with_paths
+from ringi.sessions.import_session import read_session
 
 _LARGEST = codec.MAX_DOCUMENT_BYTES
 
@@ -54,15 +53,12 @@ def restore_sessions(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
             problems.append(_problem(root, path, error))
     if not found:
         return 0, problems
-    event = NewEvent(
-        EventKind.SESSION_TAKEN_IN, Actor.SYSTEM, "from .agent, as the ledger had no such session"
-    )
+    found.sort(key=lambda session: session.created_at)
+    logs = [_read_logs(workspace.upkeep.written_logs(session.session_id)) for session in found]
     try:
-        with sessions.transaction() as transaction:
-            for session in sorted(found, key=lambda session: session.created_at):
-                logs = _read_logs(workspace.upkeep.written_logs(session.session_id))
-                state = with_paths(taken(session), logs)
-                transaction.add_session(state.session, state.facts, event, logs)
+        workspace.planning.restore(
+            [*zip(found, logs, strict=True)], "from .agent, as the ledger had no such session"
+        )
     except SessionRace:
         # Another process has just restored them.
         return 0, problems

@@ -109,14 +109,14 @@ class SessionSubject(Versioned, frozen=True, kw_only=True):
     reject_count: int
     instruction: str
     """The enhanced instruction: what the run gets."""
-    planning_json: RunPlan | UnsetType = UNSET
-    """How the run carries it out; absent from older approvals."""
+    planning_json: RunPlan
+    """How the run carries it out."""
     forge: ForgeTerms | UnsetType = UNSET
     """What the run does on a forge, if anything."""
 
     @property
     def given(self) -> "Given":
-        plan = codec.digest(codec.canonical(self.planning_json)) if self.planning_json else ""
+        plan = codec.digest(codec.canonical(self.planning_json))
         return Given(self.instruction, plan, self.forge or None)
 
 
@@ -241,7 +241,7 @@ class ApprovalRequest(Versioned, frozen=True, kw_only=True):
     act: Act | UnsetType = msgspec.field(name="kind", default=UNSET)
     """Set if it asks for an undo."""
     requester: str | UnsetType = UNSET
-    """Who asked, as the program saw it; absent from older requests."""
+    """Who asked, as the program saw it."""
 
     @property
     def about(self) -> Subject:

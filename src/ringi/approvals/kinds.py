@@ -163,7 +163,7 @@ def of_session(
     session: PlanningSession,
     workspace: str,
     instruction: str,
-    plan: RunPlan | None,
+    plan: RunPlan,
     forge: ForgeTerms | None,
 ) -> SessionSubject:
     """`instruction`, `plan` and `forge` are what the run receives."""
@@ -172,7 +172,7 @@ def of_session(
         session_id=session.session_id,
         reject_count=session.reject_count,
         instruction=instruction,
-        planning_json=plan or UNSET,
+        planning_json=plan,
         forge=forge or UNSET,
     )
 

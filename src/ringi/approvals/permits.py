@@ -21,7 +21,7 @@ _DANGEROUS: Final = "planning.permissions.dangerous_operations"
 
 
 class Permits:
-    """Creators that nobody recorded, as in older ledgers, are empty names: then the others count."""
+    """Creators that nobody recorded are empty names: then the others count."""
 
     def __init__(
         self,

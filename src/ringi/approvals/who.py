@@ -31,7 +31,7 @@ def refuse_agent(person: PersonChannel, command: str) -> None:
 def require_own(person: PersonChannel, stored: StoredPlan) -> None:
     """Raises NotYours if an agent touches a plan that another requester proposed. A person may touch any."""
     theirs, asking = stored.document.plan.requester, person.requester()
-    # Plans of the first versions name nobody; no standing approval covers them.
+    # Of a plan that names nobody, none is refused; no standing approval covers it.
     if theirs and asking != theirs and person.agent() is not None:
         raise NotYours(plan=f"p{stored.number}", name=asking)
 

@@ -5,10 +5,9 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from ringi.kernel.document import Document, Versioned
-from ringi.ledger.subject import Subject, SubjectKind, of_old_event
+from ringi.ledger.subject import Subject, SubjectKind
 
 
 class EventKind(StrEnum):
@@ -87,8 +86,7 @@ class Event(Versioned, frozen=True, kw_only=True):
     at: str
     event: EventKind
     subject_id: str = msgspec.field(name="plan_id")
-    subject_kind: SubjectKind | UnsetType = UNSET
-    """Absent from older events."""
+    subject_kind: SubjectKind
     actor: Actor
     reason: str
     counts: Counts
@@ -101,9 +99,7 @@ class Event(Versioned, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> Subject:
-        if self.subject_kind:
-            return Subject(self.subject_kind, self.subject_id)
-        return of_old_event(self.subject_id, self.reason)
+        return Subject(self.subject_kind, self.subject_id)
 
 
 class LoggedEvent(Document, frozen=True):

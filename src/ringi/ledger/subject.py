@@ -76,15 +76,6 @@ def is_plan_id(text: str) -> bool:
     return _PLAN_ID.fullmatch(text) is not None
 
 
-def of_old_event(named: str, reason: str) -> Subject:
-    """Older events do not say what kind of subject they name, and about grants they name nothing."""
-    if not named:
-        return grant(reason.partition(" ")[0])
-    if is_plan_id(named):
-        return plan(named)
-    return session(named) if named.startswith(SESSION_PREFIX) else run(named)
-
-
 _SHOWN: Final = len(SESSION_PREFIX) + 8
 
 

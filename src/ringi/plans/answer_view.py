@@ -36,7 +36,7 @@ def answer_lines(answer: PlanAnswer) -> Iterator[Line]:
 
 def said_lines(feedback: Iterable[Feedback], comments: Iterable[LineComment]) -> Iterator[Line]:
     for said in feedback:
-        yield line(Text("The person said ({kind}):", kind=said.kind or "feedback"), indent=2)
+        yield line(Text("The person said ({kind}):", kind=said.kind), indent=2)
         yield prose(said.text, Style.REMARK, indent=4)
     for one in comments:
         place = Text(

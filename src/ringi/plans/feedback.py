@@ -31,19 +31,18 @@ class Amended(Document, frozen=True, omit_defaults=True):
     edited: int = 0
     """Places that were edited."""
     of: int = 0
-    """How many hunks the plan had before; 0 in older ones."""
+    """How many hunks the plan had before."""
 
 
 class Feedback(Document, frozen=True):
     timestamp: str
     text: str
-    kind: FeedbackKind | UnsetType = UNSET
+    kind: FeedbackKind
     amended: Amended | UnsetType = UNSET
 
     @property
     def is_rejection(self) -> bool:
-        """The first versions had no other kind, and did not name it."""
-        return self.kind in {FeedbackKind.DECLINED, UNSET}
+        return self.kind is FeedbackKind.DECLINED
 
 
 def rejections(feedback: Iterable[Feedback], since: str) -> list[Feedback]:

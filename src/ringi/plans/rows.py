@@ -76,7 +76,7 @@ class Plans(PlanReader):
         return str(found[0][0]) if found and found[0][1] not in ENDED else None
 
     def previews(self, plan_id: str) -> dict[str, str] | None:
-        """The hash of each diff in `.agent/`, by file name; None if an earlier version wrote them."""
+        """The hash of each diff in `.agent/`, by file name; None if the plan was restored from there."""
         found = self._select(_PREVIEWS, plan_id)
         return codec.trusted(as_bytes(found[0][0]), dict[str, str], "previews") if found else None
 

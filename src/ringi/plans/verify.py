@@ -372,9 +372,7 @@ class _Held:
         specs = {one.id: one.spec for one in subject.specs}
         for step in intent.steps or ():
             spec = specs.get(step.spec_id)
-            # Earlier versions called nothing, and wrote no words of a call.
-            none = step.kind is SpecKind.CALL and not step.argv
-            words = words_of(spec) if spec and not none else ()
+            words = words_of(spec) if spec else ()
             if spec is None or (spec.kind, spec.path, words) != (step.kind, step.path, step.argv):
                 yield Text("{id} is not what was approved", id=step.spec_id)
 

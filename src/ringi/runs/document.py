@@ -285,7 +285,7 @@ def review_of(forge: ForgeTerms | None) -> Review:
 
 
 class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
-    # Always written; the others only if they are set, as in ledgers from before there were steps.
+    # Always written; the others only if they are set.
     schema_version: Annotated[int, msgspec.Meta(ge=1)] = msgspec.field(default_factory=lambda: 1)
     run_id: str
     planning_session_id: str

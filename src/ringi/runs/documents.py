@@ -114,7 +114,7 @@ def _has_request(run: Run, plan: RunPlan) -> bool:
 
 
 def folder_of(run: Run) -> Folder | None:
-    """None if it has none: earlier versions of the program made runs without a request."""
+    """None if its names cannot be those of folders."""
     named = (run.request_id, run.run_id)
     return (*RUNS, *named) if all(map(_NAME.fullmatch, named)) else None
 

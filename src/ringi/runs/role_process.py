@@ -164,17 +164,13 @@ def uncounted(store: ProcessStore, run: Run) -> Spent:
     """What processes of the run took and no attempt counts: of a turn that waited, was killed or given up."""
     processes = store.processes(run.run_id)
     took = total(spent for one in processes for spent in (one.planning, one.execution, one.reflection))
-    # Attempts from before there were processes have nothing to do with them.
-    first = min((one.created_at for one in processes), default="")
     counted = total(
         attempt.spent
         for step in run.steps
         for attempt in step.attempts
         if (attempt.how, attempt.role) == (RoleHow.MODEL, RunRole.IMPLEMENTER)
-        and processes
-        and attempt.ended_at >= first
     )
-    return since(took, counted)
+    return since(took, counted) if processes else Spent()
 
 
 def _worked(process: Process, task: Task) -> Worked:

@@ -60,9 +60,6 @@ def start_from_session(workspace: OpenWorkspace, name: str) -> Run:
     """
     run = workspace.sessions.run(_run_named(workspace, name))
     require_current(run)
-    if not run.plan_sha256:  # approved before there were plans
-        plan = workspace.planning.plan_now(run.planning_session_id)
-        return add_run(workspace, plan, run.planning_session_id, run.instruction, replaces=run.run_id)
     return run
 
 

@@ -7,6 +7,7 @@ from ringi.approvals.document import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.approvals.kinds import of_session
 from ringi.approvals.proof import approval_of, prove, require_answer
 from ringi.approvals.request import request_of
+from ringi.engine.run_plan import RunPlan
 from ringi.errors import NotFound, SessionOver
 from ringi.kernel import codec
 from ringi.ledger import subject as subjects
@@ -14,7 +15,7 @@ from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.ports import SessionTransaction
 from ringi.ledger.subject import short
 from ringi.models.budget import planned_with
-from ringi.runs.document import RUN_MACHINE, Run, RunPhase, review_of, run_id
+from ringi.runs.document import RUN_MACHINE, Run, RunPhase, review_of
 from ringi.sessions import operations
 from ringi.sessions.document import HANDED_ON, PlanningSession, StoredSession
 from ringi.sessions.instruction import ANSWER, NO_REASON, REASON, Instruction
@@ -48,9 +49,13 @@ def _within(words: str) -> str:
 def subject_of(services: SessionServices, stored: StoredSession) -> bytes:
     """The bytes that the person approves."""
     session, workspace = stored.session, services.store.workspace_id()
-    facts = stored.facts
-    subject = of_session(session, workspace, enhanced_instruction(session), facts.run_plan, facts.forge)
-    return codec.canonical(subject)
+    plan, forge = _plan_of(stored), stored.facts.forge
+    return codec.canonical(of_session(session, workspace, enhanced_instruction(session), plan, forge))
+
+
+def _plan_of(stored: StoredSession) -> RunPlan:
+    assert stored.facts.run_plan is not None  # noqa: S101  # a session in review is saved with it
+    return stored.facts.run_plan
 
 
 def request(services: SessionServices, stored: StoredSession) -> ApprovalRequest:
@@ -75,11 +80,15 @@ def approve(services: SessionServices, stored: StoredSession, approver: str, pro
     made_at = session.created_at
     record = prove(services, asked, data, proof, act=SignedAct.APPROVE, approver=approver, made_at=made_at)
     now = asked.expires_at
-    plan = stored.facts.run_plan
-    planned = planned_with(stored.facts.usage)
-    run = replace(_run(services, stored, now), replaces=stored.facts.replaces, planned=planned)
-    forge = stored.facts.forge
-    run = replace(run, by_model=stored.facts.by_model, forge=forge, review=review_of(forge))
+    plan, facts = _plan_of(stored), stored.facts
+    run = replace(
+        run_of(plan, session.session_id, enhanced_instruction(session), now, facts.created_by),
+        replaces=facts.replaces,
+        planned=planned_with(facts.usage),
+        by_model=facts.by_model,
+        forge=facts.forge,
+        review=review_of(facts.forge),
+    )
     state, entries = settled(services, operations.approved(state_of(stored), run.run_id, now), ())
 
     def saving(transaction: SessionTransaction) -> StoredSession:
@@ -110,25 +119,9 @@ def covering(services: SessionServices, session: PlanningSession) -> Approval | 
     run = services.store.run(session.planner_session_id or "")
     plan = services.store.run_plan(run.run_id)
     workspace = services.store.workspace_id()
-    data = codec.canonical(of_session(session, workspace, run.instruction, plan, run.forge))
+    # Nobody approved a run without one.
+    data = codec.canonical(of_session(session, workspace, run.instruction, plan, run.forge)) if plan else b""
     return covering_approval(services, history, lambda _: data)
-
-
-def _run(services: SessionServices, stored: StoredSession, now: str) -> Run:
-    """It waits in phase planning until somebody starts it."""
-    session, plan, creator = stored.session, stored.facts.run_plan, stored.facts.created_by
-    if plan is not None:
-        return run_of(plan, session.session_id, enhanced_instruction(session), now, creator)
-    # Sessions that came to their review before there were plans.
-    return Run(
-        run_id=run_id(now, services.ids()),
-        planning_session_id=session.session_id,
-        phase=RunPhase.PLANNING,
-        instruction=enhanced_instruction(session),
-        created_at=now,
-        updated_at=now,
-        created_by=creator,
-    )
 
 
 def cancel(services: SessionServices, stored: StoredSession, actor: Actor) -> StoredSession:

@@ -208,7 +208,7 @@ class SessionFacts(CamelDocument, frozen=True, kw_only=True):
     """The model that answered last."""
     usage: TokenUsage = TokenUsage()
     usage_by: Mapping[str, TokenUsage] = {}
-    """The same by what was asked (Purpose); absent from older sessions."""
+    """The same by what was asked (Purpose)."""
     failed_in: SessionStatus | None = None
     designed: bool = False
     """Decision points were made; there may be none."""

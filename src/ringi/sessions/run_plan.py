@@ -50,12 +50,6 @@ def _planned(services: SessionServices, state: State, branch: str) -> State:
     return operations.failed(state, f"planning.json: {words}")
 
 
-def plan_now(services: SessionServices, state: State) -> RunPlan:
-    """For a session that was approved before there were plans."""
-    names = _names(services, state, services.base_branch())
-    return compile_run_plan(_found(state), names, _wishes(services))
-
-
 def _wishes(services: SessionServices) -> RunWishes:
     return RunWishes(timeout_sec=services.test_timeout_sec)
 

@@ -1,6 +1,6 @@
 """Planning sessions as calls (IP-2): each call saves before it returns, and none needs a terminal."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from unicodedata import normalize
 
@@ -10,7 +10,6 @@ from ringi.approvals.document import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.proof import compose
 from ringi.engine.prompts import language_of, planner_prompt
-from ringi.engine.run_plan import RunPlan
 from ringi.errors import BadAnswer, NoChannel, NotAsked, NotFound, SessionOver
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
@@ -26,7 +25,9 @@ from ringi.sessions.document import (
     ApprovalPending,
     DecisionPending,
     FromRequest,
+    LogEntry,
     Pending,
+    PlanningSession,
     Question,
     QuestionPending,
     SessionFacts,
@@ -39,8 +40,8 @@ from ringi.sessions.document import (
 from ringi.sessions.import_session import read_session, taken
 from ringi.sessions.model import NextPrompt, next_prompt, resume, righted, with_context, work
 from ringi.sessions.operations import ENDED, State, pending, state_of, writable
-from ringi.sessions.run_plan import plan_now
-from ringi.sessions.save import add, save
+from ringi.sessions.run_plan import planner
+from ringi.sessions.save import add, save, with_paths
 from ringi.sessions.services import SessionServices
 
 CHOSEN_BY_AGENT: Final = "Chosen by the agent"
@@ -93,10 +94,6 @@ class _Sessions:
     def _begun(self, instruction: str) -> State:
         facts = SessionFacts(language=language_of(instruction), created_by=self._services.person.user())
         return operations.begun(self._new_id(), instruction, facts, self._services.clock.now())
-
-    def plan_now(self, session_id: str) -> RunPlan:
-        """A planning.json of its design, for a run that has none."""
-        return plan_now(self._services, state_of(self.get(session_id)))
 
     def first_prompt(self, instruction: str) -> NextPrompt:
         """What a new session would ask the model first. Nothing is asked or stored."""
@@ -328,6 +325,18 @@ class PlanningTool(_Sessions):
             session = replace(session, session_id=self._new_id())
         event = NewEvent(EventKind.SESSION_TAKEN_IN, actor, writable(what))
         return _view(add(self._services, taken(session).knowing(created_by=user), event))
+
+    def restore(self, found: Sequence[tuple[PlanningSession, Sequence[LogEntry]]], reason: str) -> None:
+        """Adds sessions that the ledger has lost, in one transaction; approvals in them do not count.
+
+        Raises SessionRace if one of them is there.
+        """
+        event = NewEvent(EventKind.SESSION_TAKEN_IN, Actor.SYSTEM, reason)
+        states = [(with_paths(taken(session), logs), logs) for session, logs in found]
+        planned = [(planner(self._services, state), logs) for state, logs in states]
+        with self._services.store.transaction() as transaction:
+            for plan, logs in planned:
+                transaction.add_session(*plan(), event, logs)
 
 
 def _permitted(services: SessionServices, stored: StoredSession) -> StoredSession:

@@ -3,7 +3,6 @@
 import fcntl
 import hashlib
 import os
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,8 +17,6 @@ from ringi.tree.private_git import signature
 
 _IN_USE: Final = "in-use"
 _LENT: Final = "lent"
-_EARLIER: Final = "earlier"
-_EARLIER_SEC: Final = 90 * 24 * 3600
 _MEASURED: Final = "measured"
 _ROOM: Final = 64 * 1024 * 1024
 """Bytes of objects that are not worth looking at."""
@@ -55,7 +52,7 @@ class KeptObjects:
 
     def lend(self, tree: str, to: Path) -> None:
         """The tree is kept for as long as the folder exists."""
-        self._start_lending()
+        self._lent.mkdir(mode=0o700, exist_ok=True)
         name = hashlib.sha256(os.fsencode(to)).hexdigest()
         replace_file(self._lent / name, tree.encode() + b"\n" + os.fsencode(to), synced=False)
 
@@ -65,7 +62,7 @@ class KeptObjects:
         Only cleanup: what fails now is done the next time.
         """
         with suppress(OSError):
-            self._start_lending()
+            self._lent.mkdir(mode=0o700, exist_ok=True)
             measured = read_small(self._git_dir / _MEASURED).split(b"\n")
             mark = signature(self._git_dir / "index")
             if measured[0] == mark:
@@ -76,12 +73,6 @@ class KeptObjects:
                     return
                 last = self._size()
             replace_file(self._git_dir / _MEASURED, b"%s\n%d" % (mark, last), synced=False)
-
-    def _start_lending(self) -> None:
-        """An earlier version noted no borrowers: whatever was there may be borrowed."""
-        if not self._lent.is_dir():
-            self._lent.mkdir(mode=0o700, exist_ok=True)
-            replace_file(self._lent / _EARLIER, "\n".join(self._loose()).encode(), synced=False)
 
     def _remove_others(self, tree: str | None) -> bool:
         """False if somebody holds them."""
@@ -104,8 +95,6 @@ class KeptObjects:
     def _needed(self, tree: str | None) -> Iterator[str]:
         git = Git(self._git_dir)
         yield from (entry.oid.decode() for entry in index_entries(git.run("ls-files", "-s", "-z")))
-        if time.time() - (self._lent / _EARLIER).stat().st_mtime < _EARLIER_SEC:
-            yield from (self._lent / _EARLIER).read_text().split()
         for needed in filter(None, {tree, *self._borrowed()}):
             yield needed
             # Of a tree that is damaged, what can be listed.
@@ -115,9 +104,9 @@ class KeptObjects:
     def _borrowed(self) -> Iterable[str]:
         for note in self._lent.iterdir():
             tree, _, folder = read_small(note).partition(b"\n")
-            if note.name != _EARLIER and os.path.isdir(folder):  # noqa: PTH112  # of bytes
+            if os.path.isdir(folder):  # noqa: PTH112  # of bytes
                 yield tree.decode("ascii", "replace")
-            elif note.name != _EARLIER:
+            else:
                 note.unlink(missing_ok=True)
 
     def _loose(self) -> dict[str, Path]:

@@ -402,7 +402,7 @@ REQUIRED = {
     "planning-session": "sessionId instruction status questions decisions designSummary conversationHistory"
     " plannerSessionId createdAt updatedAt",
     "planning-facts": "",
-    "planning-subject": "workspace session_id reject_count instruction",
+    "planning-subject": "workspace session_id reject_count instruction planning_json",
     "run-subject": "workspace run_id session_id instruction planning_json",
     "revision-subject": "workspace run_id process_id number before after difference",
     "planning-view": "sessionId instruction status pending",

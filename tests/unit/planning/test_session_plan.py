@@ -18,7 +18,7 @@ from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import SubjectKind
 from ringi.models.prompt import NewCriterion, NewPath, NewSummary
 from ringi.runs.document import RunPhase, StepStatus
-from ringi.sessions.document import ApprovalPending, FailedPending, SessionStatus
+from ringi.sessions.document import ApprovalPending, FailedPending
 from tests.fakes.models import Desk, ScriptedModel
 
 SUMMARY = NewSummary(
@@ -156,20 +156,6 @@ def test_a_session_from_a_file_gets_a_plan_too(desk: Desk):
     exported = codec.pretty(desk.tool.get(session_id).session)
     taken = desk.tool.take_in(exported, "a file").session_id
     assert plan_of(desk, taken).run_id != plan_of(desk, session_id).run_id
-
-
-@pytest.mark.req("IP-9")
-def test_a_session_that_came_to_its_review_before_there_were_plans(desk: Desk):
-    session_id = desk.at_review()
-    stored = desk.tool.get(session_id)
-    older = msgspec.structs.replace(stored.facts, run_plan=None)
-    with desk.ledger.transaction() as transaction:
-        transaction.save_session(stored, stored.session, older, NewEvent(EventKind.SESSION_RESUMED, Actor.AI))
-    run_id = approved(desk, session_id)
-    assert desk.ledger.run_plan(run_id) is None
-    assert desk.tool.approval(session_id) is not None
-    assert desk.tool.view(session_id).status is SessionStatus.APPROVED
-    assert verify(desk.ledger) == []
 
 
 def as_json(document: Any) -> Any:

@@ -20,10 +20,12 @@ from ringi.sessions.document import (
     SessionStatus,
     StoredSession,
 )
+from tests.unit.runner.run_samples import plan_of, step_of
 
 STARTED: Final = NewEvent(EventKind.SESSION_STARTED, Actor.USER)
 ANSWERED: Final = NewEvent(EventKind.SESSION_ANSWERED, Actor.USER)
 CREATED: Final = NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM)
+PLAN: Final = plan_of(step_of(1, []))
 _AT: Final = "2026-01-02T03:04:05.000000Z"
 
 
@@ -67,6 +69,11 @@ def run(number: int, session_id: str, **changes: Any) -> Run:
     return replace(made, **changes)
 
 
+def planned_run(number: int, session_id: str) -> Run:
+    """As `approved` makes it."""
+    return run(number, session_id, plan_sha256=codec.digest(codec.canonical(PLAN)))
+
+
 def added(ledger: Ledger, number: int = 1, *logs: LogEntry, **changes: Any) -> StoredSession:
     with ledger.transaction() as transaction:
         return transaction.add_session(session(number, **changes), SessionFacts(), STARTED, logs)
@@ -82,11 +89,15 @@ def saved(ledger: Ledger, stored: StoredSession, *logs: LogEntry, **changes: Any
 def approved(ledger: Ledger, stored: StoredSession, number: int = 1) -> StoredSession:
     """With its run, in one transaction."""
     session_id = stored.session.session_id
-    made = run(number, session_id)
+    made = planned_run(number, session_id)
     with ledger.transaction() as transaction:
-        transaction.add_run(made, CREATED._replace(reason=session_id))
+        transaction.add_run(made, CREATED._replace(reason=session_id), PLAN)
         subject = SessionSubject(
-            workspace=ledger.workspace_id(), session_id=session_id, reject_count=0, instruction="Do it"
+            workspace=ledger.workspace_id(),
+            session_id=session_id,
+            reject_count=0,
+            instruction="Do it",
+            planning_json=PLAN,
         )
         text = codec.canonical(subject)
         approval = Approval(

@@ -17,7 +17,7 @@ from ringi.kernel import codec
 from ringi.runs.document import RunPhase
 from ringi.sessions.document import SessionStatus
 from tests.helpers import SetClock, ledger_of, open_scratch
-from tests.unit.store.made_sessions import CREATED, added, approved, id_of, log, run, saved
+from tests.unit.store.made_sessions import CREATED, added, approved, id_of, log, planned_run, saved
 from tests.unit.store.tampering import name_last_event
 
 # The words of the logs, and where they stand in their file, are outside the chain on purpose.
@@ -209,7 +209,7 @@ def test_an_approval_of_one_session_in_the_event_of_another(tmp_path: Path):
             f" SELECT 'x', '{TWO}', kind, 2, document, spent_by FROM approvals"
         )
         assert any(f"{TWO}: its approval was changed or put in" in str(line) for line in verify(ledger))
-        assert ledger.runs() == [run(1, ONE)]
+        assert ledger.runs() == [planned_run(1, ONE)]
 
 
 @pytest.mark.req("PT-11")
@@ -221,9 +221,9 @@ def test_a_run_that_is_not_what_was_approved(tmp_path: Path, changes: dict[str, 
         approved(ledger, added(ledger, 1))
         assert ws.verify_log() == []
         with ledger.transaction() as transaction:
-            transaction.save_run(run(1, ONE, phase=RunPhase.EXECUTING), CREATED)
+            transaction.save_run(replace(planned_run(1, ONE), phase=RunPhase.EXECUTING), CREATED)
         assert ws.verify_log() == []
         with ledger.transaction() as transaction:
-            transaction.save_run(replace(run(1, ONE), **changes), CREATED)
+            transaction.save_run(replace(planned_run(1, ONE), **changes), CREATED)
         [broken] = ws.verify_log()
         assert "its approval was changed or put in" in str(broken)

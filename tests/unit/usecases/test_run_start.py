@@ -1,6 +1,7 @@
 """How a run begins: an approved session, a planning.json made elsewhere, a request; and who approved it."""
 
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from ringi.app.api import Workspace
 from ringi.app.integrity import verify
+from ringi.app.restore import restore_sessions
 from ringi.approvals.document import RunSubject, TypedAnswer
 from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.run_parts import Planned
@@ -99,24 +101,19 @@ def test_an_approved_session_goes_on_with_its_run(ws: Workspace):
         start_from_session(ws, "20990101")
 
 
-@pytest.mark.req("RN-3")
-def test_an_approval_from_before_there_were_plans_gets_one_that_a_person_approves(ws: Workspace):
-    session_id = at_review(ws, ws.planning.start("Add a login").session_id)
-    stored = ws.planning.get(session_id)
-    older = msgspec.structs.replace(stored.facts, run_plan=None)
-    with ws.sessions.transaction() as transaction:
-        transaction.save_session(stored, stored.session, older, NewEvent(EventKind.SESSION_RESUMED, Actor.AI))
-    before = approved_session(ws, session_id)
-    run = start_from_session(ws, session_id)
-    assert (run.replaces, ws.sessions.run(before).replaced_by) == (before, run.run_id)
-    assert run.steps
-    assert covering(ws, run.run_id) is None
-    waiting = ReviewedRun(ws, run.run_id)
-    waiting.approve(typed(waiting))
-    assert covering(ws, run.run_id) is not None
-    with pytest.raises(RunOver, match="planned anew"):
-        start_from_session(ws, before)
-    assert verify(ledger_of(ws)) == []
+@pytest.mark.req("RN-3", "IP-17")
+def test_a_restored_session_is_approved_with_its_plan(tmp_path: Path):
+    with open_scratch(tmp_path) as ws:
+        session_id = at_review(ws, ws.planning.start("Add a login").session_id)
+    shutil.rmtree(tmp_path / "state")
+    with open_scratch(tmp_path) as ws:
+        assert restore_sessions(ws) == (1, [])
+        run_id = approved_session(ws, session_id)
+        plan = ws.sessions.run_plan(run_id)
+        assert plan
+        assert plan.steps
+        assert start_from_session(ws, session_id).run_id == run_id
+        assert verify(ledger_of(ws)) == []
 
 
 # A plan made elsewhere.

@@ -48,7 +48,7 @@ def test_everything_in_its_place():
 
 def test_what_was_told_is_not_told_again():
     told = answer(
-        feedback=(Feedback("1", "old", FeedbackKind.DECLINED), Feedback("3", "new")),
+        feedback=(Feedback("1", "old", FeedbackKind.DECLINED), Feedback("3", "new", FeedbackKind.AMENDED)),
         comments=(comment("earlier", "1"), comment("later", "3")),
         outcome=OutcomeKind.DECLINED,
     )
@@ -64,7 +64,7 @@ def test_what_was_told_is_not_told_again():
 def test_no_line_of_the_persons_passes_for_one_of_ours(said: str, quoted: str):
     plain = message_of(answer(), ())
     one = LineComment("2", "x", 1, Side.OLD, said, quoted, 1)
-    text = message_of(answer(feedback=(Feedback("2", said),), comments=(one,)), ())
+    text = message_of(answer(feedback=(Feedback("2", said, FeedbackKind.AMENDED),), comments=(one,)), ())
     ours = {"Their feedback:", "Comments on lines:", *plain.split("\n")}
     for line in text.split("\n"):
         assert line in ours or line.startswith(("> ", "x:1: ", "    the line (as it was")) or line == ">"
@@ -81,7 +81,8 @@ def test_it_is_never_long(diff: int, output: int):
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_it_can_be_a_word_of_a_command_line(words: str, printed: str):
     """Whatever a person typed or a check printed: no zero byte, no escape, nothing invisible."""
-    said, failed = Feedback("2", f"{words}\0\x1b[2J"), CheckResult("c\0", 1, 1.0, "t", f"\u202e{printed}\0")
+    said = Feedback("2", f"{words}\0\x1b[2J", FeedbackKind.DECLINED)
+    failed = CheckResult("c\0", 1, 1.0, "t", f"\u202e{printed}\0")
     text = message_of(answer(feedback=(said,), comments=(comment(words + "\0"),)), (failed,))
     assert visible(text, keep="\n\t") == text
     assert "\\x00" in text

@@ -79,12 +79,3 @@ def test_what_a_copy_borrowed_stays_as_long_as_the_copy(root: Path, tmp_path: Pa
     shutil.rmtree(copy.folder)
     grow(root, times=1)
     assert lent.attempt("cat-file", "-e", copy.base).code != 0
-
-
-def test_objects_of_an_earlier_version_may_be_borrowed(root: Path, tmp_path: Path):
-    """It did not note who borrows."""
-    first = Snapshots(tmp_path / "state", root).take()
-    shutil.rmtree(tmp_path / "state" / "git" / "lent")
-    (tmp_path / "state" / "git" / "measured").unlink(missing_ok=True)
-    grow(root)
-    assert Shadow(tmp_path / "state" / "git", root).git.attempt("cat-file", "-e", first.tree).code == 0
