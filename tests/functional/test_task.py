@@ -31,6 +31,7 @@ FILES = {
     "sample/__init__.py": "",
     "sample/main.py": 'def main():\n    print("hi")\n',
     "tests/test_main.py": 'import sys\n\nsys.path.insert(0, ".")\nfrom sample.main import main\n\nmain()\n',
+    "Makefile": "test:\n\tpython3 tests/test_main.py\n",  # not every system has a program python
     "LICENSE": "MIT\n",
 }
 REQUEST = "add an install section to README.md"

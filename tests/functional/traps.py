@@ -48,9 +48,9 @@ class Clone:
 
     def spring(self, trap: Trap) -> None:
         subprocess.run(
-            ["sh", "-c", trap.spring],
+            ["sh", "-c", f'ringi() {{ {shlex.join(RINGI)} "$@"; }}\n{trap.spring}'],
             cwd=self.root,
-            env={**os.environ, "REPORT": str(self._programs), "RINGI": shlex.join(RINGI)},
+            env={**os.environ, "REPORT": str(self._programs)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -102,7 +102,10 @@ def _module(name: str) -> Trap:
     def plant(clone: Clone, program: str) -> None:
         clone.write(f"{name}.py", f"import subprocess\nsubprocess.run([{program!r}], stdin=-3)\n")
 
-    return Trap(f"module-{name}", plant, f"python3 -c 'import {name}'")
+    # Some systems have a sitecustomize of their own, which is loaded at the start.
+    return Trap(
+        f"module-{name}", plant, f"python3 -c 'import sys; sys.modules.pop(\"{name}\", None); import {name}'"
+    )
 
 
 def _setting(section: str, text: str, spring: str) -> Trap:
@@ -208,9 +211,11 @@ _NAMES: Final = ("git", "sh", "bwrap", "ssh-keygen", "ssh-add", "python3", "node
 _PATHS: Final = (".venv/bin/python", ".venv/bin/ruff", "venv/bin/mypy", "node_modules/.bin/eslint")
 _MODULES: Final = ("json", "msgspec", "click", "supervisor", "yaml", "pygments", "sitecustomize")
 _SETTINGS: Final = (
-    _setting("diagnostics", "diagnostics:\n  commands: [{}]", "$RINGI state capture"),
-    _setting("with", "with:\n  checks: [{}]", "RINGI_WITH_SANDBOX=off $RINGI with -- sh -c 'echo x >> new'"),
-    _setting("model", "model: command:{}", "$RINGI plan 'Add a page' </dev/null"),
+    _setting("diagnostics", "diagnostics:\n  commands: [{}]", "ringi state capture"),
+    _setting(
+        "with", "with:\n  checks: [{}]", "export RINGI_WITH_SANDBOX=off; ringi with -- sh -c 'echo x >> new'"
+    ),
+    _setting("model", "model: command:{}", "ringi plan 'Add a page' </dev/null"),
 )
 _PIPES: Final = (".worktreeinclude", "deep/pyproject.toml", "deep/package.json", "deep/AGENTS.md", "pipe.py")
 _LINKS: Final = (_link("letter.txt", "secret.txt"), _link("deep/README.md", "secret.txt"), _link("docs", "."))
