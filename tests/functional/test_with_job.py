@@ -1,5 +1,6 @@
 """Ctrl-Z in `ringi with`, in a real shell with job control."""
 
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +58,7 @@ def sandbox(request: pytest.FixtureRequest) -> str:
 
 
 def command(*words: str, sandbox: str) -> str:
-    return f"RINGI_WITH_SANDBOX={sandbox} {' '.join([*RINGI, 'with', *words])}\n"
+    return f"RINGI_WITH_SANDBOX={sandbox} {shlex.join(RINGI)} with {' '.join(words)}\n"
 
 
 @pytest.mark.parametrize("how", ["(0, signal.SIGTSTP)", "(os.getpid(), signal.SIGSTOP)"])
