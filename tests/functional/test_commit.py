@@ -53,30 +53,6 @@ def test_it_is_announced_and_made(desk: Desk):
     assert f"✓ commit {commit[:12]}" in desk.run("show", name).stdout
 
 
-def test_nothing_is_committed_without_the_wish(desk: Desk):
-    name = desk.agent(SCRIPT)
-    assert "commits on" not in approved(desk, name)
-    done = desk.run("execute", name)
-    assert "nothing staged" in done.stdout
-    assert desk.git("diff", "--cached", "--name-only") == ""
-
-
-def test_a_hook_that_says_no(desk: Desk):
-    hook(desk.root, "commit-msg", "echo looking; echo '\033[31mno ticket' >&2; exit 1")
-    name = wished(desk)
-    approved(desk, name)
-    done = desk.run("execute", name)
-    assert done.returncode == 1
-    assert "no commit" in done.stderr
-    assert f"ringi undo {name}" in done.stderr
-    assert "looking" in done.stdout
-    assert "\033" not in done.stdout + done.stderr
-    assert (desk.root / "new.txt").read_text() == "new\n"
-    assert "not committed" in desk.run("show", name).stdout
-    again = desk.run("execute", name)
-    assert again.returncode == 6, "never a second time"
-
-
 def test_json_says_what_became_of_it(desk: Desk):
     name = wished(desk)
     approved(desk, name)
@@ -137,20 +113,6 @@ def test_undo_offers_to_revert_the_commit(desk: Desk):
 
 
 @pytest.mark.req("PT-12")
-def test_without_it_the_commit_stays(desk: Desk):
-    before = desk.files()
-    name, commit = carried_out(desk)
-    terminal = desk.terminal("undo", name)
-    terminal.answer(r"\[y/n\]", "n")
-    terminal.answer(r"Go\? \[y/n\]", "y")
-    code, after = terminal.end()
-    assert code == 0
-    assert f"Commit {commit[:12]} stays" in " ".join(after.split())
-    assert desk.files() == before
-    assert desk.git("rev-parse", "HEAD").strip() == commit
-
-
-@pytest.mark.req("PT-12")
 def test_why_it_cannot_be_reverted(desk: Desk):
     name, commit = carried_out(desk)
     (desk.root / "new.txt").write_text("mine\n")
@@ -166,46 +128,3 @@ def test_why_it_cannot_be_reverted(desk: Desk):
     assert f"! {name} was committed as {commit[:12]}, which cannot be reverted here: " in seen
     assert f"1 file goes back to before {name}; 1 is left alone. Go? [y/n]" in seen
     assert desk.git("rev-parse", "HEAD").strip() == commit
-
-
-@pytest.mark.req("PT-12")
-def test_a_hook_that_refuses_the_revert(desk: Desk):
-    before = desk.files()
-    name, commit = carried_out(desk)
-    hook(desk.root, "pre-commit", "echo not now >&2; exit 1")
-    terminal = desk.terminal("undo", name, "--commit")
-    terminal.answer(r"Go\? \[y/n\]", "y")
-    code, after = terminal.end()
-    assert code == 1
-    assert "no commit reverts its own: not now" in " ".join(after.split())
-    assert desk.files() == before
-    assert desk.git("rev-parse", "HEAD").strip() == commit
-
-
-def test_the_branch_moved_since_the_approval(desk: Desk):
-    name = wished(desk)
-    approved(desk, name)
-    desk.git("commit", "-q", "--allow-empty", "-m", "theirs")
-    before = desk.files()
-    done = desk.run("execute", name)
-    assert done.returncode == 4
-    assert "the newest commit on main" in done.stderr
-    assert desk.files() == before
-
-
-def test_it_cannot_be_committed(desk: Desk):
-    name = wished(desk)
-    (desk.root / ".git/MERGE_HEAD").write_text(desk.git("rev-parse", "HEAD"))
-    assert "a merge is under way" in desk.run("show", name).stdout
-    code, said = desk.terminal("approve", name).end()
-    assert code == 6
-    assert "a merge is under way" in said
-
-
-def test_verify_still_proves_it(desk: Desk):
-    name = wished(desk)
-    approved(desk, name)
-    desk.run("execute", name)
-    done = desk.run("verify", name)
-    assert done.returncode == 0, done.stdout
-    assert "exactly the approved bytes" in done.stdout

@@ -5,10 +5,12 @@ import resource
 import shutil
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from tests.functional import warm
 from tests.functional.desk import RINGI, Desk
 
 CPU = 15
@@ -30,21 +32,24 @@ def endless(path: Path) -> None:
 
 def run(root: Path, *words: str, cpu: int = CPU) -> subprocess.CompletedProcess[str]:
     """With little memory and processor time: what is read whole does not fit."""
-
-    def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
-
-    return subprocess.run(
+    limits = {resource.RLIMIT_AS: 2 << 30, resource.RLIMIT_CPU: cpu}
+    with warm.Popen(
         [*RINGI, *words],
         cwd=root,
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
-        timeout=LONG,
-        preexec_fn=limited,
-    )
+    ) as process:
+        with suppress(ProcessLookupError):  # it may have ended
+            for kind, most in limits.items():
+                resource.prlimit(process.pid, kind, (most, most))
+        try:
+            said = process.communicate(timeout=LONG)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, *said)
 
 
 @pytest.mark.parametrize("worse", [pipe, endless])

@@ -6,7 +6,6 @@ Each in a real terminal, from the agent's copy to the files on the disk.
 import os
 import signal
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -77,9 +76,7 @@ def test_my_line_far_from_the_agents_hunk(shop: Desk, review) -> None:
     assert "exactly the approved bytes" in shop.run("verify").stdout
 
 
-@pytest.mark.parametrize(
-    ("key", "lines"), [("<", "mine"), (">", "agent"), ("=", "mine\nagent"), ("d", "mine")]
-)
+@pytest.mark.parametrize(("key", "lines"), [("<", "mine"), (">", "agent")])
 def test_a_conflict_is_a_hunk_to_decide(shop: Desk, review, key: str, lines: str) -> None:
     shop.agent(sed(l3="agent", l20="agent too"))
     mine(shop, text(l3="mine"))
@@ -97,26 +94,6 @@ def test_a_conflict_is_a_hunk_to_decide(shop: Desk, review, key: str, lines: str
     screen.press("a")
     assert screen.exit_code == 0
     assert now(shop) == text(l3=lines, l20="agent too").encode()
-
-
-def test_a_conflict_is_edited_in_place_and_in_the_editor(shop: Desk, review, tmp_path: Path) -> None:
-    editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\ngrep . "$1" > seen; echo together > "$1"\n')
-    editor.chmod(0o755)
-    shop.agent(sed(l3="agent", l30="agent 30"))
-    mine(shop, text(l3="mine", l30="mine 30\nmine 31"))
-    screen = review(EDITOR=str(editor), VISUAL="")
-    screen.wait("conflict 1 of 2")
-    screen.press("e")
-    assert "sh: agent" in screen.wait("Line 3:")
-    screen.type(" and agent", enter=True)
-    screen.wait("1 conflict left")
-    screen.press("e")
-    screen.wait("version 2")
-    screen.press("a")
-    assert screen.exit_code == 0
-    assert (shop.root / "seen").read_text() == "mine 30\nmine 31\nagent 30\n"
-    assert now(shop) == text(l3="mine and agent", l30="together").encode()
 
 
 def test_show_and_the_state_over_mcp_name_the_conflicts(shop: Desk) -> None:
@@ -163,21 +140,6 @@ def test_two_agents_on_one_file(shop: Desk, review) -> None:
     assert approval
 
 
-def test_two_agents_on_one_line(shop: Desk, review) -> None:
-    shop.agent(sed(l3="first"))
-    shop.agent(sed(l3="second"))
-    screen = review("p1")
-    screen.press("a")
-    assert screen.exit_code == 0
-    screen = review("p2")
-    assert "<first" in screen.wait(">second")
-    screen.press("=")
-    screen.wait("version 2")
-    screen.press("a")
-    assert screen.exit_code == 0
-    assert now(shop) == text(l3="first\nsecond").encode()
-
-
 def test_a_resumed_agents_new_version_is_merged(shop: Desk, review) -> None:
     """It goes on in its copy, which does not have what I wrote since."""
     shop.agent(f"if grep -q agent {FILE}; then {sed(l5='again')}; else {sed(l3='agent')}; fi")
@@ -191,89 +153,6 @@ def test_a_resumed_agents_new_version_is_merged(shop: Desk, review) -> None:
     assert now(shop) == text(l3="agent", l5="again", l35="mine").encode()
 
 
-def test_a_file_that_is_no_text(desk: Desk, review) -> None:
-    mine(desk, b"\0base", "logo")
-    desk.agent("printf '\\0agent' > logo; echo new > new.txt")
-    mine(desk, b"\0mine", "logo")
-    screen = review()
-    screen.wait("it is not text")
-    screen.press("=")
-    screen.wait("Both cannot be had")
-    screen.press(">")
-    screen.wait("version 2")
-    assert "your own version of it is replaced" in screen.text
-    screen.press("a")
-    assert screen.exit_code == 0
-    assert now(desk, "logo") == b"\0agent"
-
-
-def test_other_line_ends(shop: Desk, review) -> None:
-    shop.agent(sed(l3="agent"))
-    mine(shop, text(l35="mine").replace("\n", "\r\n"))
-    screen = review()
-    screen.wait("differ in line ends")
-    screen.press("=")
-    screen.wait("version 2")
-    screen.press("a")
-    assert screen.exit_code == 0
-    assert now(shop) == text(l3="agent", l35="mine").replace("\n", "\r\n").encode()
-
-
-@pytest.mark.parametrize("key", ["<", ">"])
-def test_deleted_by_me_and_edited_by_the_agent(shop: Desk, review, key: str) -> None:
-    shop.agent(sed(l3="agent") + "; echo new > new.txt")
-    (shop.root / FILE).unlink()
-    screen = review()
-    screen.wait("you deleted it, sh changed it")
-    screen.press(key)
-    screen.wait("version 2")
-    screen.press("a")
-    assert screen.exit_code == 0
-    assert (shop.root / "new.txt").exists()
-    assert (shop.root / FILE).exists() is (key == ">")
-
-
-@pytest.mark.parametrize("key", ["<", ">"])
-def test_edited_by_me_and_deleted_by_the_agent(shop: Desk, review, key: str) -> None:
-    shop.agent(f"rm {FILE}; echo new > new.txt")
-    mine(shop, text(l3="mine"))
-    screen = review()
-    screen.wait("you changed it, sh deletes it")
-    screen.press(key)
-    shown = screen.wait("version 2")
-    if key == ">":
-        assert "HIGH" in shown
-        assert "deletes 1 line you wrote meanwhile" in shown
-        screen.press("q")
-        return
-    screen.press("a")
-    assert screen.exit_code == 0
-    assert now(shop) == text(l3="mine").encode()
-
-
-def test_both_created_it(desk: Desk, review) -> None:
-    desk.agent("printf 'same\\nagent\\n' > new.txt")
-    mine(desk, "same\nmine\n", "new.txt")
-    screen = review()
-    assert "<mine" in screen.wait(">agent")
-    screen.press("=")
-    screen.wait("version 2")
-    screen.press("a")
-    assert screen.exit_code == 0
-    assert now(desk, "new.txt") == b"same\nmine\nagent\n"
-
-
-def test_a_mode_against_content(shop: Desk, review) -> None:
-    shop.agent(f"chmod +x {FILE}")
-    mine(shop, text(l3="mine"))
-    screen = review()
-    screen.wait("merged with your 1 line|v2")
-    screen.press("a")
-    assert screen.exit_code == 0
-    assert now(shop) == text(l3="mine").encode()
-    assert (shop.root / FILE).stat().st_mode & 0o111
-
-
 def test_a_file_without_a_final_newline(shop: Desk, review) -> None:
     base = text().removesuffix("\n")
     mine(shop, base)
@@ -284,21 +163,6 @@ def test_a_file_without_a_final_newline(shop: Desk, review) -> None:
     screen.press("a")
     assert screen.exit_code == 0
     assert now(shop) == (base.replace("line 3\n", "mine\n") + "\nagent").encode()
-
-
-def test_a_huge_file(shop: Desk, review) -> None:
-    huge = "".join(f"{number} of many lines\n" for number in range(60_000))
-    mine(shop, huge)
-    shop.agent(f"sed -i -e 's/^7 of/agent/' -e 's/^59000 of/agent/' {FILE}")
-    mine(shop, huge.replace("30000 of", "mine").replace("\n59000 of", "\nmine"))
-    screen = review()
-    assert "<mine many lines" in screen.wait(">agent many lines")
-    screen.press("<")
-    screen.wait("version 2")
-    screen.press("a")
-    assert screen.exit_code == 0
-    wanted = huge.replace("\n7 of", "\nagent").replace("30000 of", "mine").replace("\n59000 of", "\nmine")
-    assert now(shop) == wanted.encode()
 
 
 def test_killed_between_merge_and_approval(shop: Desk, review) -> None:
@@ -350,22 +214,6 @@ def test_two_reviews_at_once(shop: Desk, review) -> None:
     two.press("a")
     assert two.exit_code != 0
     assert now(shop) == text(l3="mine\nagent").encode()
-
-
-def test_a_decision_is_about_the_bytes_that_were_shown(shop: Desk, review) -> None:
-    """I write once more to the file while the review asks."""
-    shop.agent(sed(l3="agent"))
-    mine(shop, text(l3="mine"))
-    screen = review()
-    screen.wait("<mine")
-    mine(shop, text(l3="mine again"))
-    screen.press(">")
-    screen.wait("look again")
-    assert "<mine again" in screen.settle()
-    screen.press("<")
-    screen.settle()
-    screen.press("q")
-    assert now(shop) == text(l3="mine again").encode()
 
 
 def test_lines_deleted_on_purpose_are_marked_for_programs_too(shop: Desk, review) -> None:

@@ -5,7 +5,6 @@ import signal
 
 import pytest
 
-from ringi import ActionSpec, SpecKind, open_workspace
 from tests.functional.desk import MENU, RINGI, Desk
 
 CHANGE = "printf 'def hello():\\n    return \"hi\"\\n' > app/hello.py; echo new > notes.txt"
@@ -50,67 +49,6 @@ def test_high_risk_is_typed(desk: Desk) -> None:
     assert not (desk.root / "README.md").exists()
     proof = desk.root.joinpath(".agent/logs/plans").glob("*/approval.json")
     assert f'"answer": "{wanted}"' in next(proof).read_text()
-
-
-@pytest.mark.req("PT-8")
-def test_drop_a_file_makes_a_new_version(desk: Desk) -> None:
-    name = desk.agent(CHANGE + "; rm README.md")
-    terminal = desk.terminal("review", name, "--plain")
-    assert "HIGH" in terminal.answer(MENU, "d")
-    terminal.answer(r"1 to 3:", "1")
-    seen = terminal.answer(MENU, "a")
-    assert "README.md dropped" in seen
-    assert "version 2" in seen
-    assert "HIGH" not in seen
-    assert terminal.end()[0] == 0
-    assert (desk.root / "README.md").exists()
-    assert (desk.root / "notes.txt").exists()
-
-
-@pytest.mark.req("PT-6")
-def test_reject_goes_back_with_feedback(desk: Desk) -> None:
-    before = desk.files()
-    name = desk.agent(CHANGE)
-    terminal = desk.terminal("review", name, "--plain")
-    terminal.answer(MENU, "r")
-    terminal.answer(r"change\?", "please keep the greeting")
-    terminal.answer(r"continue now", "n")
-    assert terminal.end()[0] == 5
-    state = desk.json("show", name)["state"]
-    assert state["status"] == "proposed"
-    assert state["feedback"][0]["text"] == "please keep the greeting"
-    assert desk.files() == before
-    assert "Nothing waits" in desk.run().stdout
-
-
-def test_a_rejected_plan_can_be_taken_up_again(desk: Desk) -> None:
-    name = desk.agent(CHANGE)
-    terminal = desk.terminal("review", name, "--plain")
-    terminal.answer(MENU, "r")
-    terminal.answer(r"change\?", "no")
-    terminal.answer(r"continue now", "n")
-    terminal.end()
-    terminal = desk.terminal("review", name, "--plain")
-    terminal.answer(r"\[y/n\]", "n")
-    assert terminal.end()[0] == 3
-    assert desk.json("show", name)["state"]["status"] == "proposed"
-    terminal = desk.terminal("review", name, "--plain")
-    terminal.answer(r"\[y/n\]", "y")
-    assert "version 2" in terminal.answer(MENU, "a")
-    assert terminal.end()[0] == 0
-    assert (desk.root / "notes.txt").exists()
-
-
-def test_decided_in_another_terminal(desk: Desk) -> None:
-    name = desk.agent(CHANGE)
-    first, second = desk.terminal("review", name, "--plain"), desk.terminal("review", name, "--plain")
-    second.read(MENU)
-    first.answer(MENU, "a")
-    assert first.end()[0] == 0
-    second.type("a")
-    code, rest = second.end()
-    assert code == 4
-    assert "decided elsewhere" in rest
 
 
 @pytest.mark.req("PT-8")
@@ -198,64 +136,6 @@ def test_typed_ahead_does_not_answer(desk: Desk) -> None:
     assert desk.json("show", name)["state"]["status"] == "pending_review"
 
 
-@pytest.mark.req("PT-12")
-def test_a_file_changed_between_look_and_answer_is_stale(desk: Desk) -> None:
-    name = desk.agent(CHANGE)
-    terminal = desk.terminal("review", name, "--plain")
-    terminal.read(MENU)
-    (desk.root / "app" / "hello.py").write_text("mine\n")
-    terminal.type("a")
-    assert "Decide it first" in terminal.read("You both changed app/hello.py:1.*first")
-    terminal.answer(MENU, "q")
-    assert terminal.end()[0] == 3
-    assert (desk.root / "app" / "hello.py").read_text() == "mine\n"
-    assert not (desk.root / "notes.txt").exists()
-    terminal = desk.terminal("review", name, "--plain")
-    terminal.answer(MENU, "u")
-    seen = terminal.answer(MENU, "a")
-    assert "yours stays at app/hello.py:1" in seen
-    assert "version 2" in seen
-    assert terminal.end()[0] == 0
-    assert (desk.root / "app" / "hello.py").read_text() == "mine\n"
-    assert (desk.root / "notes.txt").exists()
-
-
-def test_my_line_far_from_the_agents_hunk_stays(desk: Desk) -> None:
-    """Without a key: it is merged when the review opens, and what is applied are those very bytes."""
-    (desk.root / "app/hello.py").write_text("".join(f"line {number}\n" for number in range(30)))
-    name = desk.agent("sed -i 's/line 3$/agent/' app/hello.py")
-    mine = (desk.root / "app/hello.py").read_text().replace("line 25\n", "line 25\nmine\n")
-    (desk.root / "app/hello.py").write_text(mine)
-    terminal = desk.terminal("review", name, "--plain")
-    seen = terminal.answer(MENU, "a")
-    assert "merged with your 1 line" in seen
-    assert "-mine" not in seen
-    assert terminal.end()[0] == 0
-    assert (desk.root / "app/hello.py").read_text() == mine.replace("line 3\n", "agent\n")
-
-
-@pytest.mark.req("PT-12")
-def test_other_files_do_not_disturb(desk: Desk) -> None:
-    name = desk.agent(CHANGE)
-    (desk.root / "README.md").write_text("mine\n")
-    terminal = desk.terminal("review", name, "--plain")
-    terminal.answer(MENU, "a")
-    assert terminal.end()[0] == 0
-    assert (desk.root / "README.md").read_text() == "mine\n"
-
-
-def test_undo_leaves_what_was_written_since(desk: Desk) -> None:
-    name = desk.agent(CHANGE)
-    terminal = desk.terminal("review", name, "--plain")
-    terminal.answer(MENU, "a")
-    terminal.end()
-    (desk.root / "notes.txt").write_text("more\n")
-    terminal = desk.terminal("undo", name)
-    assert "! notes.txt is left alone" in terminal.answer(r"\[y/n\]", "y")
-    assert terminal.end()[0] == 4
-    assert (desk.root / "notes.txt").read_text() == "more\n"
-
-
 def test_interrupt_and_closed_terminal_decide_nothing(desk: Desk) -> None:
     name = desk.agent(CHANGE)
     terminal = desk.terminal("review", name, "--plain")
@@ -271,23 +151,6 @@ def test_interrupt_and_closed_terminal_decide_nothing(desk: Desk) -> None:
     terminal.child.kill(signal.SIGHUP)
     terminal.child.close()
     assert desk.json("show", name)["state"]["status"] == "pending_review"
-
-
-@pytest.mark.req("PT-8")
-def test_what_was_not_on_the_screen_is_not_applied(desk: Desk) -> None:
-    """The proposer puts other bytes in the place of those that the person looks at."""
-    name = desk.agent("echo harmless > new.txt")
-    terminal = desk.terminal("review", name, "--plain")
-    assert "harmless" in terminal.read(MENU)
-    with open_workspace(desk.root) as workspace:
-        workspace.plan.set_action_specs(name, [ActionSpec(SpecKind.CREATE, "new.txt", "evil\n")])
-    terminal.type("a")
-    seen = terminal.read(MENU)
-    assert "changed since you looked" in seen
-    assert "evil" in seen
-    assert not (desk.root / "new.txt").exists()
-    terminal.type("q")
-    assert terminal.end()[0] == 3
 
 
 def test_hostile_text_is_shown_not_obeyed(desk: Desk) -> None:
@@ -370,24 +233,6 @@ def test_hunks_and_lines_in_the_dialogue(shop: Desk) -> None:
     assert shop.json("show", name)["state"]["comments"][0]["text"] == "roman?"
 
 
-def test_note_and_difference_in_the_dialogue(shop: Desk) -> None:
-    name = shop.agent(TWO_HUNKS)
-    terminal = shop.terminal("review", name, "--plain")
-    terminal.answer(MENU, "T")
-    assert "No version of it was approved" in terminal.answer(MENU, "m")
-    terminal.answer("note.*:", "")
-    assert "Nothing was approved" in terminal.answer(MENU, "m")
-    terminal.answer("note.*:", "as agreed")
-    code, rest = terminal.end()
-    assert code == 0
-    assert f"ringi execute {name}" in rest
-    assert (shop.root / "many.txt").read_text() == MANY
-    terminal = shop.terminal("review", name, "--plain")
-    assert "note: as agreed" in terminal.answer(r"\[y/n\]", "y")
-    assert terminal.end()[0] == 0
-    assert "line thirty" in (shop.root / "many.txt").read_text()
-
-
 def test_the_editor_in_the_dialogue(shop: Desk) -> None:
     name = shop.agent(TWO_HUNKS)
     terminal = shop.terminal("review", name, "--plain", EDITOR="sed -i s/three/drei/")
@@ -395,16 +240,6 @@ def test_the_editor_in_the_dialogue(shop: Desk) -> None:
     terminal.answer(r"As 2:14.*:", "1")
     assert "+line drei" in terminal.answer(MENU, "q")
     assert terminal.end()[0] == 3
-
-
-def test_the_dialogue_in_japanese(shop: Desk) -> None:
-    name = shop.agent(TWO_HUNKS)
-    terminal = shop.terminal("--lang", "ja", "review", name, "--plain")
-    terminal.answer(r"\[q\]", "d")
-    terminal.answer(r"2\.3.*", "1.1")
-    terminal.answer(r"\[q\]", "a")
-    assert terminal.end()[0] == 0
-    assert (shop.root / "many.txt").read_text() == MANY.replace("line 30\n", "line thirty\n")
 
 
 def test_a_plan_can_be_thrown_away(desk: Desk) -> None:

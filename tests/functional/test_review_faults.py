@@ -67,18 +67,6 @@ def test_the_end_of_input_is_no_answer(shop: Desk, letter: str, question: str) -
     assert (now.approvals, now.feedback, now.comments or ()) == ((), (), ())
 
 
-@pytest.mark.req("PT-8")
-def test_the_end_of_input_is_no_comment(shop: Desk) -> None:
-    name = propose(shop, TWO_HUNKS)
-    terminal = shop.terminal("review", name, "--plain")
-    terminal.answer(MENU, "c")
-    terminal.answer(r"As 2:14.*:", "1:3")
-    terminal.read("Your comment")
-    terminal.child.send(END_OF_INPUT)
-    assert terminal.end()[0] == 3
-    assert not state(shop, name).comments
-
-
 def test_bytes_that_are_no_text_are_no_answer(shop: Desk) -> None:
     name = propose(shop, TWO_HUNKS)
     terminal = shop.terminal("review", name, "--plain", PYTHONIOENCODING="utf-8:strict")
@@ -89,28 +77,6 @@ def test_bytes_that_are_no_text_are_no_answer(shop: Desk) -> None:
     assert "one of the letters" in terminal.read(MENU)
     terminal.type("q")
     assert terminal.end()[0] == 3
-
-
-@sandboxed
-@pytest.mark.req("PT-8")
-def test_what_came_while_the_tests_began_is_not_applied(shop: Desk) -> None:
-    commit_all(shop)
-    name = shop.agent(BY_AGENT, "--check", "true")
-    with open_workspace(shop.root) as proposer:
-        terminal = shop.terminal("review", name, "--plain")
-        terminal.answer(MENU, "d")
-        terminal.answer(r"1 to 1:", "1.2")
-        terminal.read("The tests run")
-        assert proposer.plan.set_action_specs(name, [ActionSpec(SpecKind.CREATE, "new.txt", "evil\n")]).ok
-    seen = terminal.read(MENU)
-    if "evil" not in seen:
-        terminal.type("a")
-        seen = terminal.read(MENU)
-    assert "evil" in seen
-    assert not (shop.root / "new.txt").exists()
-    terminal.type("q")
-    assert terminal.end()[0] == 3
-    assert state(shop, name).approvals == ()
 
 
 @pytest.mark.req("PT-8")
@@ -246,21 +212,4 @@ def test_words_typed_where_none_are_taken_press_no_keys(shop: Desk, screens: Scr
     assert state(shop, name).status is PlanStatus.PENDING_REVIEW
     time.sleep(1.6)
     screen.press("a")
-    assert screen.exit_code == 0
-
-
-@pytest.mark.req("PT-8", "PT-16")
-def test_a_failed_check_asks_once_more(shop: Desk, screens: Screens) -> None:
-    commit_all(shop)
-    name = shop.agent(BY_AGENT, "--check", "false")
-    screen = screens.review(name)
-    screen.wait(r"\[a\]pply")
-    screen.press("a")
-    screen.wait("A check failed")
-    screen.press("a")
-    screen.wait("Nothing was approved")
-    assert state(shop, name).status is PlanStatus.PENDING_REVIEW
-    screen.press("a")
-    screen.wait("A check failed")
-    screen.press("y")
     assert screen.exit_code == 0

@@ -108,55 +108,6 @@ def test_drop_a_hunk_edit_a_line_and_apply(shop: Desk, screens: Screens) -> None
     assert told == ["dropped hunk 2 of many.txt", "edited 1 line of many.txt"]
 
 
-def test_a_change_is_taken_back(shop: Desk, screens: Screens) -> None:
-    name = propose(shop, TWO_HUNKS, ActionSpec(SpecKind.CREATE, "notes.txt", "new\n"))
-    screen = screens.review(name)
-    screen.wait(r"\[a\]pply")
-    screen.press("n", "d")
-    screen.wait("dropped")
-    screen.press("N", "D")
-    screen.wait("notes.txt dropped")
-    assert "notes.txt" not in re.sub(r"notes.txt dropped", "", screen.text)
-    screen.press("u")
-    screen.wait("taken back: 1 file dropped")
-    screen.press("u")
-    screen.wait("taken back: 1 hunk dropped")
-    screen.press("u")
-    screen.wait("no change of yours")
-    screen.press("a")
-    assert screen.exit_code == 0
-    assert (shop.root / "notes.txt").read_text() == "new\n"
-    assert "line three" in (shop.root / "many.txt").read_text()
-    assert "told" not in screen.text
-
-
-def test_lines_are_added_deleted_and_kept(shop: Desk, screens: Screens) -> None:
-    name = propose(
-        shop,
-        ActionSpec(
-            SpecKind.WRITE, "many.txt", MANY.replace("line 20\n", "").replace("line 3\n", "line three\n")
-        ),
-    )
-    screen = screens.review(name)
-    screen.wait(r"\[a\]pply")
-    find(screen, r"\+line three")
-    screen.press("o")
-    screen.wait("A new line 4:")
-    screen.type("and more 日本", enter=True)
-    screen.wait("1 line edited")
-    find(screen, "line 5")
-    screen.press("x")
-    screen.wait("1 line edited")
-    screen.wait("-line 5")
-    find(screen, "-line 20")
-    screen.press("x")
-    screen.wait_gone("-line 20")
-    screen.press("a")
-    assert screen.exit_code == 0
-    wanted = MANY.replace("line 3\n", "line three\nand more 日本\n").replace("line 5\n", "")
-    assert (shop.root / "many.txt").read_text() == wanted
-
-
 @pytest.mark.req("PT-6")
 def test_comment_and_reject_reach_the_proposer(shop: Desk, screens: Screens) -> None:
     before = shop.files()
@@ -187,51 +138,6 @@ def test_comment_and_reject_reach_the_proposer(shop: Desk, screens: Screens) -> 
     assert now.feedback[-1].text == "not like this"
     said = [(one.line, one.side, one.text, one.quote) for one in now.comments or ()]
     assert said == [(3, "new", "why in words? なぜ", "line three"), (30, "old", "keep it", "line 30")]
-    assert shop.files() == before
-
-
-@pytest.mark.req("PT-8")
-def test_high_risk_is_typed(desk: Desk, screens: Screens) -> None:
-    name = propose(
-        desk, ActionSpec(SpecKind.DELETE, "README.md"), ActionSpec(SpecKind.CREATE, "notes.txt", "x\n")
-    )
-    screen = screens.review(name)
-    assert "HIGH because README.md is deleted" in screen.wait(r"\[a\]pply")
-    screen.press("a")
-    screen.wait("type [0-9a-f]{6}:")
-    screen.type("yes", enter=True)
-    screen.wait("nothing was approved")
-    assert (desk.root / "README.md").exists()
-    screen.press("a")
-    seen = screen.wait("type [0-9a-f]{6}:")
-    wanted = re.search("type ([0-9a-f]{6}):", seen)
-    assert wanted
-    assert re.search(rf"\b{wanted[1]}[0-9a-f]{{58}}\b", seen)
-    screen.press("esc")
-    screen.wait("nothing was approved")
-    typed = apply_high(screen)
-    assert screen.exit_code == 0
-    assert not (desk.root / "README.md").exists()
-    proof = next(desk.root.joinpath(".agent/logs/plans").glob("*/approval.json")).read_text()
-    assert f'"answer": "{typed}"' in proof
-
-
-def test_what_was_carried_out_can_be_seen_and_undone(shop: Desk, screens: Screens) -> None:
-    before = shop.files()
-    name = propose(shop, TWO_HUNKS)
-    screen = screens.review(name)
-    screen.wait(r"\[a\]pply")
-    screen.press("a")
-    assert screen.exit_code == 0
-    assert shop.files() != before
-    screen = screens.review(name)
-    assert "line three" in screen.wait(r"\[U\]ndo")
-    screen.press("a")
-    screen.wait("carried out already|cannot go")
-    screen.press("U")
-    screen.wait(r"\[y/n\]")
-    screen.type("y", enter=True)
-    assert screen.exit_code == 0
     assert shop.files() == before
 
 
@@ -342,49 +248,6 @@ def test_what_the_proposer_changes_meanwhile_is_not_applied(desk: Desk, screens:
     assert (desk.root / "new.txt").read_text() == "third\n"
 
 
-@pytest.mark.req("PT-8")
-def test_what_changes_at_the_last_question_is_not_applied(desk: Desk, screens: Screens) -> None:
-    name = propose(desk, ActionSpec(SpecKind.DELETE, "README.md"))
-    screen = screens.review(name)
-    screen.wait(r"\[a\]pply")
-    screen.press("a")
-    found = re.search("type ([0-9a-f]{6}):", screen.wait("type [0-9a-f]{6}:"))
-    assert found
-    with open_workspace(desk.root) as workspace:
-        workspace.plan.set_action_specs(name, [ActionSpec(SpecKind.DELETE, "app/hello.py")])
-    screen.type(found[1], enter=True)
-    screen.wait("delete app/hello.py")
-    assert (desk.root / "README.md").exists()
-    assert (desk.root / "app/hello.py").exists()
-    screen.press("q")
-    assert screen.exit_code == 3
-
-
-def test_withdrawn_or_decided_elsewhere(shop: Desk, screens: Screens) -> None:
-    name = propose(shop, TWO_HUNKS)
-    before = shop.files()
-    screen = screens.review(name)
-    screen.wait(r"\[a\]pply")
-    with open_workspace(shop.root) as workspace:
-        workspace.plan.reject(name, "no")
-    screen.wait("decided elsewhere")
-    screen.press("a")
-    assert screen.exit_code == 4
-    assert shop.files() == before
-    screen = screens.review(name)
-    screen.wait("Reopen it")
-    screen.press("n")
-    screen.wait(f"{name} stays as it is: proposed[^→]*→ ringi show {name}")
-    assert screen.exit_code == 3
-    assert state(shop, name).status is PlanStatus.PROPOSED
-    screen = screens.review(name)
-    screen.wait("Reopen it")
-    screen.press("y")
-    screen.wait("v2")
-    screen.press("a")
-    assert screen.exit_code == 0
-
-
 def test_an_answer_typed_at_once_is_heard(shop: Desk, screens: Screens) -> None:
     propose(shop, ActionSpec(SpecKind.DELETE, "many.txt"))
     screen = screens.review("p1")
@@ -414,21 +277,6 @@ def test_keys_typed_ahead_answer_nothing(shop: Desk, screens: Screens) -> None:
     assert state(shop, name).status is PlanStatus.PENDING_REVIEW
 
 
-@pytest.mark.req("PT-12")
-def test_files_that_changed_since_are_pointed_out(shop: Desk, screens: Screens) -> None:
-    name = propose(shop, TWO_HUNKS)
-    (shop.root / "many.txt").write_text("mine\n" + MANY)
-    screen = screens.review(name)
-    screen.wait("merged with your 1 line")
-    assert "-mine" not in screen.wait("line three")
-    (shop.root / "many.txt").write_text("again\n" + MANY)
-    screen.press("a")
-    screen.wait("v3")
-    assert (shop.root / "many.txt").read_text() == "again\n" + MANY
-    screen.press("q")
-    assert screen.exit_code == 3
-
-
 def test_in_the_editor(shop: Desk, screens: Screens, tmp_path: Path) -> None:
     editor = tmp_path / "my editor"
     editor.write_text('#!/bin/sh\necho "editing $2"\nsed -i "s/line three/line 3.0/" "$2"; exit $1\n')
@@ -452,59 +300,6 @@ def test_in_the_editor(shop: Desk, screens: Screens, tmp_path: Path) -> None:
     screen.press("a")
     assert screen.exit_code == 0
     assert "line 3.0\n" in (shop.root / "many.txt").read_text()
-
-
-def test_approved_with_a_note(shop: Desk, screens: Screens) -> None:
-    name = propose(shop, TWO_HUNKS)
-    before = shop.files()
-    screen = screens.review(name)
-    screen.wait(r"\[a\]pply")
-    screen.press("m")
-    screen.wait("Your note")
-    screen.type("as agreed", enter=True)
-    assert screen.exit_code == 0
-    assert f"ringi execute {name}" in screen.text
-    assert shop.files() == before
-    assert "note: as agreed" in shop.run("show", name).stdout
-    screen = screens.review(name)
-    screen.wait(r"\[a\]pply")
-    screen.press("a")
-    screen.wait("approved already")
-    screen.press("y")
-    assert screen.exit_code == 0
-    assert shop.files() != before
-
-
-def test_only_what_changed_since_the_approval(shop: Desk, screens: Screens) -> None:
-    name = propose(shop, TWO_HUNKS)
-    screen = screens.review(name)
-    screen.wait(r"\[a\]pply")
-    screen.press("t")
-    screen.wait("this is all new")
-    screen.press("T")
-    screen.wait("No version of it was approved")
-    screen.press("m")
-    screen.type("fine", enter=True)
-    assert screen.exit_code == 0
-    screen = screens.review(name)
-    screen.wait(r"\[a\]pply")
-    find(screen, r"\+line three")
-    screen.press("e")
-    screen.type("!", enter=True)
-    screen.wait("still applies")
-    screen.press("t")
-    screen.wait("Nothing changed since you last looked")
-    screen.press("T")
-    seen = screen.wait("since version 1")
-    assert "+line three!" in seen
-    assert "-line three" in seen
-    assert "thirty" not in seen
-    screen.press("d")
-    screen.wait("only what changed")
-    screen.press("t")
-    screen.wait("line thirty|hunk 1 of 2")
-    screen.press("q")
-    assert screen.exit_code == 3
 
 
 def test_without_colour(shop: Desk, screens: Screens) -> None:
@@ -558,62 +353,6 @@ def test_the_tests_run_again_after_a_change(shop: Desk, screens: Screens) -> Non
 
 
 @sandboxed
-def test_whoever_does_not_wait_for_the_tests_decides_nothing(shop: Desk, screens: Screens) -> None:
-    commit_all(shop)
-    # Quick in the agent's copy, slow once the line was edited.
-    name = shop.agent(BY_AGENT, "--check", "! grep -q three! many.txt || sleep 613")
-    screen = screens.review(name)
-    screen.wait(r"\[a\]pply")
-    find(screen, r"\+line three")
-    screen.press("e")
-    screen.type("!", enter=True)
-    screen.wait("the tests run … [1-9] s")
-    screen.press("a")
-    screen.wait("Waiting for the tests")
-    screen.press("a", "j")
-    screen.wait_gone("Waiting for the tests")
-    assert screen.alive
-    screen.press("esc")
-    screen.wait("the tests were stopped")
-    running = subprocess.run(["ps", "-axo", "args"], capture_output=True, text=True, check=True).stdout
-    assert "sleep 613" not in running
-    screen.press("a")
-    assert screen.exit_code == 0
-    assert "line three!" in (shop.root / "many.txt").read_text()
-
-
-@sandboxed
-@pytest.mark.parametrize("passes", [True, False])
-def test_an_answer_waits_for_the_tests(shop: Desk, screens: Screens, passes: bool) -> None:
-    commit_all(shop)
-    waiting = "mkfifo gate && read went < gate && test $went = ok"
-    name = shop.agent(BY_AGENT, "--check", f"! grep -q three! many.txt || {{ {waiting}; }}")
-    screen = screens.review(name)
-    screen.wait(r"\[a\]pply")
-    find(screen, r"\+line three")
-    screen.press("e")
-    screen.type("!", enter=True)
-    screen.wait("the tests run … [1-9] s")
-    screen.press("a")
-    screen.wait("Waiting for the tests")
-    gate_of(shop).write_text("ok\n" if passes else "no\n")
-    if not passes:
-        assert "failed with exit code 1" in screen.wait("A check failed. Apply it all the same?")
-        screen.press("y")
-    assert screen.exit_code == 0
-    assert "line three!" in (shop.root / "many.txt").read_text()
-
-
-def gate_of(desk: Desk) -> Path:
-    """Where a test of the project waits, in its copy."""
-    with open_workspace(desk.root) as workspace:
-        copies = workspace.places.copies
-    while not (found := list(copies.glob("*/tree/gate"))):
-        time.sleep(0.05)
-    return found[0]
-
-
-@sandboxed
 def test_killed_while_the_tests_run_leaves_nothing_behind(shop: Desk, screens: Screens) -> None:
     commit_all(shop)
     name = shop.agent(BY_AGENT, "--check", "! grep -q three! many.txt || sleep 614")
@@ -630,17 +369,6 @@ def test_killed_while_the_tests_run_leaves_nothing_behind(shop: Desk, screens: S
     now = state(shop, name)
     assert now.status is PlanStatus.PENDING_REVIEW
     assert now.checks == ()
-
-
-def test_without_a_sandbox_no_test_runs(shop: Desk, screens: Screens) -> None:
-    commit_all(shop)
-    name = shop.agent(BY_AGENT, "--check", "true")
-    screen = screens.review(name, RINGI_RUN_SANDBOX="off")
-    screen.wait(r"\[a\]pply")
-    screen.press("n", "d")
-    screen.wait("tests not run: no sandbox")
-    screen.press("q")
-    assert screen.exit_code == 3
 
 
 HOSTILE = {
@@ -766,40 +494,6 @@ def test_every_kind_of_spec_is_shown_for_what_it_is(shop: Desk, screens: Screens
     screen.press("D")
     screen.wait("dropped · still applies")
     screen.press("q")
-    assert screen.exit_code == 3
-
-
-def test_a_commit_that_follows_is_announced(shop: Desk, screens: Screens) -> None:
-    commit_all(shop)
-    name = propose(shop, TWO_HUNKS)
-    with open_workspace(shop.root) as workspace:
-        workspace.plan.wish_commit(name, "Numbers in words")
-    screen = screens.review(name)
-    screen.wait(r"then commits on main: Numbers in words \(no hooks\)")
-    with open_workspace(shop.root) as workspace:
-        workspace.plan.wish_commit(name, "Something else")
-    screen.press("a")
-    screen.wait("changed since you looked")
-    screen.wait("Something else")
-    screen.press("a")
-    screen.wait("Enter takes it as it is")
-    screen.press("esc")
-    screen.wait("Nothing was approved")
-    screen.press("a")
-    screen.wait("> Something else")
-    screen.press(" again", "enter")
-    assert screen.exit_code == 0
-    assert shop.git("log", "-1", "--format=%s") == "Something else again\n"
-    assert (shop.root / "many.txt").read_text() == CHANGED
-
-
-def test_a_plan_that_is_only_a_text(desk: Desk, screens: Screens) -> None:
-    with open_workspace(desk.root) as workspace:
-        name = workspace.plan_name(workspace.plan.propose("# Think first\n\nthen \x1b[2J do"))
-    screen = screens.review(name)
-    screen.wait("Reopen it")
-    assert r"then \x1b[2J do" in screen.text
-    screen.press("n")
     assert screen.exit_code == 3
 
 
