@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from msgspec import UNSET
 
 from ringi.approvals.document import NAMESPACE, ProofKind, SignedAct, Strength
-from ringi.approvals.signatures import Signer, SignerList
+from ringi.approvals.signing import Signer, SignerList
 from ringi.approvals.statement import (
     ABSENT,
     NOT_THERE,

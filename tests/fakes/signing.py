@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ringi.approvals.document import NAMESPACE, SignedAnswer
-from ringi.approvals.signatures import Signer, SignerList
+from ringi.approvals.signing import Signer, SignerList
 from ringi.errors import BadSignature, UnlistedKey, WrongNamespace
 from ringi.kernel.text import Text
 

@@ -8,7 +8,7 @@ from ringi.config.load import load
 from ringi.kernel.places import places_of
 from ringi.ledger.moved import MovedLedger
 from ringi.runs.configured_tools import server_tools
-from ringi.tools.ports import ServerState
+from ringi.tools.ports_process import ServerState
 
 
 def doctor_of(root: Path, environment: Mapping[str, str]) -> Doctor:

@@ -23,7 +23,7 @@ from ringi.kernel.system import ignored_variables
 from ringi.kernel.text import Text
 from ringi.ledger.ports import LedgerFiles
 from ringi.provenance.ref_damage import damaged_refs, mend_refs
-from ringi.tools.ports import ServerState
+from ringi.tools.ports_process import ServerState
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_layout import private_folder
 

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from ringi.approvals.own_key import users_bytes, users_file
-from ringi.approvals.signatures import SignerList
 from ringi.approvals.signers import Configured, accepted
 from ringi.approvals.signers_document import RequiredProof, SignerFile
-from ringi.approvals.signing import SshSignatures
+from ringi.approvals.signing import SignerList, SshSignatures
 from ringi.config.file import guarded, project_bytes
 from ringi.config.keys import Config, Origin
 from ringi.config.load import executable

@@ -18,10 +18,17 @@ from ringi.approvals.document import (
     SessionSubject,
     Strength,
 )
-from ringi.approvals.forge import ForgeTerms, Item, ItemKind, ReviewHow, ReviewProof
+from ringi.approvals.forge import (
+    ForgeTerms,
+    Item,
+    ItemKind,
+    ReviewChecks,
+    ReviewHow,
+    ReviewProof,
+    WantedReview,
+)
 from ringi.approvals.kinds import KINDS, Bound
 from ringi.approvals.person import PersonChannel
-from ringi.approvals.review_port import ReviewChecks, WantedReview
 from ringi.errors import NoChannel, NotFound, ReviewRefused
 from ringi.kernel.text import Text
 from ringi.ledger.ports import Log

@@ -20,7 +20,7 @@ from ringi.approvals.document import (
 from ringi.approvals.forge import ReviewProof
 from ringi.approvals.forge_review import Reviewing, reviewed
 from ringi.approvals.person import PersonChannel
-from ringi.approvals.signatures import Signatures, Signer, SignerList
+from ringi.approvals.signing import Signatures, Signer, SignerList
 from ringi.approvals.statement import (
     Approved,
     ApprovedPlan,

@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from ringi.approvals.document import NAMESPACE
-from ringi.approvals.signatures import Signer, SignerList
 from ringi.approvals.statement import fingerprint as fingerprint_of
 from ringi.errors import (
     BadSignature,
@@ -66,6 +65,32 @@ class Envelope(NamedTuple):
         text = base64.b64encode(self.blob).decode()
         lines = (text[start : start + 70] for start in range(0, len(text), 70))
         return "\n".join([_BEGIN, *lines, _END, ""])
+
+
+class Signer(NamedTuple):
+    principal: str
+    key: str
+    """The public key: its type and its base64."""
+    where: str
+    """The list it was found in."""
+
+
+class SignerList(NamedTuple):
+    where: str
+    """The file's name, for people."""
+    data: bytes
+    """In the format of allowed_signers(5)."""
+
+
+class Signatures(Protocol):
+    def signer(self, message: bytes, signature: str, lists: Sequence[SignerList] | None = None) -> Signer:
+        """Who signed, by these lists, or by those that count in the workspace.
+
+        Raises UnlistedKey, WrongNamespace or BadSignature, or SignatureUnchecked.
+        """
+
+    def required(self) -> bool:
+        """Whether a typed answer does not suffice here."""
 
 
 Lists = Callable[[], Sequence[SignerList]]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ringi.app.lists import PlanReader
     from ringi.errors import RingiError
     from ringi.ledger.event import Actor, LoggedEvent
-    from ringi.tree.commit_outcome import CommitOutcome
+    from ringi.tree.commit_order import CommitOutcome
 
 EXIT_PERSON_NEEDED: Final = 3
 EXIT_STALE: Final = 4

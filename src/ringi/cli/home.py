@@ -16,8 +16,7 @@ from ringi.kernel.text import Text, translated, visible
 from ringi.plans import words
 from ringi.plans.document import PlanDocument, PlanRef, PlanStatus
 from ringi.plans.overlaps import shared_files
-from ringi.plans.standing_view import standing
-from ringi.plans.waiting_view import shared_lines, waiting_lines
+from ringi.plans.waiting_view import shared_lines, standing, waiting_lines
 from ringi.plans.words import age, seconds_since
 from ringi.policy.risk_level import Risk
 

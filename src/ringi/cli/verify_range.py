@@ -14,7 +14,7 @@ from ringi.cli.app import App
 from ringi.errors import NoSuchCommit, NotCovered, NotFound, NoWorkspace, StorageFailed
 from ringi.kernel import codec
 from ringi.kernel.fs import replace_file
-from ringi.kernel.process.refs import Mended
+from ringi.kernel.process.repository import Mended
 from ringi.ledger.connection import DATABASE
 from ringi.provenance.open import Verifying, verifying
 from ringi.provenance.ref_damage import mend_notes

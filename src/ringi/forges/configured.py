@@ -27,7 +27,7 @@ from ringi.kernel.process.network import origin
 from ringi.kernel.text import Text, lazy_pattern
 
 if TYPE_CHECKING:
-    from ringi.approvals.review_port import ReviewChecks
+    from ringi.approvals.forge import ReviewChecks
     from ringi.config.keys import Forge
     from ringi.forges.port import CodeHost, ForgePlace
 

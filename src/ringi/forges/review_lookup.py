@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.approvals.forge import ItemKind, Project, ReviewHow, ReviewProof
-from ringi.approvals.review_port import CheckedReview, WantedReview
+from ringi.approvals.forge import CheckedReview, ItemKind, Project, ReviewHow, ReviewProof, WantedReview
 from ringi.errors import ForgeMissing, ReviewRefused
 from ringi.forges.document import (
     Account,

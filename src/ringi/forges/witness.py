@@ -12,8 +12,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.approvals.forge import ItemKind, Project, ReviewHow, ReviewProof
-from ringi.approvals.review_port import ConfirmedReview
+from ringi.approvals.forge import ConfirmedReview, ItemKind, Project, ReviewHow, ReviewProof
 from ringi.approvals.statement import NOT_THERE, FileAt, Step
 from ringi.errors import ForgeConflict, ForgeMissing, ReviewRefused
 from ringi.forges.document import ChangeState

@@ -11,12 +11,11 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.errors import RingiError
 from ringi.kernel.fs import replace_file
 from ringi.ledger.connection import private_folder
-from ringi.models.cache_port import KeptFile
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -46,6 +45,13 @@ def _cipher() -> "type[AESGCM]":
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415  # only who uses it waits
 
     return AESGCM
+
+
+class KeptFile(NamedTuple):
+    name: str
+    size: int
+    written_at: float
+    """Seconds since the epoch."""
 
 
 class SealedFiles:

@@ -17,8 +17,7 @@ from ringi.errors import BadDocument, RingiError
 from ringi.kernel import codec
 from ringi.kernel.document import prepared
 from ringi.kernel.system import Clock
-from ringi.models.cache import AnswerOrigin, KeptAnswer
-from ringi.models.cache_port import Vault
+from ringi.models.cache import AnswerOrigin, KeptAnswer, Vault
 from ringi.models.prompt import Budget, LanguageModel, ModelAnswer, OnProgress, Prompt
 from ringi.models.turns import compact_schema
 from ringi.models.usage import TokenUsage

@@ -27,7 +27,7 @@ from ringi.approvals.statement import (
 )
 from ringi.errors import BadDocument, NewerVersion, NotesDamaged
 from ringi.kernel import codec
-from ringi.kernel.process.refs import Mended
+from ringi.kernel.process.repository import Mended
 from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.patch.render import Changed, Side, is_binary, render_patch
 from ringi.plans.document import PlanDocument, PlanRef

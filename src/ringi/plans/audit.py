@@ -22,9 +22,9 @@ from ringi.approvals.grant import use_of
 from ringi.approvals.grant_document import Grant, GrantScope, GrantSubject, counted
 from ringi.approvals.kinds import KINDS, Bound, as_written
 from ringi.approvals.proof import TYPED_LENGTH, YES
-from ringi.approvals.signatures import Signatures, SignerList
 from ringi.approvals.signers import as_lists, signature_needed
 from ringi.approvals.signers_document import RequiredProof, SignersSubject
+from ringi.approvals.signing import Signatures, SignerList
 from ringi.approvals.statement import read_signed, said_or_none
 from ringi.errors import NotFound, SignatureRefused, SignatureUnchecked, UnlistedKey
 from ringi.kernel import codec

@@ -11,8 +11,7 @@ from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.execution import Step
 from ringi.plans.services import Services
 from ringi.plans.validate import Validated, with_problems
-from ringi.tools.ports import OutsideTools
-from ringi.tools.ports_process import ToolInfo
+from ringi.tools.ports_process import OutsideTools, ToolInfo
 from ringi.tools.schema import mismatch
 
 Misfits = Mapping[int, Text]

@@ -56,8 +56,7 @@ from ringi.plans.services import Services
 from ringi.plans.validate import validate
 from ringi.policy.risk import change_risk
 from ringi.policy.risk import words as risk_words
-from ringi.project.dependencies.graph import UnknownUsers
-from ringi.project.state import Diagnostic, ProjectState, why_incomplete
+from ringi.project.state import Diagnostic, ProjectState, UnknownUsers, why_incomplete
 from ringi.tree.paths import normalise
 
 GROUP: Final = "change"

@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.kernel.document import CamelDocument, Document
 from ringi.policy.risk_level import Risk
-from ringi.project.dependencies.graph import UnknownUsers
+from ringi.project.state import UnknownUsers
 
 
 class Trigger(StrEnum):

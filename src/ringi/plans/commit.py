@@ -7,7 +7,7 @@ After a crash the repository itself says whether the commit was made; it is neve
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -40,10 +40,13 @@ from ringi.plans.propose import refuse_rejected
 from ringi.plans.services import Services
 from ringi.plans.status import refusal
 from ringi.tree.check_result import CheckPhase
-from ringi.tree.commit_outcome import CommitOutcome
-from ringi.tree.commits import CommitOrder, CommitPlace, Committed, GitCommits
+from ringi.tree.commit_order import CommitOrder, CommitOutcome, CommitPlace, Committed
 from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.tree import differing
+
+if TYPE_CHECKING:
+    from ringi.tree.commits import GitCommits
+
 
 _ENDED: Final = frozenset([EventKind.COMMITTED, EventKind.COMMIT_FAILED, EventKind.COMMIT_REWRITTEN])
 _CUT_OFF: Final = Text("it was cut off before the commit")
@@ -103,7 +106,7 @@ def _place(services: Services, changes: Iterable[FileChange], specs: Sequence[Ac
     return commits_of(services).place(paths)
 
 
-def commits_of(services: Services) -> GitCommits:
+def commits_of(services: Services) -> "GitCommits":
     if services.commits is None:
         raise NoCommit(why=Text("there is no git repository"))
     return services.commits()

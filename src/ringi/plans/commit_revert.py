@@ -5,7 +5,7 @@ the newest version, and what later commits did stays. What is not committed has 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ringi.approvals.document import CommitSubject
 from ringi.errors import NoCommit
@@ -14,7 +14,11 @@ from ringi.ledger.event import EventKind, LoggedEvent
 from ringi.patch.file_merge import ConflictedFile, merge_file
 from ringi.patch.render import Side
 from ringi.plans.document import PlanDocument, title_of
-from ringi.tree.commits import Committed, GitCommits
+from ringi.tree.commit_order import Committed
+
+if TYPE_CHECKING:
+    from ringi.tree.commits import GitCommits
+
 
 Files = dict[str, Committed | None]
 _E: Final = EventKind
@@ -38,7 +42,7 @@ def standing(events: Iterable[LoggedEvent]) -> tuple[str, ...]:
 
 
 def revert_subject(
-    commits: GitCommits, document: PlanDocument, made: Sequence[str], known: Iterable[str]
+    commits: "GitCommits", document: PlanDocument, made: Sequence[str], known: Iterable[str]
 ) -> CommitSubject:
     """Raises NoCommit. `known` are the files that the undo knows."""
     files = reverted(commits, made)
@@ -56,7 +60,7 @@ def _message(document: PlanDocument, made: Sequence[str]) -> str:
     return f'Revert "{title}"\n\n' + "\n".join(f"This reverts commit {commit}." for commit in made)
 
 
-def reverted(commits: GitCommits, made: Sequence[str]) -> Files:
+def reverted(commits: "GitCommits", made: Sequence[str]) -> Files:
     """The files that differ from HEAD once the commits are taken back, newest first."""
     head: Files = {}
     now: Files = {}

@@ -8,7 +8,7 @@ from ringi.approvals.document import Act
 from ringi.kernel import codec
 from ringi.kernel.document import Document, Versioned
 from ringi.plans.document import ActionSpec, SpecKind
-from ringi.tree.commit_outcome import CommitOutcome
+from ringi.tree.commit_order import CommitOutcome
 from ringi.tree.file_state import FileChange, OpStatus
 
 STARTED: Final = frozenset([SpecKind.RUN, SpecKind.CALL])

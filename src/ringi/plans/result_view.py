@@ -9,7 +9,7 @@ from ringi.kernel.text import COMMIT_SHOWN, Text, stored, visible
 from ringi.plans import words
 from ringi.plans.document import CHANGING, ONLY_READING, ActionSpecExt, SpecKind
 from ringi.plans.execution import ExecutionResult, FileOpOutcome
-from ringi.tree.commit_outcome import CommitOutcome
+from ringi.tree.commit_order import CommitOutcome
 from ringi.tree.file_state import OpStatus
 
 LAST_LINES: Final = 20

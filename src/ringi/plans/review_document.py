@@ -27,7 +27,7 @@ from ringi.plans.review_data import (
 )
 from ringi.plans.review_view import heading_of
 from ringi.plans.reviewed_plan import ReviewedPlan, overlaps_of, warnings_of
-from ringi.plans.standing_view import stale_spans
+from ringi.plans.waiting_view import stale_spans
 from ringi.tree.file_state import FileState
 
 _IN_PARTS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])

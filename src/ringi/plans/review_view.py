@@ -23,7 +23,7 @@ from ringi.plans.document import (
 from ringi.plans.feedback import Amended
 from ringi.plans.lost_tests import lost_tests
 from ringi.plans.preview import diff_summary
-from ringi.plans.standing_view import standing
+from ringi.plans.waiting_view import standing
 from ringi.policy.risk_level import Risk
 from ringi.tree.check_result import CheckResult
 

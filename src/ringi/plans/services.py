@@ -9,9 +9,9 @@ from ringi.kernel.telemetry.port import SILENT, Telemetry
 if TYPE_CHECKING:  # only names of types
     from contextlib import AbstractContextManager
 
+    from ringi.approvals.forge import ReviewChecks
     from ringi.approvals.person import PersonChannel
-    from ringi.approvals.review_port import ReviewChecks
-    from ringi.approvals.signatures import Signatures
+    from ringi.approvals.signing import Signatures
     from ringi.config.keys import Config, Limits, Risk, Run
     from ringi.kernel.lock import FileLock
     from ringi.kernel.system import Clock, Ids
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # only names of types
     from ringi.plans.document import PlanDocument, PlannedChecks
     from ringi.project.context import CodeContext
     from ringi.provenance.ports import Repository
-    from ringi.tools.ports import OutsideTools
+    from ringi.tools.ports_process import OutsideTools
     from ringi.tree.check_result import CheckPhase, CheckResult
     from ringi.tree.commands import Commands
     from ringi.tree.commits import GitCommits

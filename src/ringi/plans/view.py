@@ -39,8 +39,8 @@ from ringi.plans.document import (
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.lost_tests import lost_tests
 from ringi.plans.result_view import excerpt, result_lines
-from ringi.plans.standing_view import standing
 from ringi.plans.status import is_sent_back
+from ringi.plans.waiting_view import standing
 from ringi.policy.risk_level import Risk, RiskReason
 from ringi.tree.check_result import CheckResult
 

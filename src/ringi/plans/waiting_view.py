@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ringi.kernel.lines import Line, Style, line
-from ringi.kernel.text import Text
+from msgspec import UNSET
+
+from ringi.kernel.lines import Line, Span, Style, line
+from ringi.kernel.text import Text, moment
 from ringi.plans import words
-from ringi.plans.document import PlanDocument, PlanRef, PlanStatus
+from ringi.plans.document import ENDED, PlanDocument, PlanRef, PlanStatus, undone_at
 from ringi.plans.overlaps import Shared
-from ringi.plans.standing_view import standing
 from ringi.policy.risk_level import Risk
 
 _MOST_REASONS: Final = 3
@@ -74,3 +75,21 @@ def shared_lines(shared: Iterable[Shared]) -> Iterator[Line]:
             paths=words.some(paths, _MOST_REASONS),
         )
         yield line(same, Style.WARNING, indent=2)
+
+
+def standing(document: PlanDocument, stale: Sequence[str] = ()) -> Iterator[Span]:
+    if at := undone_at(document):
+        line = Text("undone {when}: the files are back to before", when=moment(at))
+        yield Span(line, Style.WARNING)
+    exit_code = document.state.agent_exit if document.state.status not in ENDED else UNSET
+    if exit_code is None:
+        yield Span(Text("! the agent was cut off; this is what it had done by then"), Style.WARNING)
+    elif exit_code is not UNSET:
+        yield Span(Text("! the agent ended with exit code {code}", code=exit_code), Style.WARNING)
+    yield from stale_spans(stale)
+
+
+def stale_spans(stale: Sequence[str]) -> Iterator[Span]:
+    if stale:
+        line = Text("! {path} changed since the proposer saw it", path=words.some(stale, 2))
+        yield Span(line, Style.WARNING)

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.kernel.document import WORDS, CamelDocument
+from ringi.kernel.document import WORDS, CamelDocument, Document
 from ringi.kernel.text import Text
 from ringi.tree.file_state import StateFile
 
@@ -151,3 +151,12 @@ class EditorState(CamelDocument, frozen=True, kw_only=True):
     unsaved: tuple[str | Unsaved, ...] = ()
     """Files alone, or with what the editor has of them."""
     complete: bool = True
+
+
+class UnknownUsers(Document, frozen=True):
+    """Files whose own dependencies are not known: they may depend on the change."""
+
+    count: int
+    first: str
+    why: str
+    """Why the first could not be analysed."""

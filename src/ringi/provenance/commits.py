@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from ringi.approvals.signatures import Signer
+from ringi.approvals.signing import Signer
 from ringi.approvals.statement import FileAt, Step, fingerprint
 from ringi.errors import SignatureRefused, SignatureUnchecked
 from ringi.provenance.chain import Link, Merge

@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ringi.approvals.document import ProofKind, SignedAct
+from ringi.approvals.forge import ReviewWitness
 from ringi.approvals.grant_document import GrantScope, GrantSubject
 from ringi.approvals.kinds import as_written
-from ringi.approvals.review_port import ReviewWitness
-from ringi.approvals.signatures import Signer, SignerList
+from ringi.approvals.signing import Signer, SignerList
 from ringi.approvals.statement import (
     NOT_THERE,
     Approved,

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ringi.approvals.own_key import users_bytes, users_file
-from ringi.approvals.signatures import SignerList
-from ringi.approvals.signing import SshSignatures
+from ringi.approvals.signing import SignerList, SshSignatures
 from ringi.approvals.statement import NOTES, Synced
 from ringi.config.load import load
 from ringi.errors import InTheWay, ReviewRefused
 from ringi.kernel.places import signatures_file
 from ringi.kernel.process.git import Git
-from ringi.kernel.process.refs import Mended
-from ringi.kernel.process.repository import Repository
+from ringi.kernel.process.repository import Mended, Repository
 from ringi.kernel.text import Text
 from ringi.plans.attest import mended_notes
 from ringi.provenance.exchange import NotesExchange

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from ringi.approvals.signatures import Signer, SignerList
+    from ringi.approvals.signing import Signer, SignerList
     from ringi.approvals.statement import Step
     from ringi.kernel.text import Text
 

@@ -7,7 +7,7 @@ from ringi.app.context import OpenWorkspace
 from ringi.approvals.statement import NOTES
 from ringi.errors import CopyFailed, NotesFailed, StorageFailed
 from ringi.kernel.process.ref_files import Damage
-from ringi.kernel.process.refs import Mended
+from ringi.kernel.process.repository import Mended
 from ringi.kernel.text import Text
 from ringi.plans import attest
 from ringi.runs.branch import BranchOf

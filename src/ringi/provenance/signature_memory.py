@@ -9,8 +9,7 @@ from threading import Lock
 from typing import Final
 
 from ringi.approvals.document import NAMESPACE
-from ringi.approvals.signatures import Signer, SignerList
-from ringi.approvals.signing import listing, opened
+from ringi.approvals.signing import Signer, SignerList, listing, opened
 from ringi.errors import BadDocument, NewerVersion, SignatureRefused
 from ringi.kernel import codec
 from ringi.kernel.document import Versioned

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec import UNSET
 
-from ringi.approvals.review_port import ReviewWitness
-from ringi.approvals.signatures import SignerList
+from ringi.approvals.forge import ReviewWitness
+from ringi.approvals.signing import SignerList
 from ringi.approvals.statement import NOT_THERE, NOTES, FileAt, Step
 from ringi.config.pins import SIGNERS
 from ringi.errors import NoSuchCommit

@@ -8,8 +8,8 @@ from ringi.kernel.fs import replace_file
 from ringi.kernel.process.durable import DurableGit
 from ringi.kernel.process.git import Git
 from ringi.kernel.process.ref_files import Damage, glance, packed_value, read_ref
-from ringi.kernel.process.refs import Mended, commit_at, examine, is_whole, put_aside
-from ringi.kernel.process.repository import Repository
+from ringi.kernel.process.refs import commit_at, examine, is_whole, put_aside
+from ringi.kernel.process.repository import Mended, Repository
 from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.runs.branch import PUBLISHED, BranchOf, RunBranch, bring_objects
 

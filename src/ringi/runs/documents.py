@@ -14,7 +14,6 @@ from ringi.kernel import codec
 from ringi.kernel.fs import publish
 from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder, Place
 from ringi.ledger.subject import Subject, SubjectKind
-from ringi.runs.changed_steps import follow_plans
 from ringi.runs.document import Run, RunApproval, RunFacts, errors_of, stage_of
 
 RUNS: Final = (AGENT_FOLDER, "runs")
@@ -96,6 +95,8 @@ class RunDocuments:
 
     def _expected(self, ledger: LedgerReader, run: Run) -> Expected:
         plan = ledger.run_plan(run.run_id)
+        from ringi.runs.changed_steps import follow_plans  # noqa: PLC0415  # only a run needs it
+
         run = follow_plans(ledger, run, plan)
         errors = errors_of(run)
         return {

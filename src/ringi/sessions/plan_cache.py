@@ -10,8 +10,7 @@ from ringi.kernel.system import Clock
 from ringi.kernel.text import Text
 from ringi.ledger.ports import SessionStore
 from ringi.ledger.subject import is_session
-from ringi.models.cache import AnswerOrigin, KeptCounts, KeptPlan, PlanKind, SimilarPlan
-from ringi.models.cache_port import Vault
+from ringi.models.cache import AnswerOrigin, KeptCounts, KeptPlan, PlanKind, SimilarPlan, Vault
 from ringi.models.usage import TokenUsage
 from ringi.runs.document import Run, RunPhase, StepStatus
 from ringi.sessions.document import SessionStatus

@@ -10,9 +10,9 @@ if TYPE_CHECKING:  # only names of types
     from collections.abc import MutableMapping
     from contextlib import AbstractContextManager
 
+    from ringi.approvals.forge import ReviewChecks
     from ringi.approvals.person import PersonChannel
-    from ringi.approvals.review_port import ReviewChecks
-    from ringi.approvals.signatures import Signatures
+    from ringi.approvals.signing import Signatures
     from ringi.kernel.system import Clock, Ids
     from ringi.ledger.ports import SessionStore
     from ringi.models.prompt import Budget, LanguageModel, Prompt

@@ -20,8 +20,7 @@ from ringi.tools.effects import ErrorKind
 from ringi.tools.mcp_answers import Answers, Problem, words_of
 from ringi.tools.mcp_child import Amounts, Child, Cut, Program
 from ringi.tools.mcp_offer import Judge, Offer, ServerTool, offer_of
-from ringi.tools.ports import ServerState
-from ringi.tools.ports_process import ToolInfo, ToolResult
+from ringi.tools.ports_process import ServerState, ToolInfo, ToolResult
 
 T = TypeVar("T")
 

@@ -20,8 +20,7 @@ from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.mcp_answers import failed
 from ringi.tools.mcp_connection import Connection, Limits, Server
 from ringi.tools.mcp_offer import Judge
-from ringi.tools.ports import ServerState
-from ringi.tools.ports_process import ToolInfo, ToolResult
+from ringi.tools.ports_process import ServerState, ToolInfo, ToolResult
 from ringi.tools.schema import mismatch
 
 T = TypeVar("T")

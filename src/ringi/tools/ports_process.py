@@ -10,6 +10,7 @@ from ringi.ledger.ports import SessionStore, SessionTransaction
 
 if TYPE_CHECKING:
     from ringi.engine.process import ActionRecord, Feedback, Process, Recovery, StoredProcess
+    from ringi.kernel.text import Text
     from ringi.tools.effects import ErrorKind, ToolEffect
 
 
@@ -88,3 +89,19 @@ class ProcessStore(Protocol):
 
 class RunStore(SessionStore, ProcessStore, Protocol):
     def transaction(self) -> AbstractContextManager[RunTransaction]: ...
+
+
+class ServerState(NamedTuple):
+    name: str
+    tools: int
+    problem: Text | None = None
+    left_out: tuple[tuple[str, Text], ...] = ()
+    """Tools that are not offered, and why."""
+
+
+class OutsideTools(Protocol):
+    def tool(self, name: str) -> ToolInfo | Text:
+        """Starts its server. A text says why it cannot be called."""
+
+    def call_approved(self, name: str, arguments: Mapping[str, Any], timeout_sec: float) -> ToolResult:
+        """UNKNOWN_OUTCOME if it was sent and nobody knows what became of it. Raises Interrupted."""

@@ -20,7 +20,7 @@ from ringi.kernel.codec import blob_id
 from ringi.kernel.fs import read_bounded
 from ringi.kernel.process.git import ABSENT, index_entries, listed, names_in, tree_changes, tree_files
 from ringi.kernel.text import COMMIT_SHOWN, Text
-from ringi.tree.commit_outcome import CommitOutcome
+from ringi.tree.commit_order import CommitChange, CommitOrder, CommitOutcome, CommitPlace, Committed
 from ringi.tree.personal_git import GitFailed, PersonalGit
 
 # In the order in which they run; the last two run at any change of a ref, and of the index.
@@ -47,42 +47,6 @@ _SEARCHED: Final = 1000
 _SHOWN: Final = 5
 _TRIES: Final = 10
 _PAUSE: Final = 0.2
-
-
-class CommitPlace(NamedTuple):
-    """Where a commit would go, and which hooks would run."""
-
-    branch: str
-    """Empty if HEAD is detached."""
-    parent: str
-    """Empty if there is no commit yet."""
-    hooks: tuple[str, ...]
-
-
-class Committed(NamedTuple):
-    """A file as git stores it."""
-
-    mode: str
-    data: bytes
-
-
-class CommitChange(NamedTuple):
-    """What a commit changed."""
-
-    parent: str
-    """Empty for the first one."""
-    paths: tuple[str, ...]
-
-
-class CommitOrder(NamedTuple):
-    parent: str
-    message: str  # the whole
-    marks: tuple[str, ...]
-    """Lines of the message that are unique to this commit."""
-    files: Mapping[str, bytes | Committed | None]
-    """The bytes of each as it is in the workspace, or what is committed whatever is there; None: deleted."""
-    exact: bool = False  # it does not stay if a hook does more than to add trailers
-    offered: str = ""  # the commit itself, made before: the branch gets it as it is, and no hook runs
 
 
 class GitCommits:

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from ringi.app.api import Workspace
 from ringi.approvals.document import ApprovedPlan, SignedAct, SignedAnswer
 from ringi.approvals.grant_document import Grant, GrantScope, GrantSubject
-from ringi.approvals.signatures import Signer
-from ringi.approvals.signing import SignerList, SshSignatures
+from ringi.approvals.signing import Signer, SignerList, SshSignatures
 from ringi.approvals.statement import said_in
 from ringi.errors import (
     Ambiguous,

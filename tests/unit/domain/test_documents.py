@@ -43,7 +43,7 @@ from ringi.runs import offered
 from ringi.sessions import document as session
 from ringi.sessions import request
 from ringi.tools import effects
-from ringi.tree import check_result, commit_outcome, file_state
+from ringi.tree import check_result, commit_order, file_state
 from tests.tables import each
 
 BOUNDED: dict[type[Any], Document] = {
@@ -139,7 +139,7 @@ FIELDS: dict[type[Document], str] = {
     " explanation approval",
     change_plan.ChangeFacts: "snapshot_id basis scope validations risk explanation superseded_at"
     " explained_by unknown_users",
-    change_plan.UnknownUsers: "count first why",
+    project_state.UnknownUsers: "count first why",
     provenance.InToto: "_type subject predicateType predicate",
     provenance.Resource: "name digest annotations",
     provenance.Digests: "sha256 gitBlob",
@@ -202,7 +202,7 @@ FIELDS: dict[type[Document], str] = {
     feedback.LineComment: "timestamp path line side text quote version",
     plan.PlannedCommit: "message offered upon",
     approval.CommitSubject: "branch parent message hooks reverts offered",
-    commit_outcome.CommitOutcome: "commit why rewritten",
+    commit_order.CommitOutcome: "commit why rewritten",
     answer.PlanAnswer: "plan_id name version status outcome note feedback comments changed",
     verdict.ProvenCommit: "id as_approved notes",
     feedback.Amended: "version files hunks lines contents dropped edited of",
@@ -459,14 +459,13 @@ MODULES = {
     "ringi.project.state",
     "ringi.provenance.verdict",
     "ringi.runs.document",
-    "ringi.project.dependencies.graph",
     "ringi.runs.offered",
     "ringi.sessions.document",
     "ringi.sessions.instruction",
     "ringi.tools.effects",
     "ringi.tools.schema",
     "ringi.tree.check_result",
-    "ringi.tree.commit_outcome",
+    "ringi.tree.commit_order",
     "ringi.tree.file_state",
 }
 KINDS = sorted(

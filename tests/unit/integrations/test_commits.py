@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.errors import NoCommit
-from ringi.tree.commits import CommitOrder, CommitPlace, Committed, GitCommits
+from ringi.tree.commit_order import CommitOrder, CommitPlace, Committed
+from ringi.tree.commits import GitCommits
 from tests.helpers import make_files
 
 MARKS = ("Ringi-Plan: 1", "Ringi-Approval: 2")

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.approvals.signatures import Signer, SignerList
-from ringi.approvals.signing import SshSignatures
+from ringi.approvals.signing import Signer, SignerList, SshSignatures
 from ringi.errors import BadSignature, SignatureRefused, UnlistedKey, WrongNamespace
 from ringi.provenance.signature_memory import RememberedSignatures
 from tests.fakes.signing import RealKey

@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.approvals.document import NAMESPACE
-from ringi.approvals.signatures import Signer
-from ringi.approvals.signing import SignerList, SshSignatures, opened, sign
+from ringi.approvals.signing import Signer, SignerList, SshSignatures, opened, sign
 from ringi.errors import (
     BadSignature,
     SignatureRefused,

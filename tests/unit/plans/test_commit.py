@@ -27,7 +27,7 @@ from ringi.plans.execution import ExecutionResult
 from ringi.plans.tool import PlanTool
 from ringi.plans.verify import Examination
 from ringi.policy.risk_level import Risk
-from ringi.tree.commit_outcome import CommitOutcome
+from ringi.tree.commit_order import CommitOutcome
 from ringi.tree.file_state import OpStatus
 from ringi.tree.tree import Tree
 from tests.fakes.signing import MadeUpKeys

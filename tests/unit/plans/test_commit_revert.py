@@ -19,8 +19,8 @@ from ringi.plans.commit_revert import standing
 from ringi.plans.document import ActionSpec
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.verify import Examination
-from ringi.tree.commit_outcome import CommitOutcome
-from ringi.tree.commits import Committed, GitCommits
+from ringi.tree.commit_order import CommitOutcome, Committed
+from ringi.tree.commits import GitCommits
 from tests.helpers import Person, answer, approve, assert_whole, create, delete, kinds, proposed, write
 
 OLD = "".join(f"line {n}\n" for n in range(1, 13))

@@ -10,8 +10,8 @@ from ringi.errors import NoCommit, StepNotCommitted
 from ringi.plans.document import PlanStatus
 from ringi.plans.verify import Examination
 from ringi.runs.step_plan import step_end
-from ringi.tree.commit_outcome import CommitOutcome
-from ringi.tree.commits import CommitOrder, GitCommits
+from ringi.tree.commit_order import CommitOrder, CommitOutcome
+from ringi.tree.commits import GitCommits
 from tests.helpers import assert_whole, kinds, proposed, rewire, write
 from tests.unit.usecases.offered import commit_with, message_of, offer, offered_step, run_git, tree_with
 from tests.unit.usecases.steps import approved_step, begun, git, hook, opened, proposed_step

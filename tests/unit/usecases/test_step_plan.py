@@ -32,7 +32,7 @@ from ringi.plans.verify import Examination
 from ringi.runs.document import Finding, RunPhase, Severity
 from ringi.runs.step_plan import propose_step, step_end
 from ringi.tree.check_result import CheckPhase, CheckResult
-from ringi.tree.commit_outcome import CommitOutcome
+from ringi.tree.commit_order import CommitOutcome
 from tests.helpers import HELLO, ROOT, approve, assert_whole, fingerprint, kinds, ledger_of, proposed, write
 from tests.unit.usecases.steps import (
     MORE,

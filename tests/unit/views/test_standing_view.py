@@ -13,9 +13,8 @@ from ringi.plans.document import (
     PlanStatus,
 )
 from ringi.plans.review_view import heading_of
-from ringi.plans.standing_view import standing
 from ringi.plans.view import PlanFacts, brief_lines, plan_lines
-from ringi.plans.waiting_view import waiting_lines
+from ringi.plans.waiting_view import standing, waiting_lines
 from ringi.policy.risk_level import Risk
 from tests.tables import each
 

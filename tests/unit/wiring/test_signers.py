@@ -9,7 +9,7 @@ import pytest
 
 from ringi.app.setup import users_signers
 from ringi.approvals.accepted_signers import as_list, offered_lists
-from ringi.approvals.signatures import SignerList
+from ringi.approvals.signing import SignerList
 from ringi.config.load import executable
 from ringi.config.pins import Trust
 from ringi.errors import InTheWay, StorageFailed

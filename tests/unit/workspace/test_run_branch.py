@@ -21,7 +21,8 @@ from ringi.errors import (
 from ringi.kernel.places import Places, places_of
 from ringi.runs.branch import BranchOf, RunBranch, base_of, dirty_files, require_free
 from ringi.runs.document import StopCode
-from ringi.tree.commits import CommitOrder, GitCommits
+from ringi.tree.commit_order import CommitOrder
+from ringi.tree.commits import GitCommits
 from tests.helpers import copied, fingerprint
 from tests.unit.workspace.repositories import git
 

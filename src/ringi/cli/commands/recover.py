@@ -12,7 +12,7 @@ from ringi.cli.ask import ask
 from ringi.cli.plan_names import PLAN
 from ringi.cli.verify_range import has_ledger
 from ringi.errors import UnknownCommand
-from ringi.kernel.process.refs import Mended
+from ringi.kernel.process.repository import Mended
 from ringi.kernel.text import Text
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.result_view import result_lines

@@ -18,8 +18,8 @@ from ringi.plans import words
 from ringi.plans.diff_view import CONFLICTING, ConflictHunk, Row, RowKind, Section, conflict_at, deletes_yours
 from ringi.plans.document import PlanDocument, PlanPreview, PlanRef, PlanStatus, files_changed
 from ringi.plans.facts import facts_of
-from ringi.plans.standing_view import stale_spans
 from ringi.plans.view import plan_lines, total_line
+from ringi.plans.waiting_view import stale_spans
 
 _ALL_KEYS: Final = Text(
     "[a]pply [d]rop [e]dit [c]omment [r]eject [n]ext hunk [+] more lines [w]rap [f]iles [/] [i]nfo [?] [q]uit"

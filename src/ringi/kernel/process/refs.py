@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from ringi.errors import StorageFailed
 from ringi.kernel.fs import OsFileSystem, TooLarge, opened, read_bounded
@@ -39,20 +39,6 @@ _FAN: Final = re.compile(r"[0-9a-f]{2}")
 _LOOSE: Final = re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
 # What such a file claims of a commit may be wrong.
 _AS_IT_IS: Final = ("-c", "core.commitGraph=false")
-
-
-class Mended(NamedTuple):
-    """A ref that is well again."""
-
-    ref: str
-    lines: tuple[Text, ...]
-    """What was wrong, what became of it, and what could not be kept."""
-    aside: str = ""
-    """The folder with the damaged files; empty if there are none."""
-    lost_notes: tuple[str, ...] = ()
-    """The blobs that they hung on."""
-    lost_plans: tuple[str, ...] = ()
-    """The names of plans whose proof is lost."""
 
 
 def examine(repository: Repository, ref: str, without: str = "") -> Damage | None:

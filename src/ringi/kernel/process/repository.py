@@ -82,3 +82,17 @@ def read_small(path: Path) -> bytes:
         return read_bounded(path, _READ_LIMIT)
     except OSError:
         return b""
+
+
+class Mended(NamedTuple):
+    """A ref that is well again."""
+
+    ref: str
+    lines: tuple[Text, ...]
+    """What was wrong, what became of it, and what could not be kept."""
+    aside: str = ""
+    """The folder with the damaged files; empty if there are none."""
+    lost_notes: tuple[str, ...] = ()
+    """The blobs that they hung on."""
+    lost_plans: tuple[str, ...] = ()
+    """The names of plans whose proof is lost."""

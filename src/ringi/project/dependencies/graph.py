@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from ringi.errors import PathRefused, Unreadable
-from ringi.kernel.document import Document
 from ringi.kernel.text import Text
 from ringi.project.dependencies import c, golang, java, javascript, manifests, parser, python, rust
 from ringi.project.dependencies.references import (
@@ -27,7 +26,7 @@ from ringi.project.dependencies.references import (
     missing_extra,
     why,
 )
-from ringi.project.state import Dependencies, Unanalysed
+from ringi.project.state import Dependencies, Unanalysed, UnknownUsers
 
 _PACKAGE: Final = "__init__.py"
 _BATCH: Final = 256
@@ -169,15 +168,6 @@ def dependents(
         left.extend(fresh)
         result.extend(fresh)
     return tuple(sorted(result))
-
-
-class UnknownUsers(Document, frozen=True):
-    """Files whose own dependencies are not known: they may depend on the change."""
-
-    count: int
-    first: str
-    why: str
-    """Why the first could not be analysed."""
 
 
 def unknown_users(
