@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ringi.app.api import Workspace, open_workspace
-from ringi.app.ledger import Ledger
 from ringi.approvals.document import TypedAnswer
 from ringi.kernel.system import new_id
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.document import ALL_SPECS, ActionSpec, Plan, PlanDocument, PlanState, PlanStatus, SpecKind
+from ringi.runs.store import Store
 
 
 class SomebodyThere:
@@ -50,9 +50,9 @@ def opened(root: Path, environment: Mapping[str, str]) -> Workspace:
     return open_workspace(root, environment=environment, person=SomebodyThere())
 
 
-def ledger_of(workspace: Workspace) -> Ledger:
+def ledger_of(workspace: Workspace) -> Store:
     store = workspace.services.store
-    assert isinstance(store, Ledger)
+    assert isinstance(store, Store)
     return store
 
 
@@ -71,7 +71,7 @@ def fill(workspace: Workspace, count: int) -> None:
                 version=1,
             )
             document = PlanDocument(plan=plan, state=PlanState(status=PlanStatus.PROPOSED))
-            transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, Actor.AI))
+            transaction.plans.add(document, NewEvent(EventKind.PLAN_PROPOSED, Actor.AI))
         # The files in .agent are not what is measured here: say that they have been written.
         transaction.changed.saved.clear()
     last = max(logged.event.seq for logged in transaction.changed.events)

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Final
 
 from ringi.app.api import Workspace, open_workspace
-from ringi.app.ledger import Ledger
 from ringi.approvals.document import ApprovalRequest, TypedAnswer
 from ringi.approvals.grant import Grants
 from ringi.approvals.signers import digest_of
@@ -26,6 +25,7 @@ from ringi.approvals.signers_document import RequiredProof
 from ringi.kernel.text import Text
 from ringi.plans.document import ALL_SPECS, ActionSpec, SpecKind, SpecSelection
 from ringi.plans.tool import PlanTool
+from ringi.runs.store import Store
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 NOBODY: Final = 65534
@@ -101,10 +101,10 @@ def rewire(workspace: Workspace, **services: object) -> None:
     workspace.plan, workspace.grants = PlanTool(workspace.services), Grants(workspace.services)
 
 
-def ledger_of(workspace: Workspace) -> Ledger:
+def ledger_of(workspace: Workspace) -> Store:
     """The store itself, for what no tool of a workspace tells."""
     store = workspace.services.store
-    assert isinstance(store, Ledger)
+    assert isinstance(store, Store)
     return store
 
 

@@ -74,7 +74,7 @@ class RunOfAgent:
 
     def now(self) -> Run:
         with self._open() as workspace:
-            return workspace.sessions.run(self._run_id)
+            return workspace.store.runs.get(self._run_id)
 
 
 @walled

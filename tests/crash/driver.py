@@ -156,7 +156,7 @@ def _carry_on(workspace: ringi.Workspace, run_id: str, options: RunOptions, edit
 
 
 def _newest(workspace: ringi.Workspace, run_id: str) -> Run:
-    run = workspace.sessions.run(run_id)
+    run = workspace.store.runs.get(run_id)
     return _newest(workspace, run.replaced_by) if run.replaced_by else run
 
 
@@ -172,8 +172,8 @@ def _decide(there: ringi.Workspace, plan_id: str, edit: str | None) -> None:
 
 def _decide_calls(workspace: ringi.Workspace, run: Run) -> None:
     """A person sees them in the list of what waits, also if the run was killed before it could say so."""
-    for process in workspace.sessions.processes(run.run_id):
-        for record in workspace.sessions.actions(process.process_id):
+    for process in workspace.store.processes.of(run.run_id):
+        for record in workspace.store.processes.actions(process.process_id):
             if record.state is not ActionState.WAITING:
                 continue
             if workspace.plan.get_state(record.plan_id).status is PlanStatus.APPROVED:

@@ -106,7 +106,7 @@ class Victim:
     def reached(self, workspace: ringi.Workspace) -> bool:
         if self._kind == "execute":
             return workspace.plan.get_state(self.plan_id).status is PlanStatus.COMPLETED
-        return ledger_of(workspace).ref(self.plan_id).undone
+        return ledger_of(workspace).plans.ref(self.plan_id).undone
 
     def problems(self) -> list[str]:
         """Opens the workspace, which recovers by itself, and looks at everything."""
@@ -115,7 +115,7 @@ class Victim:
             done, found = self.reached(workspace), taken(self.root)
             if found != (self.after if done else self.before):
                 wrong.append(f"the ledger says {'done' if done else 'undone'}, the files are {found}")
-            if ledger_of(workspace).unfinished():
+            if ledger_of(workspace).executions.unfinished():
                 wrong.append("an execution has no result")
             wrong += [str(text) for text in workspace.verify_log()]
             workspace.upkeep._projection.rebuild(ledger_of(workspace))

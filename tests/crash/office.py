@@ -41,8 +41,8 @@ class Office(Bureau):
     def told(self) -> list[Told]:
         found = []
         with self.desk.open() as workspace:
-            for process in workspace.sessions.processes(self.desk.run_id):
-                records = workspace.sessions.actions(process.process_id)
+            for process in workspace.store.processes.of(self.desk.run_id):
+                records = workspace.store.processes.actions(process.process_id)
                 assert process.completion
                 assert process.completion.done
                 found.append(

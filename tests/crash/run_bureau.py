@@ -141,9 +141,9 @@ class Bureau:
     def runs(self) -> list[Run]:
         """The first one, and those planned anew from it."""
         with self.desk.open() as workspace:
-            runs = [workspace.sessions.run(self.desk.run_id)]
+            runs = [workspace.store.runs.get(self.desk.run_id)]
             while runs[-1].replaced_by:
-                runs.append(workspace.sessions.run(runs[-1].replaced_by))
+                runs.append(workspace.store.runs.get(runs[-1].replaced_by))
         return runs
 
     def ended(self) -> Ended:
@@ -153,8 +153,8 @@ class Bureau:
             assert workspace.recovered == ()
             calls = {
                 record.plan_id
-                for process in workspace.sessions.processes()
-                for record in workspace.sessions.actions(process.process_id)
+                for process in workspace.store.processes.of()
+                for record in workspace.store.processes.actions(process.process_id)
             }
             plans = {ref.id for ref in workspace.plan.list()} - calls
             copies, grants = workspace.places.copies, workspace.grants.list()

@@ -112,9 +112,9 @@ def found(tmp_path: Path) -> dict[tuple[str, str], str]:
             have[name, "feedback"] = "\n".join(facts.feedback)
             if run_id := session.planner_session_id:
                 have[name, "run"] = run_id
-                assert ledger.run(run_id).phase is RunPhase.PLANNING
-            assert (ledger.approvals(name) == ()) == (run_id is None)
-        assert len(ledger.runs()) == sum(key == "run" for _, key in have)
+                assert ledger.runs.get(run_id).phase is RunPhase.PLANNING
+            assert (ledger.approvals.of(name) == ()) == (run_id is None)
+        assert len(ledger.runs.all()) == sum(key == "run" for _, key in have)
     return have
 
 
@@ -276,7 +276,7 @@ def ended(root: Path, environment: Mapping[str, str]) -> Ended:
             session.design_summary,
             [(one.role, one.content) for one in session.conversation_history],
             (facts.feedback, facts.files, facts.missing, facts.read_in, facts.design, facts.project),
-            len(ledger_of(workspace).runs()),
+            len(ledger_of(workspace).runs.all()),
         )
         assert not list(workspace.places.state.glob("*.call")), "nothing is left of it"
     return Ended(told, facts.usage)

@@ -75,7 +75,7 @@ class Bench:
     def reached(self, world: World) -> bool:
         if self._kind == "execute":
             return world.tool.get_state(self.plan_id).status is PlanStatus.COMPLETED
-        return world.ledger.ref(self.plan_id).undone
+        return world.ledger.plans.ref(self.plan_id).undone
 
     def steps(self) -> int:
         with self.start(None) as world:
@@ -133,7 +133,7 @@ def problems(bench: Bench, world: World) -> list[str]:
         wrong.append(f"the ledger says {'done' if done else 'undone'}, the files are {found.picture}")
     if found.stages:
         wrong.append(f"a stage is left: {found.stages}")
-    if world.ledger.unfinished():
+    if world.ledger.executions.unfinished():
         wrong.append("an execution has no result")
     wrong += [str(text) for text in verify(world.ledger)]
     if (durable := seen(world.fs.after_power_loss(nothing))) != found.picture:

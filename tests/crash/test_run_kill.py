@@ -147,7 +147,7 @@ def cancelled_again(bureau: Bureau) -> None:
     with bureau.desk.open() as workspace:
         with contextlib.suppress(RunOver):
             cancel_run(workspace, bureau.desk.run_id)
-        run = workspace.sessions.run(bureau.desk.run_id)
+        run = workspace.store.runs.get(bureau.desk.run_id)
         assert run.phase is RunPhase.CANCELLED
         assert workspace.verify_log() == []
         states = [workspace.plan.get_state(step.plan_id).status for step in run.steps]

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from ringi.app.ledger import Ledger
 from ringi.approvals.signing import SshSignatures
 from ringi.kernel import codec
 from ringi.kernel.system import new_id
@@ -23,6 +22,7 @@ from ringi.models.prompt import (
 )
 from ringi.models.usage import Purpose, TokenUsage
 from ringi.project.context import Context, Gathered, ProjectFacts
+from ringi.runs.store import Store
 from ringi.sessions.services import SessionServices
 from ringi.sessions.tool import PlanningTool
 from tests.fakes.people import SeatedPerson, SteppingClock
@@ -119,7 +119,7 @@ class Desk:
         folder.mkdir(exist_ok=True)
         self.model = model or ScriptedModel()
         self.pauses: list[float] = []
-        self.ledger = Ledger(
+        self.ledger = Store(
             folder, clock=SteppingClock(), ids=new_id, wait_sec=1.0, after_commit=lambda *_: None
         )
         given: dict[str, Any] = {

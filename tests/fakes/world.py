@@ -9,7 +9,6 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from ringi.app.ledger import Ledger, LedgerTransaction
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.signing import SshSignatures
 from ringi.config.keys import DEFAULTS, Limits, Run
@@ -20,6 +19,7 @@ from ringi.plans.document import ActionSpec, PlannedChecks
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
+from ringi.runs.store import Store
 from ringi.tree.commands import WorkspaceCommands
 from ringi.tree.snapshot import Snapshots
 from ringi.tree.tree import Tree
@@ -28,7 +28,7 @@ from tests.fakes.people import SeatedPerson, SteppingClock
 from tests.fakes.power import Power
 
 
-class PoweredLedger(Ledger):
+class PoweredLedger(Store):
     """Its commits are on the disk at once; the power may fail right before and right after one."""
 
     def __init__(self, folder: Path, power: Power) -> None:
@@ -40,7 +40,7 @@ class PoweredLedger(Ledger):
         self._power = power
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[LedgerTransaction]:
+    def transaction(self) -> Iterator[Store]:
         self._power.need()
         with super().transaction() as transaction:
             yield transaction

@@ -54,9 +54,9 @@ class ForgeDesk(RunDesk):
                 remote_url=place.remote_url,
                 **{"item": Item(ItemKind.ISSUE, self.issue.number), **terms},
             )
-            run = replace(workspace.sessions.run(self.run_id), forge=told, review=review)
-            with workspace.sessions.transaction() as transaction:
-                transaction.save_run(run, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM, "forge"))
+            run = replace(workspace.store.runs.get(self.run_id), forge=told, review=review)
+            with workspace.store.transaction() as transaction:
+                transaction.runs.save(run, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM, "forge"))
             found = ReviewedRun(workspace, self.run_id)
             found.approve(TypedAnswer(found.digest, "yes"))
         return self.run_id

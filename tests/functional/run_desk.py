@@ -190,7 +190,7 @@ class RunDesk:
 
     def run(self) -> Run:
         with self.open() as workspace:
-            return workspace.sessions.run(self.run_id)
+            return workspace.store.runs.get(self.run_id)
 
     def plan_of(self, step_id: str) -> str:
         return next(step.plan_id for step in self.run().steps if step.step_id == step_id)

@@ -115,8 +115,8 @@ class Studio:
             coordinator = ExecutionCoordinator(services)
             process = coordinator.execute_with_planning(ProcessTask("task", words, plan=given))
             assert coordinator.get_current_phase() is process.phase is ProcessPhase.COMPLETION
-            assert workspace.sessions.processes() == [process]
-            self.records: tuple[ActionRecord, ...] = workspace.sessions.actions("task")
+            assert workspace.store.processes.of() == [process]
+            self.records: tuple[ActionRecord, ...] = workspace.store.processes.actions("task")
             self.offered = [one.name for one in services.tools.offered()]
         return process
 
@@ -132,7 +132,7 @@ class Studio:
             rules = PlanRules(tools.rules(), 15)
             reflection = ReflectionEngine(
                 ReflectionServices(
-                    caller.ask, parts.config, tools.offered(), rules, parts.store.recoveries,
+                    caller.ask, parts.config, tools.offered(), rules, parts.store.processes.recoveries,
                     str, Level.MINIMAL, caller.name,
                 )
             )  # fmt: skip

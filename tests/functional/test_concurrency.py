@@ -14,10 +14,9 @@ START = """
 import sys
 from pathlib import Path
 import msgspec
-from ringi.ledger.event import Actor, EventKind
 from ringi.plans.document import PlanStatus
 from ringi.errors import Busy, LostRace, NotApproved, RingiError
-from ringi.ledger.ports import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from tests.helpers import ledger_of, open_scratch, write
 place, argument = Path(sys.argv[1]), sys.argv[2]
 print("ready", flush=True)
@@ -61,8 +60,8 @@ def test_eight_processes_lose_no_update(tmp_path: Path):
     code = opened(**PATIENT) + (
         "for _ in range(int(argument)):\n"
         "    with ledger_of(ws).transaction() as transaction:\n"
-        f"        stored = transaction.plan('{plan_id}')\n"
-        "        transaction.save_plan(stored, more(stored.document), EVENT)\n"
+        f"        stored = transaction.plans.get('{plan_id}')\n"
+        "        transaction.plans.save(stored, more(stored.document), EVENT)\n"
         "print(ws.upkeep._projection.problem)\n"
     )
     assert race(code, tmp_path, [str(UPDATES)] * PROCESSES) == ["None"] * PROCESSES
@@ -86,7 +85,7 @@ def test_a_lost_race_is_told_and_can_be_run_again(tmp_path: Path):
         f"        stored = ws.plan.stored('{plan_id}')\n"
         "        try:\n"
         "            with ledger_of(ws).transaction() as transaction:\n"
-        "                transaction.save_plan(stored, more(stored.document), EVENT)\n"
+        "                transaction.plans.save(stored, more(stored.document), EVENT)\n"
         "            break\n"
         "        except LostRace:\n"
         "            lost += 1\n"
@@ -138,7 +137,7 @@ def test_an_approved_plan_is_carried_out_once(tmp_path: Path):
     )
     assert sorted(race(code, tmp_path, [plan_id] * 4)) == ["True", *["already_done"] * 3]
     with open_scratch(tmp_path) as ws:
-        assert len(ledger_of(ws).executions(plan_id)) == 1
+        assert len(ledger_of(ws).executions.of(plan_id)) == 1
         assert statuses(ws) == {plan_id: str(PlanStatus.COMPLETED)}
         assert (tmp_path / "ws" / "README.md").read_text() == "once\n"
         assert_whole(ws)

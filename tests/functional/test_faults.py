@@ -99,7 +99,7 @@ def test_a_damaged_ledger_is_named_and_set_aside(damaged, tmp_path: Path):
     with open_scratch(tmp_path) as ws:
         assert {ref.status for ref in ws.plan.list()} == {PlanStatus.PROPOSED}
         assert {ref.id for ref in ws.plan.list()} >= set(ids)
-        assert ledger_of(ws).approvals(ids[1]) == ()
+        assert ledger_of(ws).approvals.of(ids[1]) == ()
         assert ws.plan.get_state(ids[1]).approvals == ()
         with untouched(tmp_path / "ws"), pytest.raises(RingiError):
             ws.plan.execute(ids[1])

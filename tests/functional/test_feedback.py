@@ -143,7 +143,7 @@ def test_what_cannot_be_feedback(root: Path, desk: RunDesk, words: list[str], co
     done = Desk(root).process(*words)
     assert done.returncode == code, done.stderr
     with open_workspace(root) as workspace:
-        assert workspace.sessions.feedback(desk.run_id) == ()
+        assert workspace.store.processes.feedback(desk.run_id) == ()
 
 
 @pytest.mark.req("PP-20")

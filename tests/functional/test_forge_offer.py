@@ -215,7 +215,7 @@ def test_a_run_that_is_planned_anew_closes_what_the_first_one_opened(desk: Forge
     desk.begin()
     first, desk.run_id = desk.go(), ""
     with desk.open() as workspace:
-        plan = workspace.sessions.run_plan(first.run_id)
+        plan = workspace.store.runs.plan(first.run_id)
         assert plan is not None
         again = replace(plan, run_id="20260102-000000-b1b2c3", work_branch=f"{BRANCH}-again")
         run = add_run(workspace, again, "", first.instruction, replaces=first.run_id)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from ringi.app.ledger import Ledger
 from ringi.config.keys import Depth, Level, Revision
 from ringi.engine.answers import NewReplan
 from ringi.engine.document import (
@@ -34,6 +33,7 @@ from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices, Suggestion
 from ringi.runs.process.revisions import Stuck, revise
 from ringi.runs.process.services import CoordinatorServices, ProcessTask
+from ringi.runs.store import Store
 from ringi.runs.tool_box import ToolBox
 from ringi.tools.effects import ErrorKind, FindingKind, ToolEffect
 from ringi.tools.ports_process import ToolResult
@@ -351,7 +351,7 @@ class Loop:
         self.model = ScriptedAsker(*said, *[{"note": "I give up"}] * 9)
         self.person = ScriptedPerson()
         self.tools = box(desk, server)
-        self.ledger = Ledger(
+        self.ledger = Store(
             folder, clock=SteppingClock(), ids=new_id, wait_sec=1.0, after_commit=lambda *_: None
         )
         self.place = CopyPlace(desk.copy)
@@ -362,7 +362,7 @@ class Loop:
         config = config_with(**{"planning.reflection.depth": Depth.SHALLOW})
         reflection = ReflectionServices(
             self.model.ask, config, self.tools.offered(), rules,
-            self.ledger.recoveries, str, Level.MINIMAL,
+            self.ledger.processes.recoveries, str, Level.MINIMAL,
         )  # fmt: skip
         services = CoordinatorServices(
             store=self.ledger, clock=SteppingClock(), ids=new_id, seconds=lambda: 0.0, model=self.model,
@@ -372,7 +372,7 @@ class Loop:
         return ExecutionCoordinator(services).execute_with_planning(self.task)
 
     def records(self) -> tuple[ActionRecord, ...]:
-        return self.ledger.actions(self.task.process_id)
+        return self.ledger.processes.actions(self.task.process_id)
 
 
 def call(tool: str, arguments: str = "{}", **more: Any) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def test_what_is_approved_names_the_forge_and_the_run_has_it(desk: IssueDesk):
         [ref] = workspace.planning.list()
         view = workspace.planning.view(ref.session_id)
         assert isinstance(view.pending, ApprovedSession)
-        run = workspace.sessions.run(view.pending.run_id)
+        run = workspace.store.runs.get(view.pending.run_id)
         assert workspace.planning.approval(ref.session_id) is not None
     assert run.review is Review.FORGE
     assert run.forge is not None
@@ -306,7 +306,7 @@ def test_the_result_of_any_run_can_go_to_a_change(github: IssueDesk, source: str
     assert code == 3, github.told
     with github.opened() as workspace:
         if source == "plan":
-            forge = workspace.sessions.run(document["run_id"]).forge
+            forge = workspace.store.runs.get(document["run_id"]).forge
         else:
             forge = workspace.planning.get(document["sessionId"]).facts.forge
     assert forge is not None

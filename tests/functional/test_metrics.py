@@ -131,7 +131,7 @@ def test_what_a_model_took_is_counted_with_its_material(place: Path, monkeypatch
         asked = len(server.requests)
     with desk.open() as workspace:
         found = workspace.metrics()
-        [attempt] = workspace.sessions.run(desk.run_id).steps[0].attempts
+        [attempt] = workspace.store.runs.get(desk.run_id).steps[0].attempts
     spent = attempt.spent
     assert (spent.calls, of(found, F.LLM_CALLS)) == (asked, (asked, 1))
     assert 0 < spent.material_tokens < spent.input_tokens

@@ -60,7 +60,7 @@ def test_whoever_adds_a_comment_is_told_no_criterion_is_met(desk: RunDesk, langu
             without_targets(json.loads(answer.stdout)), ensure_ascii=False
         )
     with desk.open() as workspace:
-        run, plan = workspace.sessions.run(desk.run_id), workspace.sessions.run_plan(desk.run_id)
+        run, plan = workspace.store.runs.get(desk.run_id), workspace.store.runs.plan(desk.run_id)
         said["forge"] = of_run(run, plan).body
     files = [path for path in desk.root.glob(".agent/**/*") if path.is_file() and path.suffix != ".lock"]
     said |= {str(path.relative_to(desk.root)): path.read_text(errors="replace") for path in files}

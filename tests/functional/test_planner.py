@@ -138,7 +138,7 @@ def test_a_step_that_was_too_large_is_planned_anew_by_it(root: Path, usable: boo
     with desk.open() as workspace:
         anew = replan(workspace, desk.run_id)
         assert isinstance(anew, Run)
-        plan = workspace.sessions.run_plan(anew.run_id)
+        plan = workspace.store.runs.plan(anew.run_id)
     assert plan is not None
     wanted = ["Count down", "Count up"] if usable else ["Count (1 of 2)", "Count (2 of 2)"]
     assert [step.title for step in plan.steps] == wanted

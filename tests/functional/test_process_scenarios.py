@@ -141,7 +141,7 @@ def test_complex_several_revisions_and_what_a_person_says(root: Path) -> None:
 
 def processes(desk: RunDesk) -> list[Process]:
     with desk.open() as workspace:
-        return workspace.sessions.processes(desk.run_id)
+        return workspace.store.processes.of(desk.run_id)
 
 
 @pytest.mark.req("PP-9")

@@ -55,7 +55,7 @@ def said(desk: RunDesk, *words: str) -> str:
 
 def process_of(desk: RunDesk) -> Process:
     with desk.open() as workspace:
-        return workspace.sessions.processes(desk.run_id)[-1]
+        return workspace.store.processes.of(desk.run_id)[-1]
 
 
 @pytest.mark.req("PP-20")
@@ -85,7 +85,7 @@ def test_shown_as_a_difference_and_approved(home: Path, monkeypatch: pytest.Monk
     assert process.completion
     assert process.completion.done is True
     with desk.open() as workspace:
-        assert [one.proof.kind for one in workspace.sessions.approvals(desk.run_id)] == ["typed", "typed"]
+        assert [one.proof.kind for one in workspace.store.approvals.of(desk.run_id)] == ["typed", "typed"]
 
 
 @pytest.mark.req("PP-20")
@@ -144,4 +144,4 @@ def test_a_key_signs_the_one_that_waits_and_no_later_one(home: Path, monkeypatch
     assert [one.approved for one in process.revisions] == [True]
     assert process.waits is Wait.REVISION
     with desk.open() as workspace:
-        assert [one.proof.kind for one in workspace.sessions.approvals(desk.run_id)] == ["typed", "signed"]
+        assert [one.proof.kind for one in workspace.store.approvals.of(desk.run_id)] == ["typed", "signed"]

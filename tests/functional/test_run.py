@@ -111,7 +111,7 @@ def test_the_steps_of_a_session_become_commits_with_one_approval(root: Path):
     assert desk.decide("S01", "S02").phase is RunPhase.COMPLETED
     assert desk.commits(run.work_branch) == [one["title"] for one in design["steps"]]
     with desk.open() as workspace:
-        plan = workspace.sessions.run_plan(run.run_id)
+        plan = workspace.store.runs.plan(run.run_id)
     assert plan is not None
     for step in plan.steps:
         assert (root / ".agent" / step.inputs.request_path).read_text() == f"{run.instruction}\n"

@@ -161,10 +161,10 @@ def all_done(root: Path) -> RunDesk:
     """Cut off between its last step and its end."""
     desk = completed(root)
     with desk.open() as workspace:
-        run, revision = workspace.sessions.stored_run(desk.run_id)
-        with workspace.sessions.transaction() as transaction:
+        run, revision = workspace.store.runs.stored(desk.run_id)
+        with workspace.store.transaction() as transaction:
             event = NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM, "integrating")
-            transaction.save_run(replace(run, phase=RunPhase.INTEGRATING), event, revision)
+            transaction.runs.save(replace(run, phase=RunPhase.INTEGRATING), event, revision)
     return desk
 
 
@@ -309,7 +309,7 @@ def test_a_path_that_is_allowed_already_changes_nothing(root: Path) -> None:
         run_steps(workspace, desk.run_id, options, lambda event: said.append(str(event.what)))
     assert (desk.run().allowed, said[0]) == (("extra", "notes.md"), "the steps may also change notes.md")
     with desk.open() as workspace:
-        reasons = [one.event.reason for one in workspace.sessions.events(desk.run_id)]
+        reasons = [one.event.reason for one in workspace.store.events(desk.run_id)]
     assert "continued, --allow notes.md" in reasons
 
 

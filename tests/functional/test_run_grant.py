@@ -73,7 +73,7 @@ def test_its_steps_need_no_question(desk: RunDesk, review: Review):
     assert git(desk.root, "rev-parse", "main") == main
     with desk.open() as workspace:
         for step in run.steps:
-            [approval] = workspace.services.store.approvals(step.plan_id)
+            [approval] = workspace.services.store.approvals.of(step.plan_id)
             assert (approval.approver, approval.proof.kind) == ("person", ProofKind.GRANT)
             assert approval.proof.grant == grant.id
             assert verify_plan(workspace, step.plan_id).problems == ()
@@ -133,12 +133,12 @@ def test_what_the_run_has_spent_counts(desk: RunDesk, dollars: float):
     desk.grant(desk.key(), dollars=dollars)
     desk.go(max_steps=1)
     with desk.open() as workspace:  # as if its first step had cost a dollar
-        stored = workspace.sessions.stored_run(desk.run_id)
+        stored = workspace.store.runs.stored(desk.run_id)
         first, *rest = stored.run.steps
         attempts = (replace(first.attempts[0], spent=Spent(dollars=1.0)), *first.attempts[1:])
         run = replace(stored.run, steps=(replace(first, attempts=attempts), *rest))
-        with workspace.sessions.transaction() as transaction:
-            transaction.save_run(run, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM), stored.revision)
+        with workspace.store.transaction() as transaction:
+            transaction.runs.save(run, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM), stored.revision)
     run = desk.go()
     if dollars < 1:
         assert "the run has spent $1.00, $0.99 are covered" in waits(run)
@@ -228,10 +228,10 @@ def test_it_is_for_one_run_and_its_plan(desk: RunDesk):
     assert other.go().phase is RunPhase.COMPLETED
     grant = desk.grant(key)
     with desk.open() as workspace:  # the same run with another plan
-        stored = workspace.sessions.stored_run(desk.run_id)
-        with workspace.sessions.transaction() as transaction:
+        stored = workspace.store.runs.stored(desk.run_id)
+        with workspace.store.transaction() as transaction:
             changed = replace(stored.run, plan_sha256="0" * 64)
-            transaction.save_run(changed, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM), stored.revision)
+            transaction.runs.save(changed, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM), stored.revision)
         [refused] = workspace.grants.refusals(desk.plan_of("S01"))
     assert refused.details["grant"] == grant.id[:8]
     assert "the run has another plan than the one that was signed" in str(refused)
@@ -388,7 +388,10 @@ def test_two_at_once_do_not_share_the_last_step(desk: RunDesk):
     def use(plan_id: str) -> None:
         with desk.open() as workspace:
             there = workspace.of_plan(plan_id)
-            asked, stored = there.services.store.requests(plan_id)[-1], there.services.store.plan(plan_id)
+            asked, stored = (
+                there.services.store.approvals.requests(plan_id)[-1],
+                there.services.store.plans.get(plan_id),
+            )
             subject = subject_now(there.services, stored.document, ALL_SPECS, asked.expires_at)
             barrier.wait()
             try:

@@ -70,8 +70,8 @@ def test_a_model_looks_mends_and_runs_the_tests_of_its_step(root: Path) -> None:
     assert desk.file("calc.py") == FIXED.strip()
     assert (root / "calc.py").read_text() == CALC
     with desk.open() as workspace:
-        (process,) = workspace.sessions.processes(desk.run_id)
-        records = workspace.sessions.stored_process(process.process_id)
+        (process,) = workspace.store.processes.of(desk.run_id)
+        records = workspace.store.processes.get(process.process_id)
     assert records
     assert [one.tool for one in records.records] == ["read", "patch", "run"]
     assert {one.state for one in records.records} == {ActionState.SUCCESS}
@@ -112,7 +112,7 @@ def test_a_call_that_changes_something_outside_waits_in_the_plan_tool(root: Path
         run = desk.go()
         assert stopped(run) is StopCode.CALL_WAITS
         with desk.open() as workspace:
-            (process,) = workspace.sessions.processes(desk.run_id)
+            (process,) = workspace.store.processes.of(desk.run_id)
             assert process.waits is Wait.CALL
             (waiting,) = workspace.plan.list(waiting=True)
             spec = workspace.plan.get(waiting.id).state.action_specs[0].base
@@ -181,7 +181,7 @@ def test_a_revision_waits_if_a_person_wants_to_approve_it(root: Path) -> None:
         assert stopped(desk.go()) is StopCode.REVISION_WAITS
         assert stopped(desk.go()) is StopCode.REVISION_WAITS
     with desk.open() as workspace:
-        (process,) = workspace.sessions.processes(desk.run_id)
+        (process,) = workspace.store.processes.of(desk.run_id)
     assert process.proposed
     assert process.revised == 0
 

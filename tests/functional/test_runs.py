@@ -89,7 +89,7 @@ def added(desk: Desk, **changes: object) -> Run:
     )
     run = replace(run_of(plan, *steps, phase=RunPhase.NEEDS_INPUT, stop=stop), **changes)
     with open_workspace(desk.root) as workspace, ledger_of(workspace).transaction() as transaction:
-        transaction.add_run(run, CREATED, plan)
+        transaction.runs.add(run, CREATED, plan)
     return run
 
 
@@ -240,7 +240,7 @@ def test_many_steps_fit_the_terminal(desk: Desk, columns: int, current: int):
     states = [done(n, passed()) if n < current else StepState(step_id=f"S{n:02}") for n in range(1, 100)]
     run = run_of(plan, *states)
     with open_workspace(desk.root) as workspace, ledger_of(workspace).transaction() as transaction:
-        transaction.add_run(run, CREATED, plan)
+        transaction.runs.add(run, CREATED, plan)
     assert desk.run("status", run.run_id).stdout.count(" of a long") == 99
     with worked_on(desk, run), Screen.ringi(desk.root, "status", run.run_id, columns=columns) as screen:
         screen.wait("at work now")

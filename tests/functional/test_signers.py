@@ -541,7 +541,7 @@ def test_what_accepted_is_in_the_log(desk: Desk, strict: RealKey):
         said = workspace.signers.accepted()
         assert said is not None
         assert [file.path for file in said.lists] == [str(signers())]
-        assert digest_of(said) == workspace.services.store.approvals("signers")[-1].digest
+        assert digest_of(said) == workspace.services.store.approvals.of("signers")[-1].digest
 
 
 # --- fresh terminals ------------------------------------------------------------------------------

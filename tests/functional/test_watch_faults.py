@@ -208,8 +208,8 @@ def test_only_one_watches_and_nobody_disturbs_a_run_at_work(desk: WatchDesk):
             desk.repo.comment(desk.issue, "alice", "Say more")
             assert watcher.round().standing == {desk.run_id: Standing.AT_WORK}
         # Whoever works on it hears it.
-        assert [one.text for one in workspace.sessions.feedback(desk.run_id)] == ["Say more"]
-        assert workspace.sessions.run(desk.run_id).heard == ()
+        assert [one.text for one in workspace.store.processes.feedback(desk.run_id)] == ["Say more"]
+        assert workspace.store.runs.get(desk.run_id).heard == ()
 
 
 @github

@@ -74,7 +74,7 @@ def test_a_change_is_asked_for_made_and_approved(desk: WatchDesk):
     assert [step.commit for step in run.steps][-1] == head(second)
     assert desk.repo.tip(run.work_branch) == head(second)
     with desk.open() as workspace:
-        proofs = [one.proof for step in run.steps for one in workspace.sessions.approvals(step.plan_id)]
+        proofs = [one.proof for step in run.steps for one in workspace.store.approvals.of(step.plan_id)]
     assert [(one.kind, one.strength) for one in proofs] == [(ProofKind.REVIEW, Strength.MEDIUM)] * 2
     assert desk.round().standing == {}
     assert desk.repo.statuses[head(second)][0]["state"] == "success"
@@ -151,7 +151,7 @@ def test_an_approval_of_a_change_into_another_branch_does_nothing_and_it_is_said
     run = desk.run()
     with desk.open() as workspace:
         proofs = [
-            one.proof.review for step in run.steps for one in workspace.sessions.approvals(step.plan_id)
+            one.proof.review for step in run.steps for one in workspace.store.approvals.of(step.plan_id)
         ]
     assert [(one.login, one.base) for one in proofs if one] == [("alice", "main")] * 2
 

@@ -39,7 +39,7 @@ def waiting(
 
 def process_of(desk: WatchDesk) -> Process:
     with desk.open() as workspace:
-        return workspace.sessions.processes(desk.run_id)[-1]
+        return workspace.store.processes.of(desk.run_id)[-1]
 
 
 def digits(desk: WatchDesk) -> str:
@@ -62,7 +62,7 @@ def test_a_comment_with_its_digits_approves_it(kind: ForgeKind, monkeypatch: pyt
         )
         assert [one.approved for one in process_of(desk).revisions] == [True]
         with desk.open() as workspace:
-            kinds = [one.proof.kind for one in workspace.sessions.approvals(desk.run_id)]
+            kinds = [one.proof.kind for one in workspace.store.approvals.of(desk.run_id)]
         assert kinds == [ProofKind.TYPED, ProofKind.REVIEW]
 
 
@@ -90,5 +90,5 @@ def test_time_approves_nothing(kind: ForgeKind, monkeypatch: pytest.MonkeyPatch)
         assert not any(line.startswith("approved") for line in desk.said())
         assert process_of(desk).proposed is None
         with desk.open() as workspace:
-            kinds = [one.proof.kind for one in workspace.sessions.approvals(desk.run_id)]
+            kinds = [one.proof.kind for one in workspace.store.approvals.of(desk.run_id)]
         assert kinds == [ProofKind.TYPED]

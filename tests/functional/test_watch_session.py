@@ -141,7 +141,7 @@ def test_a_comment_with_its_digits_approves_the_plan_and_the_run_begins(desk: Wa
     assert any(line.startswith("approved: the plan approved by bob@") for line in desk.said())
     with desk.open() as workspace:
         run = workspace.planning.run(run_id)
-        [approval] = workspace.sessions.approvals(session_id)
+        [approval] = workspace.store.approvals.of(session_id)
     assert run.forge == desk.terms
     assert run.stop  # it has begun: nobody has its roles
     assert approval.proof.kind is ProofKind.REVIEW
@@ -151,7 +151,7 @@ def test_a_comment_with_its_digits_approves_the_plan_and_the_run_begins(desk: Wa
     desk.round()
     assert desk.said() == []
     with desk.open() as workspace:
-        assert workspace.sessions.feedback(run_id) == ()
+        assert workspace.store.processes.feedback(run_id) == ()
 
 
 @github

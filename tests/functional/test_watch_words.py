@@ -41,7 +41,7 @@ def test_a_run_begins_by_itself_and_tries_again_with_a_persons_words(desk: Watch
     run = desk.run()
     assert run.steps[0].status is StepStatus.PROPOSED
     with desk.open() as workspace:
-        [row] = workspace.sessions.feedback(run_id)
+        [row] = workspace.store.processes.feedback(run_id)
     assert (row.ref, row.who, row.source) == (f"comment:{said.id}", f"bob@{host}", "issue_comment")
     assert row.text == "Say please\n\nand thank you"
     assert run.heard == (row.feedback_id,)
@@ -60,12 +60,12 @@ def test_nobody_elses_words_are_heard_unless_all_are_read(desk: WatchDesk):
     desk.round()
     assert desk.said() == []
     with desk.open() as workspace:
-        assert workspace.sessions.feedback(run_id) == ()
+        assert workspace.store.processes.feedback(run_id) == ()
     desk.configure("forge:\n  read_all: true\nroles:\n  implementer:\n    command: "
                    f"{desk.scripts / 'implementer'} {{brief}}\n")  # fmt: skip
     desk.round()
     with desk.open() as workspace:
-        rows = workspace.sessions.feedback(run_id)
+        rows = workspace.store.processes.feedback(run_id)
     assert [row.who.partition("@")[0] for row in rows] == ["stranger", "reader"]
 
 

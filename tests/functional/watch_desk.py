@@ -48,9 +48,9 @@ class WatchDesk(RunDesk):
         """A run whose plan was approved at a terminal, with what it does on the forge."""
         with self.open() as workspace:
             run = start_from_file(workspace, json.dumps(plan).encode(), "planning.json")
-            stored = workspace.sessions.stored_run(run.run_id)
-            with workspace.sessions.transaction() as transaction:
-                transaction.save_run(
+            stored = workspace.store.runs.stored(run.run_id)
+            with workspace.store.transaction() as transaction:
+                transaction.runs.save(
                     replace(run, forge=self.terms, review=Review.FORGE),
                     NewEvent(EventKind.RUN_ADVANCED, Actor.USER, "on a forge"),
                     stored.revision,

@@ -173,7 +173,7 @@ def make_session(tmp_path: Path, folder: Path) -> None:
     digest = desk.tool.request(session_id).digest
     desk.tool.approve(session_id, "Hanako", TypedAnswer(digest, "y"))
     stored = desk.tool.get(session_id)
-    [approval], [run] = desk.ledger.approvals(session_id), desk.ledger.runs()
+    [approval], [run] = desk.ledger.approvals.of(session_id), desk.ledger.runs.all()
     folder.mkdir()
     documents = {"session": stored.session, "facts": stored.facts, "approval": approval, "run": run}
     for name, document in documents.items():

@@ -82,7 +82,7 @@ class Site:
         # This ledger's power does fail.
         world.ledger.database.execute("PRAGMA synchronous = FULL")
         if isinstance(fs, CarelessFileSystem):
-            fs.intended = lambda: bool(world.ledger.unfinished())
+            fs.intended = lambda: bool(world.ledger.executions.unfinished())
         return world
 
     def clear(self) -> None:
@@ -204,7 +204,7 @@ class Trial:
         found, ledger, _ = self._everything(world)
         if self.ended(world) is Ended.MIXED:
             yield f"done are {done_paths(world, self.plan_id)}, the files are {found}"
-        if world.ledger.unfinished():
+        if world.ledger.executions.unfinished():
             yield "an execution has no result"
         yield from map(str, verify(world.ledger))
         # A dropped stage may be back: its end was not worth a sync.
@@ -223,7 +223,7 @@ class Trial:
 
 
 def done_paths(world: World, plan_id: str) -> set[str]:
-    results = [execution.result for execution in world.ledger.executions(plan_id)]
+    results = [execution.result for execution in world.ledger.executions.of(plan_id)]
     outcomes = [outcome for result in results if result for outcome in result.results]
     return {outcome.path for outcome in outcomes if outcome.status is OpStatus.DONE}
 

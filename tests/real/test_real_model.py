@@ -110,8 +110,8 @@ def test_a_model_makes_three_steps_and_mends_what_its_tests_find(
     assert LINE in desk.file(PAGE)
     assert git(root, "status", "--porcelain") == ""
     with desk.open() as workspace:
-        processes = workspace.sessions.processes(desk.run_id)
-        records = [workspace.sessions.actions(one.process_id) for one in processes]
+        processes = workspace.store.processes.of(desk.run_id)
+        records = [workspace.store.processes.actions(one.process_id) for one in processes]
     assert [one.step_id for one in processes] == ["S01", "S02", "S03"]
     failed = [one for one in records[0] if one.state is ActionState.FAILURE]
     assert [(one.tool, one.error) for one in failed] == [("run", ErrorKind.COMMAND_FAILED)]

@@ -229,7 +229,7 @@ def lay_in(
     state = workspace.plan.get_state(answer.plan_id)
     if not paths or not state.amended_from:
         return (), ()
-    specs = workspace.services.store.specs(answer.plan_id, state.amended_from)
+    specs = workspace.services.store.plans.specs(answer.plan_id, state.amended_from)
     theirs = {file.path: file.after for spec in specs for file in spec.touched if file.path in paths}
     here = {change.path: change for change in copy.difference().changes}
     try:

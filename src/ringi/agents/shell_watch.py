@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ringi.kernel.places import Places, find_root, places_of
-from ringi.ledger.event import EventKind
+from ringi.ledger.event import Actor, Counts, EventKind, NewEvent
+from ringi.ledger.events import About
+from ringi.ledger.subject import WORKSPACE
 from ringi.plans.document import SpecKind
 from ringi.tree.snapshot import Snapshot, Snapshots
 
@@ -86,7 +88,10 @@ def note(workspace: "OpenWorkspace", agent: str, found: Changed) -> tuple[str, .
     unexplained = tuple(path for path in found.paths if path not in _explained(workspace, found))
     if unexplained:
         with workspace.services.store.transaction() as transaction:
-            transaction.note_checkout(f"{agent}: {named(unexplained)}", len(unexplained))
+            # The event is all that is kept of it.
+            reason = f"{agent}: {named(unexplained)}"
+            about = About(WORKSPACE, reason, Counts(files=len(unexplained), specs=0))
+            transaction.append(about, NewEvent(EventKind.CHECKOUT_CHANGED, Actor.AI, reason))
     return unexplained
 
 

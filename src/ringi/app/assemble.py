@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ringi.app.caching import Caching
-from ringi.app.ledger import Ledger
 from ringi.app.projection import Later, Projection
 from ringi.app.telemetry import telemetry_of
+from ringi.app.upkeep import LedgerUpkeep
 from ringi.approvals.accepted_signers import accepted_lists, configured_proof, offered_lists, signatures_of
 from ringi.approvals.configured_permits import permits_of
 from ringi.approvals.person import PersonChannel, TerminalPerson
@@ -34,8 +34,6 @@ from ringi.kernel.text import Text, in_language
 from ringi.ledger.connection import private_folder
 from ringi.ledger.event import EventSink
 from ringi.ledger.events import Changed
-from ringi.ledger.ports import SessionStore, Upkeep
-from ringi.ledger.upkeep import LedgerUpkeep
 from ringi.models.configured import budget_of, choose, mask_of
 from ringi.models.prompt import LanguageModel
 from ringi.plans.configured_commands import BranchChecks, PlanChecks, PlanCommands
@@ -43,6 +41,7 @@ from ringi.plans.document import CheckFailure, PlannedChecks
 from ringi.plans.services import Services
 from ringi.project.context import CodeContext
 from ringi.runs.configured_tools import outside_tools
+from ringi.runs.store import Store
 from ringi.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -69,8 +68,8 @@ class Assembly(NamedTuple):
 
     places: Places
     config: Config
-    ledger: Ledger
-    upkeep: Upkeep
+    ledger: Store
+    upkeep: LedgerUpkeep
     services: Services
     signers: Signers
     planning: Callable[[], "PlanningTool"]
@@ -103,13 +102,16 @@ def assemble(
     projection = Projection(places.root, lock, config.keep.projections, report_of_run)
     later = Later(projection, places.state, config.lock.wait_sec)
 
-    def after_commit(ledger: Ledger, changed: Changed) -> None:
-        (projection if at_once else later)(ledger, changed)
+    def after_commit(changed: Changed) -> None:
+        if at_once:
+            projection(ledger, changed)
+        else:
+            later(changed)
         for event in changed.events:
             for sink in sinks:
                 sink(event)
 
-    ledger = Ledger(
+    ledger = Store(
         places.state, clock=clock, ids=ids, wait_sec=config.lock.wait_sec, after_commit=after_commit
     )
     ledger.workspace_id()
@@ -128,8 +130,8 @@ def _assembled(
     places: Places,
     config: Config,
     environment: Mapping[str, str],
-    ledger: Ledger,
-    upkeep: Upkeep,
+    ledger: Store,
+    upkeep: LedgerUpkeep,
     person: PersonChannel,
     clock: Clock,
     ids: Callable[[], str],
@@ -179,7 +181,7 @@ def _services(
     config: Config,
     configured: Configured,
     environment: Mapping[str, str],
-    ledger: Ledger,
+    ledger: Store,
     person: PersonChannel,
     clock: Clock,
     ids: Callable[[], str],
@@ -228,7 +230,7 @@ def _services(
 
 
 def _on_branch(
-    own: Services, places: Places, ledger: Ledger, config: Config, environment: Mapping[str, str],
+    own: Services, places: Places, ledger: Store, config: Config, environment: Mapping[str, str],
     on_progress: Progress, run_id: str,
 ) -> Services:  # fmt: skip
     """As the workspace's, but with the files and the commits of the run's branch."""
@@ -236,7 +238,7 @@ def _on_branch(
     from ringi.runs.branch_damage import mend_branch
     from ringi.runs.changed_steps import is_tested_otherwise
 
-    branch = RunBranch(places, BranchOf.run(ledger.run(run_id)))
+    branch = RunBranch(places, BranchOf.run(ledger.runs.get(run_id)))
     there = branch.places
     tree = Tree(OsFileSystem(), there.root)
 
@@ -254,7 +256,7 @@ def _on_branch(
         return branch.publish()
 
     def timeout_sec() -> float:
-        plan = ledger.run_plan(run_id)
+        plan = ledger.runs.plan(run_id)
         return plan.limits.timeout_sec if plan else config.checks.timeout_sec
 
     return own._replace(
@@ -291,7 +293,7 @@ def _remember(caching: Caching, services: Services, stored: "StoredSession") -> 
 
 
 def session_services(
-    ledger: SessionStore,
+    ledger: Store,
     services: Services,
     config: Config,
     places: Places,
@@ -352,7 +354,7 @@ def _reader(places: Places, config: Config, copy: "WorkCopy | None" = None) -> "
 
 
 def _roles(
-    ledger: Ledger,
+    ledger: Store,
     services: Services,
     config: Config,
     places: Places,
@@ -376,7 +378,7 @@ def _roles(
         RoleServices(
             workspace=project,
             environment=environment,
-            sessions=ledger,
+            store=ledger,
             code=services.code,
             model=model,
             budget=budget_of(config),

@@ -12,12 +12,12 @@ from ringi.ledger.vault import SealedFiles, can_encrypt
 from ringi.sessions.plan_cache import CacheServices, PlanCache, accepted
 
 if TYPE_CHECKING:
-    from ringi.app.ledger import Ledger
     from ringi.config.keys import Config
     from ringi.kernel.places import Places
     from ringi.kernel.system import Clock
     from ringi.models.prompt import LanguageModel
     from ringi.runs.services import Task
+    from ringi.runs.store import Store
 
 TALLY: Final = "cache_saved"
 """In the ledger's meta: calls and tokens that were not needed, as "12 34567"."""
@@ -27,7 +27,12 @@ _UNCACHED: Final = ("playbook", "record:", "replay:", "cache:")
 
 class Caching:
     def __init__(
-        self, places: Places, config: Config, environment: Mapping[str, str], ledger: Ledger, clock: Clock
+        self,
+        places: Places,
+        config: Config,
+        environment: Mapping[str, str],
+        ledger: Store,
+        clock: Clock,
     ) -> None:
         self._config = config
         self._environment = environment
@@ -96,7 +101,7 @@ class Caching:
             self._ledger.set_meta(TALLY, f"{before[0] + calls} {before[1] + tokens}")
 
 
-def tally(ledger: Ledger) -> tuple[int, int]:
+def tally(ledger: Store) -> tuple[int, int]:
     """Calls and tokens that were saved."""
     words = (ledger.meta(TALLY) or "").split()
     with suppress(ValueError):

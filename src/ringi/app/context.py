@@ -6,6 +6,7 @@ from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
+from ringi.app.upkeep import LedgerUpkeep
 from ringi.approvals.grant import Grants
 from ringi.approvals.person import PersonChannel
 from ringi.approvals.signers import Signers
@@ -15,7 +16,6 @@ from ringi.kernel.places import Places
 from ringi.kernel.system import Clock
 from ringi.kernel.text import Text
 from ringi.ledger.event import LoggedEvent
-from ringi.ledger.ports import Upkeep
 from ringi.ledger.subject import is_session
 from ringi.plans.document import OPEN
 from ringi.plans.execution import ExecutionResult
@@ -24,7 +24,7 @@ from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
 from ringi.project.context import CodeContext
-from ringi.tools.ports_process import RunStore
+from ringi.runs.store import Store
 
 if TYPE_CHECKING:  # most commands do not need them
     from ringi.engine.run_plan import RunRole
@@ -45,11 +45,11 @@ class OpenWorkspace:
     def __init__(
         self,
         services: Services,
-        upkeep: Upkeep,
+        upkeep: LedgerUpkeep,
         places: Places,
         environment: Mapping[str, str],
         config: Config,
-        sessions: RunStore,
+        store: Store,
         signers: Signers,
         planning: "Callable[[], PlanningTool]",
         extractor: "Callable[[], Extractor]",
@@ -69,7 +69,7 @@ class OpenWorkspace:
         self._own_places = places
         self.environment = environment
         self.config = config
-        self.sessions = sessions
+        self.store = store
         """For use cases only, like the services."""
         self.signers = signers
         """Whose signatures count."""
@@ -104,7 +104,7 @@ class OpenWorkspace:
     def branch(self, run_id: str) -> "RunBranch":
         from ringi.runs.branch import BranchOf, RunBranch  # noqa: PLC0415  # most commands have no run
 
-        return RunBranch(self._own_places, BranchOf.run(self.sessions.run(run_id)))
+        return RunBranch(self._own_places, BranchOf.run(self.store.runs.get(run_id)))
 
     def of_plan(self, plan_id: str) -> Self:
         """Where the plan is carried out: here, or on the branch of the run that it is a step of."""
@@ -140,7 +140,7 @@ class OpenWorkspace:
 
     def project_state(self) -> "ProjectState | None":
         """The newest captured state."""
-        return self.services.store.project_state()
+        return self.services.store.states.newest()
 
     def context(self, request: str, *, tokens: int | None = None, limit: int | None = None) -> "Context":
         """What a model would be shown of the project for this request: at most so many tokens, and files."""
@@ -187,7 +187,7 @@ def adopt_proof(workspace: OpenWorkspace) -> None:
 
 
 def recover_if_needed(workspace: OpenWorkspace) -> None:
-    if workspace.services.store.unfinished() or workspace.services.store.checking():
+    if workspace.services.store.executions.unfinished() or workspace.services.store.plans.checking():
         if workspace.services.lock.is_held() or workspace.upkeep.is_read_only():
             return  # somebody is carrying it out right now, or nobody can
         # An older ledger is only read.

@@ -21,7 +21,7 @@ from ringi.kernel.process import sandbox
 from ringi.kernel.process.environment import CACHE_VARIABLE, SYSTEM_PATH
 from ringi.kernel.system import ignored_variables
 from ringi.kernel.text import Text
-from ringi.ledger.ports import LedgerFiles
+from ringi.ledger.moved import MovedLedger
 from ringi.provenance.ref_damage import damaged_refs, mend_refs
 from ringi.tools.ports_process import ServerState
 from ringi.tree.copy import WorkCopy
@@ -65,7 +65,7 @@ class Doctor:
     def __init__(
         self,
         places: Places,
-        ledger_files: LedgerFiles,
+        ledger_files: MovedLedger,
         configuration: Callable[[], Configuration],
         opened: Callable[[], AbstractContextManager[OpenWorkspace]],
         servers: Callable[[], Sequence[ServerState]] = tuple,
@@ -234,7 +234,7 @@ def _ledger(workspace: OpenWorkspace) -> Iterator[Finding]:
     if (lost := len(workspace.upkeep.written_plans())) and not workspace.plan.list(limit=1):
         text = Text("the ledger has no plan, but .agent has {count}", count=lost)
         yield Finding(Mark.BAD, text, REPAIR)
-    if (lost := len(workspace.upkeep.written_sessions())) and not workspace.sessions.session_ids():
+    if (lost := len(workspace.upkeep.written_sessions())) and not workspace.store.sessions.ids():
         text = Text("the ledger has no planning session, but .agent has {count}", count=lost)
         yield Finding(Mark.BAD, text, REPAIR)
 

@@ -9,8 +9,6 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from ringi.app.ledger import LedgerReader
-from ringi.app.lists import ref_of
 from ringi.approvals.document import (
     Approval,
     ApprovalRequest,
@@ -30,7 +28,9 @@ from ringi.ledger.event import FIRST_PREVIOUS, Event, EventKind
 from ringi.ledger.subject import SIGNERS, SubjectKind
 from ringi.plans.document import ActionSpecExt, PlanDocument, with_state
 from ringi.plans.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
+from ringi.plans.rows import ref_of
 from ringi.runs.document import Run
+from ringi.runs.store import Store
 from ringi.sessions.document import PlanningSession, SessionFacts
 from ringi.sessions.rows import ref_of_session, saved
 
@@ -219,7 +219,7 @@ def _logs_break(session_id: object) -> Text:
     return Text("planning session {session}: log entries were removed or put in", session=session_id)
 
 
-def verify(ledger: LedgerReader, plan_id: str = "") -> list[Text]:
+def verify(ledger: Store, plan_id: str = "") -> list[Text]:
     """Every break, with its place; an empty list means that everything is consistent.
 
     With a plan, the whole chain of hashes, and only that plan beside it.
@@ -242,7 +242,7 @@ def verify(ledger: LedgerReader, plan_id: str = "") -> list[Text]:
 
 
 class _Chain:
-    def __init__(self, ledger: LedgerReader, plan_id: str) -> None:
+    def __init__(self, ledger: Store, plan_id: str) -> None:
         self._ledger = ledger
         self._only = {plan_id, SIGNERS.id} if plan_id else set[str]()
         """The plan, the grants it was approved by and whose signatures count; empty for everything."""
@@ -445,7 +445,7 @@ class _Chain:
                 yield Text("plan {plan}: a request for approval is gone", plan=plan_id)
 
 
-def _rolled_back(ledger: LedgerReader) -> Iterator[Text]:
+def _rolled_back(ledger: Store) -> Iterator[Text]:
     if (noted := ledger.noted) and ledger.is_behind(noted):
         yield Text("the ledger is an older copy: event {seq} was committed and is not in it", seq=noted.seq)
 

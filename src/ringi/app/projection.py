@@ -9,7 +9,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
-from ringi.app.ledger import LedgerReader
 from ringi.approvals.document import ApprovalHistory
 from ringi.errors import Busy, RingiError, StorageFailed
 from ringi.kernel import codec
@@ -17,18 +16,18 @@ from ringi.kernel.fs import OsFileSystem, publish
 from ringi.kernel.lock import wait_for
 from ringi.kernel.text import Text
 from ringi.ledger import subject
-from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder, Place, Sha256
+from ringi.ledger.agentfolder import AGENT_FOLDER, IDENTITY, AgentFolder, Expected, Folder, Place, Sha256
 from ringi.ledger.event import LoggedEvent
 from ringi.ledger.events import Changed
 from ringi.ledger.subject import SESSION_PREFIX, Subject, SubjectKind, is_plan_id
 from ringi.plans.document import PlanDocument, PlanPage, StoredPlan, change_plan_of
 from ringi.runs.document import Run
 from ringi.runs.documents import Report, RunDocuments
+from ringi.runs.store import Store
 from ringi.sessions.document import StoredSession
 from ringi.sessions.files import SessionFiles
 
 PLANS: Final = (AGENT_FOLDER, "logs", "plans")
-IDENTITY: Final = (AGENT_FOLDER, "workspace.json")
 RECENT: Final = 100
 PAGE_SIZE: Final = 100
 _PLAN: Final = "plan.json"
@@ -61,32 +60,32 @@ class _Comparison:
         self._runs = runs
         self._most = most
 
-    def foreign(self, ledger: LedgerReader) -> list[str]:
+    def foreign(self, ledger: Store) -> list[str]:
         """Plans, sessions and runs in `.agent/` that the ledger does not know: paths below the workspace."""
         # The files first: what is written was committed before.
         plans, sessions, runs = self._agent.names(PLANS), self._sessions.names(), self._runs.foreign(ledger)
-        ids = ledger.plan_ids()
+        ids = ledger.plans.ids()
         known = {*ids, _INDEX, _HISTORY}
         # A ledger without any was lost: they are what comes back.
         found = ["/".join((*PLANS, name)) for name in plans if ids and name not in known]
         return sorted(found) + self._sessions.foreign(ledger, sessions) + runs
 
-    def older(self, ledger: LedgerReader) -> Iterator[str]:
+    def older(self, ledger: Store) -> Iterator[str]:
         """Plans that have files and are too old for them."""
         there = {*self._agent.names(PLANS)} - {_INDEX, _HISTORY}
         if len(there) > self._most:
-            older = there.difference(ledger.plan_ids(self._most))
-            yield from (name for name in older if ledger.revision(name))
+            older = there.difference(ledger.plans.ids(self._most))
+            yield from (name for name in older if ledger.plans.revision(name))
 
     def differing(
-        self, ledger: LedgerReader, subject_id: str, among: Collection[Folder] = ()
+        self, ledger: Store, subject_id: str, among: Collection[Folder] = ()
     ) -> Iterator[tuple[Folder, str]]:
         if subject_id.startswith(SESSION_PREFIX):
             places = self._sessions.places(ledger, subject_id)
         elif subject_id and not is_plan_id(subject_id):
             places = self._runs.places(ledger, subject_id)
         elif subject_id:
-            older = subject_id not in ledger.plan_ids(self._most)
+            older = subject_id not in ledger.plans.ids(self._most)
             places = self._places_of(ledger, subject_id, older=older)
         else:
             places = chain(
@@ -96,25 +95,25 @@ class _Comparison:
             if not among or folder in among:
                 yield from ((folder, name) for name in self._agent.differing(folder, expected()))
 
-    def _plan_places(self, ledger: LedgerReader) -> Iterator[Place]:
-        newest, there = {*ledger.plan_ids(self._most)}, {*self._agent.names(PLANS)}
-        for plan_id in ledger.plan_ids():
+    def _plan_places(self, ledger: Store) -> Iterator[Place]:
+        newest, there = {*ledger.plans.ids(self._most)}, {*self._agent.names(PLANS)}
+        for plan_id in ledger.plans.ids():
             if plan_id in newest or plan_id in there:
                 yield from self._places_of(ledger, plan_id, older=plan_id not in newest)
-        if count := ledger.count():
+        if count := ledger.plans.count():
             yield PLANS, lambda: {_INDEX: _index(ledger)}
             pages = range(1, _page_of(count - RECENT) + 1)
             yield (*PLANS, _HISTORY), lambda: {_page_name(page): _page(ledger, page) for page in pages}
 
-    def _places_of(self, ledger: LedgerReader, plan_id: str, *, older: bool) -> Iterator[Place]:
+    def _places_of(self, ledger: Store, plan_id: str, *, older: bool) -> Iterator[Place]:
         folder = (*PLANS, plan_id)
         expected = partial(_expected, ledger, plan_id)
         yield folder, partial(self._agent.those_there, folder, expected) if older else expected
         yield (*folder, _PREVIEW), partial(self.previews, ledger, plan_id)
 
-    def previews(self, ledger: LedgerReader, plan_id: str) -> Expected:
+    def previews(self, ledger: Store, plan_id: str) -> Expected:
         """Those that are there: the ledger has their hashes, so it cannot write them again."""
-        known = ledger.previews(plan_id)
+        known = ledger.plans.previews(plan_id)
         if known is None:
             return {}
         names = self._agent.names((*PLANS, plan_id, _PREVIEW))
@@ -136,7 +135,7 @@ class Projection:
         self.problem: RingiError | None = None
         """The last write error; the ledger has everything all the same."""
 
-    def __call__(self, ledger: LedgerReader, changed: Changed) -> None:
+    def __call__(self, ledger: Store, changed: Changed) -> None:
         if not changed.saved or changed.held_back:
             return
         try:
@@ -149,7 +148,7 @@ class Projection:
                 what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)
             )
 
-    def _write_since(self, ledger: LedgerReader, marker: int, changed: Changed) -> None:
+    def _write_since(self, ledger: Store, marker: int, changed: Changed) -> None:
         since = list(ledger.events(after=_marked(marker))) or changed.events
         if not self._identity_written:
             self._write_identity(ledger)
@@ -157,28 +156,30 @@ class Projection:
         if since:
             _mark(marker, since[-1].event.seq)
 
-    def _show(self, ledger: LedgerReader, changed: Changed, since: Collection[Subject]) -> None:
+    def _show(self, ledger: Store, changed: Changed, since: Collection[Subject]) -> None:
         """Also writes what a process committed before it died."""
         saved = changed.of(StoredPlan)
         missed = {name for kind, name in since if kind is SubjectKind.PLAN} - saved.keys()
         if saved or missed:
             with self._agent.folder(*PLANS) as plans:
-                if self._fs.entry(plans, _INDEX) is None and ledger.count() > len(saved):
+                if self._fs.entry(plans, _INDEX) is None and ledger.plans.count() > len(saved):
                     self._write_all(ledger, changed.diffs)
                 else:
                     self._write_changed(ledger, plans, changed, missed)
         self._sessions.show(ledger, changed.of(StoredSession), since)
         self._runs.show(ledger, {*changed.of(Run), *_stepping(ledger, saved.values(), missed)}, since)
 
-    def _write_changed(self, ledger: LedgerReader, plans: int, changed: Changed, missed: set[str]) -> None:
+    def _write_changed(self, ledger: Store, plans: int, changed: Changed, missed: set[str]) -> None:
         for plan_id, stored in changed.of(StoredPlan).items():
-            newest = stored if ledger.revision(plan_id) == stored.revision else ledger.plan(plan_id)
+            newest = (
+                stored if ledger.plans.revision(plan_id) == stored.revision else ledger.plans.get(plan_id)
+            )
             if self._shows(ledger, newest):
                 self._write_plan(ledger, plans, newest.document, changed.diffs.get(plan_id))
             self._write_pages(ledger, plans, stored.number, new=subject.plan(plan_id) in changed.new)
         publish(plans, _INDEX, _index(ledger))
         for plan_id in missed:
-            found = ledger.plan(plan_id)
+            found = ledger.plans.get(plan_id)
             if self._shows(ledger, found):
                 self._write_plan(ledger, plans, found.document, None)
                 self._drop_altered_previews(ledger, plan_id)  # of an earlier version of the plan
@@ -187,14 +188,14 @@ class Projection:
             for plan_id in islice(self._comparison.older(ledger), _AT_ONCE):
                 _drop(self._agent, plan_id)
 
-    def _shows(self, ledger: LedgerReader, plan: StoredPlan) -> bool:
+    def _shows(self, ledger: Store, plan: StoredPlan) -> bool:
         """Whether the plan is new enough to have files; an older one loses them."""
-        if plan.number > ledger.count() - self._most:
+        if plan.number > ledger.plans.count() - self._most:
             return True
         _drop(self._agent, plan.document.plan.id)
         return False
 
-    def rebuild(self, ledger: LedgerReader, diffs: _Diffs | None = None) -> None:
+    def rebuild(self, ledger: Store, diffs: _Diffs | None = None) -> None:
         try:
             with self._locked() as marker:
                 last = ledger.last_seq()
@@ -207,7 +208,7 @@ class Projection:
                 what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)
             ) from None
 
-    def differences(self, ledger: LedgerReader, subject_id: str = "") -> list[str]:
+    def differences(self, ledger: Store, subject_id: str = "") -> list[str]:
         """Files that are missing or differ from the ledger, as paths below the workspace."""
         with ledger.one_moment():
             found = list(self._comparison.differing(ledger, subject_id))
@@ -219,26 +220,26 @@ class Projection:
             found = list(self._comparison.differing(ledger, subject_id, {folder for folder, _ in found}))
         return ["/".join((*folder, name)) for folder, name in found]
 
-    def foreign(self, ledger: LedgerReader) -> list[str]:
+    def foreign(self, ledger: Store) -> list[str]:
         return self._comparison.foreign(ledger)
 
-    def _write_all(self, ledger: LedgerReader, diffs: _Diffs | None = None) -> None:
+    def _write_all(self, ledger: Store, diffs: _Diffs | None = None) -> None:
         self._write_identity(ledger)
         with self._agent.folder(*PLANS) as plans:
             for plan_id in self._comparison.older(ledger):
                 _drop(self._agent, plan_id)
-            for plan_id in ledger.plan_ids(self._most):
-                stored = ledger.plan(plan_id)
+            for plan_id in ledger.plans.ids(self._most):
+                stored = ledger.plans.get(plan_id)
                 with self._agent.subfolder(plans, plan_id) as folder, contextlib.suppress(FileNotFoundError):
                     self._fs.remove(folder, _EVENTS)
                 self._write_plan(ledger, plans, stored.document, (diffs or {}).get(plan_id))
                 self._drop_altered_previews(ledger, plan_id)
-            for page in range(1, _page_of(ledger.count() - RECENT) + 1):
+            for page in range(1, _page_of(ledger.plans.count() - RECENT) + 1):
                 self._write_page(ledger, plans, page)
             publish(plans, _INDEX, _index(ledger))
 
     def _write_plan(
-        self, ledger: LedgerReader, plans: int, document: PlanDocument, diffs: Mapping[str, bytes] | None
+        self, ledger: Store, plans: int, document: PlanDocument, diffs: Mapping[str, bytes] | None
     ) -> None:
         with self._agent.subfolder(plans, document.plan.id) as folder:
             files = _plan_files(ledger, document)
@@ -256,7 +257,7 @@ class Projection:
                     for name, data in diffs.items():
                         publish(preview, name, data, private=True)
 
-    def _drop_altered_previews(self, ledger: LedgerReader, plan_id: str) -> None:
+    def _drop_altered_previews(self, ledger: Store, plan_id: str) -> None:
         place = (*PLANS, plan_id, _PREVIEW)
         altered = self._agent.differing(place, self._comparison.previews(ledger, plan_id))
         if altered:
@@ -264,7 +265,7 @@ class Projection:
                 for name in altered:
                     self._fs.remove(preview, name)
 
-    def _append_events(self, ledger: LedgerReader, folder: int, plan_id: str) -> None:
+    def _append_events(self, ledger: Store, folder: int, plan_id: str) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(_EVENTS, flags, 0o644, dir_fd=folder)
         try:
@@ -277,7 +278,7 @@ class Projection:
         finally:
             os.close(descriptor)
 
-    def _write_identity(self, ledger: LedgerReader) -> None:
+    def _write_identity(self, ledger: Store) -> None:
         """So that a moved workspace can find its ledger again."""
         with self._agent.folder(AGENT_FOLDER) as folder:
             expected = codec.pretty({"schema_version": 1, "workspace_id": ledger.meta("workspace_id")})
@@ -286,14 +287,14 @@ class Projection:
                 publish(folder, IDENTITY[-1], expected)
             self._identity_written = True
 
-    def _write_pages(self, ledger: LedgerReader, plans: int, number: int, *, new: bool) -> None:
+    def _write_pages(self, ledger: Store, plans: int, number: int, *, new: bool) -> None:
         """The plan's own page once it is no longer among the newest; a new plan pushes another one out."""
-        if number <= ledger.count() - RECENT:
+        if number <= ledger.plans.count() - RECENT:
             self._write_page(ledger, plans, _page_of(number))
         if new and number > RECENT:
             self._write_page(ledger, plans, _page_of(number - RECENT))
 
-    def _write_page(self, ledger: LedgerReader, plans: int, page: int) -> None:
+    def _write_page(self, ledger: Store, plans: int, page: int) -> None:
         with self._agent.subfolder(plans, _HISTORY) as folder:
             publish(folder, _page_name(page), _page(ledger, page))
 
@@ -327,7 +328,7 @@ class Later:
         self._waiting: Changed | None = None
         self._timer: threading.Timer | None = None
 
-    def __call__(self, _: LedgerReader, changed: Changed) -> None:
+    def __call__(self, changed: Changed) -> None:
         if not changed.saved:
             return
         with self._changing:
@@ -349,38 +350,40 @@ class Later:
             if waiting is not None:
                 try:
                     # A connection of its own: this may run in another thread.
-                    with contextlib.closing(LedgerReader(self._folder, self._wait_sec)) as reader:
+                    with contextlib.closing(Store(self._folder, self._wait_sec)) as reader:
                         self._projection(reader, waiting)
                 except RingiError as error:
                     # The next process that commits sees from the mark what is missing.
                     self._projection.problem = error
 
 
-def _stepping(ledger: LedgerReader, saved: Collection[StoredPlan], missed: Collection[str]) -> Iterator[str]:
+def _stepping(ledger: Store, saved: Collection[StoredPlan], missed: Collection[str]) -> Iterator[str]:
     """Runs of which a step's plan changed: their reports say who approved it."""
-    plans = chain(saved, map(ledger.plan, missed if ledger.run_ids() else ()))
+    plans = chain(saved, map(ledger.plans.get, missed if ledger.runs.ids() else ()))
     yield from (one.document.step.run_id for one in plans if one.document.step)
 
 
-def _plan_files(ledger: LedgerReader, document: PlanDocument) -> dict[str, bytes]:
+def _plan_files(ledger: Store, document: PlanDocument) -> dict[str, bytes]:
     plan_id = document.plan.id
     files = {_PLAN: codec.pretty(document)}
     if change := change_plan_of(document):
         files["change-plan.json"] = codec.pretty(change)
     if document.approval:
         history = ApprovalHistory(
-            plan_id=plan_id, requests=ledger.requests(plan_id), approvals=ledger.approvals(plan_id)
+            plan_id=plan_id,
+            requests=ledger.approvals.requests(plan_id),
+            approvals=ledger.approvals.of(plan_id),
         )
         files["approval.json"] = codec.pretty(history)
     if document.result:
-        results = [stored.result for stored in ledger.executions(plan_id) if stored.result]
+        results = [stored.result for stored in ledger.executions.of(plan_id) if stored.result]
         # If the ledger lost them, verifying the log reports it.
         files |= {"result.json": codec.pretty(results[-1])} if results else {}
     return files
 
 
-def _expected(ledger: LedgerReader, plan_id: str) -> Expected:
-    files = _plan_files(ledger, ledger.plan(plan_id).document)
+def _expected(ledger: Store, plan_id: str) -> Expected:
+    files = _plan_files(ledger, ledger.plans.get(plan_id).document)
     return {**dict.fromkeys(sorted(_SOMETIMES)), **files, _EVENTS: _event_lines(ledger, plan_id, after=0)}
 
 
@@ -391,10 +394,10 @@ def _drop(agent: AgentFolder, plan_id: str) -> None:
     agent.drop(folder, {_PLAN, _EVENTS, *_SOMETIMES})
 
 
-def _index(ledger: LedgerReader) -> bytes:
+def _index(ledger: Store) -> bytes:
     """A PlanIndex with a line for each plan, made from the ledger's columns for lists."""
-    facts = {"schema_version": 1, "count": ledger.count(), "page_size": PAGE_SIZE, "pages": _PAGES}
-    plans = b",\n".join(ledger.newest_refs(RECENT))
+    facts = {"schema_version": 1, "count": ledger.plans.count(), "page_size": PAGE_SIZE, "pages": _PAGES}
+    plans = b",\n".join(ledger.plans.newest_refs(RECENT))
     return codec.canonical(facts)[:-1] + b',"recent":[\n' + plans + b"\n]}\n"
 
 
@@ -406,9 +409,9 @@ def _page_name(page: int) -> str:
     return f"{page:06}.json"
 
 
-def _page(ledger: LedgerReader, page: int) -> bytes:
-    first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, ledger.count() - RECENT)
-    return codec.pretty(PlanPage(page=page, plans=tuple(ledger.refs_between(first, last))))
+def _page(ledger: Store, page: int) -> bytes:
+    first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, ledger.plans.count() - RECENT)
+    return codec.pretty(PlanPage(page=page, plans=tuple(ledger.plans.refs_between(first, last))))
 
 
 def _marked(marker: int) -> int:
@@ -420,7 +423,7 @@ def _mark(marker: int, seq: int) -> None:
     os.pwrite(marker, f"{seq:0{_MARK_LENGTH}}".encode(), 0)
 
 
-def _event_lines(ledger: LedgerReader, plan_id: str, *, after: int) -> bytes:
+def _event_lines(ledger: Store, plan_id: str, *, after: int) -> bytes:
     return b"".join(codec.canonical(logged) + b"\n" for logged in ledger.events(plan_id, after=after))
 
 

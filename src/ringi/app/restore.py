@@ -25,7 +25,7 @@ def restore_plans(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
     """How many plans were restored, and why others were not. None if the ledger has any: it is not lost."""
     root, store = workspace.places.root, workspace.services.store
     taken, problems = [], []
-    for path in [] if store.refs(limit=1, discarded=True) else workspace.upkeep.written_plans():
+    for path in [] if store.plans.refs(limit=1, discarded=True) else workspace.upkeep.written_plans():
         try:
             document = _read(path)
         except RingiError as error:
@@ -38,15 +38,15 @@ def restore_plans(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
         event = NewEvent(EventKind.TAKEN_IN, Actor.SYSTEM, "from .agent, as the ledger had no such plan")
         with store.transaction() as transaction:
             for document in sorted(taken, key=lambda document: document.plan.created_at):
-                transaction.add_plan(document, event, current=False)
+                transaction.plans.add(document, event, current=False)
     return len(taken), problems
 
 
 def restore_sessions(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
     """How many planning sessions were restored, and why others were not. None if the ledger has any."""
-    root, sessions = workspace.places.root, workspace.sessions
+    root, store = workspace.places.root, workspace.store
     found, problems = [], []
-    for path in [] if sessions.session_ids() else workspace.upkeep.written_sessions():
+    for path in [] if store.sessions.ids() else workspace.upkeep.written_sessions():
         try:
             found.append(_read_session(path))
         except RingiError as error:

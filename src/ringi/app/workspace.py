@@ -93,7 +93,7 @@ class Workspace(OpenWorkspace):
         """What should be different about a run; never an approval. Raises RunOver, BadFeedback."""
         from ringi.runs.give_feedback import give_feedback  # noqa: PLC0415  # as above
 
-        return give_feedback(self, self.sessions.find_run(run_id), text).feedback
+        return give_feedback(self, self.store.runs.find(run_id), text).feedback
 
     def watch(self, name: str = "", on_news: "Callable[[News], None]" = lambda _: None) -> "Round":
         """Looks once at what is said on forges about open sessions and runs, or one, and carries them on.

@@ -9,6 +9,7 @@ from ringi.approvals.own_key import users_bytes, users_file
 from ringi.approvals.signers import Configured, accepted
 from ringi.approvals.signers_document import RequiredProof, SignerFile
 from ringi.approvals.signing import SignerList, SshSignatures
+from ringi.approvals.store import ApprovalStore
 from ringi.config.file import guarded, project_bytes
 from ringi.config.keys import Config, Origin
 from ringi.config.load import executable
@@ -16,14 +17,13 @@ from ringi.config.pins import SIGNERS, Trust
 from ringi.errors import BadConfiguration, InTheWay
 from ringi.kernel import codec
 from ringi.kernel.places import signers_file
-from ringi.ledger.ports import Log
 
 _PROJECTS: Final = f".agent/{SIGNERS}"
 _LASTING: Final = frozenset([Origin.USER, Origin.ENVIRONMENT])
 
 
 def signatures_of(
-    store: Log, root: Path, environment: Mapping[str, str], configured: Configured
+    store: ApprovalStore, root: Path, environment: Mapping[str, str], configured: Configured
 ) -> SshSignatures:
     def required() -> bool:
         if configured.proof is RequiredProof.SIGNED:
@@ -47,7 +47,7 @@ def as_list(file: SignerFile, root: Path) -> SignerList:
     return SignerList(str(root / file.path), "".join(f"{line}\n" for line in file.lines).encode())
 
 
-def accepted_lists(store: Log, root: Path, environment: Mapping[str, str]) -> list[SignerList]:
+def accepted_lists(store: ApprovalStore, root: Path, environment: Mapping[str, str]) -> list[SignerList]:
     """Read on every call, so that a removed key stops counting at once.
 
     A line that was added since does not count, and neither does one of a file that somebody else could write.

@@ -29,15 +29,15 @@ from ringi.approvals.forge import (
 )
 from ringi.approvals.kinds import KINDS, Bound
 from ringi.approvals.person import PersonChannel
+from ringi.approvals.store import ApprovalStore
 from ringi.errors import NoChannel, NotFound, ReviewRefused
 from ringi.kernel.text import Text
-from ringi.ledger.ports import Log
 from ringi.policy.risk_level import Risk
 
 
 class Reviewing(Protocol):
     @property
-    def store(self) -> Log: ...
+    def store(self) -> ApprovalStore: ...
     @property
     def person(self) -> PersonChannel: ...
     @property
@@ -86,24 +86,24 @@ def misplaced(review: ReviewProof, wanted: WantedReview) -> Text | None:
     return None
 
 
-def _wanted(store: Log, asked: ApprovalRequest, bound: Bound | None, made_at: str) -> WantedReview:
+def _wanted(store: ApprovalStore, asked: ApprovalRequest, bound: Bound | None, made_at: str) -> WantedReview:
     document = bound.document if bound else None
     common = (asked.digest, _since(store, asked, made_at), _refused_at(store, asked))
     if isinstance(document, SessionSubject | RunSubject) and document.forge:
         return WantedReview(document.forge, _item(document.forge), *common)
-    if isinstance(document, RevisionSubject) and (terms := store.run(document.run_id).forge):
+    if isinstance(document, RevisionSubject) and (terms := store.runs.get(document.run_id).forge):
         return WantedReview(terms, _item(terms), *common)
     if isinstance(document, ApprovalSubject):
         return _of_step(store, document, common)
     raise ReviewRefused(why=Text("such a thing is not approved on a forge"))
 
 
-def _of_step(store: Log, subject: ApprovalSubject, common: tuple[str, str, str]) -> WantedReview:
+def _of_step(store: ApprovalStore, subject: ApprovalSubject, common: tuple[str, str, str]) -> WantedReview:
     offered = subject.commit.offered if subject.commit else ""
     if subject.kind is not Act.EXECUTE or not subject.step or not offered:
         raise ReviewRefused(why=Text("it was not offered for review on a forge"))
     try:
-        run = store.run(subject.step.run_id)
+        run = store.runs.get(subject.step.run_id)
     except NotFound:
         raise ReviewRefused(why=Text("it was not offered for review on a forge")) from None
     made = run.offer
@@ -129,7 +129,7 @@ def _item(terms: ForgeTerms) -> Item:
     return terms.item
 
 
-def _since(store: Log, asked: ApprovalRequest, made_at: str) -> str:
+def _since(store: ApprovalStore, asked: ApprovalRequest, made_at: str) -> str:
     """When it became what it is. A stored request may be younger than the yes that it waits for."""
     kind = KINDS[asked.about.kind]
     if not kind.asked:
@@ -138,7 +138,7 @@ def _since(store: Log, asked: ApprovalRequest, made_at: str) -> str:
     return max([made_at, *changed])
 
 
-def _refused_at(store: Log, asked: ApprovalRequest) -> str:
+def _refused_at(store: ApprovalStore, asked: ApprovalRequest) -> str:
     refused = KINDS[asked.about.kind].refused
     return max(
         (one.event.at for one in store.events(asked.subject_id) if one.event.event in refused), default=""

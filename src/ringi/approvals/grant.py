@@ -29,6 +29,7 @@ from ringi.approvals.grant_document import (
 from ringi.approvals.permits import Permits, Sandboxing, askers
 from ringi.approvals.proof import Proving, Wanted, approval_of, compose, signed, signer_now
 from ringi.approvals.run_terms import uncovered, unfit_terms
+from ringi.approvals.store import ApprovalStore
 from ringi.approvals.who import actor_at, refuse_agent, requester_of
 from ringi.errors import (
     Ambiguous,
@@ -45,7 +46,6 @@ from ringi.errors import (
 from ringi.kernel import codec
 from ringi.kernel.text import GRANT_SHOWN, Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.ledger.ports import Store
 from ringi.plans.document import (
     ALL_SPECS,
     PLAN_MACHINE,
@@ -77,11 +77,18 @@ class _Use(NamedTuple):
     step_id: str = ""
 
 
+class PlanRows(Protocol):
+    """What standing approvals ask of plans, which are above them."""
+
+    def get(self, plan_id: str) -> StoredPlan: ...
+    def save(self, stored: StoredPlan, document: PlanDocument, *events: NewEvent) -> StoredPlan: ...
+
+
 class Granting(Proving, Protocol):
     """What standing approvals are checked with."""
 
     @property
-    def store(self) -> Store: ...
+    def store(self) -> ApprovalStore: ...
     @property
     def commands(self) -> Sandboxing: ...
     @property
@@ -127,7 +134,7 @@ class Grants:
         record = signed(self._services, proof, wanted)
         with self._services.store.transaction() as transaction:
             # Including a revoked one: its signature cannot be used again.
-            if any(stored.grant.id == subject.id for stored in self._services.store.grants()):
+            if any(stored.grant.id == subject.id for stored in self._services.store.grants.all()):
                 raise BadGrant(why=Text("it was added already"))
             grant = Grant(
                 id=subject.id,
@@ -137,23 +144,23 @@ class Grants:
                 proof=record,
                 after_event=transaction.last_hash(),
             )
-            transaction.add_grant(grant)
+            transaction.grants.add(grant)
         return grant
 
     def revoke(self, grant_id: str, reason: str = "") -> GrantState:
         """Needs no proof, because it only restricts what is allowed."""
         found = _find(self._services, grant_id)
         with self._services.store.transaction() as transaction:
-            transaction.revoke_grant(found, reason, actor_at(self._services.person))
+            transaction.grants.revoke(found, reason, actor_at(self._services.person))
         return next(state for state in self.list() if state.grant.id == found)
 
     def list(self) -> tuple[GrantState, ...]:
         """The newest first, each with its uses."""
-        return tuple(_state(self._services, stored) for stored in reversed(self._services.store.grants()))
+        return tuple(_state(self._services, stored) for stored in reversed(self._services.store.grants.all()))
 
     def covering(self, stored: StoredPlan, subject: ApprovalSubject | None = None) -> Grant | None:
         """The grant that covers the whole plan as it is now; None if none does."""
-        for standing in reversed(self._services.store.grants()):
+        for standing in reversed(self._services.store.grants.all()):
             try:
                 _require_cover(self._services, stored, standing, subject)
             except (GrantRefused, SignatureUnchecked):
@@ -163,8 +170,8 @@ class Grants:
 
     def refusals(self, plan_id: str, subject: ApprovalSubject | None = None) -> tuple[GrantRefused, ...]:
         """Why each grant for whoever set the specs does not cover them; the newest grant first."""
-        stored, reasons = self._services.store.plan(plan_id), []
-        for standing in reversed(self._services.store.grants()):
+        stored, reasons = self._services.store.plans.get(plan_id), []
+        for standing in reversed(self._services.store.grants.all()):
             if _subject(standing.grant).scope.requester != requester_of(stored.document):
                 continue
             try:
@@ -197,13 +204,13 @@ class Grants:
             approval = approval_of(
                 self._services, asked, data, record, approver=grant.approver, after_event=last
             )
-            transaction.add_approval(approval)
+            transaction.approvals.add(approval)
             entry = ApprovalEntry(grant.approver, approval.timestamp, ALL_SPECS)
             approvals = (*document.state.approvals, entry)
             document = with_state(document, status=status, selection=ALL_SPECS, approvals=approvals)
             reason = str(Text("standing approval {grant}", grant=grant.id))
             event = NewEvent(EventKind.APPROVED, Actor.SYSTEM, reason, approval)
-            transaction.save_plan(stored, document, event)
+            transaction.plans.save(stored, document, event)
         return approval
 
     def refuse_newest(self, stored: StoredPlan, approvals: Sequence[Approval]) -> None:
@@ -262,14 +269,14 @@ def _unfit_requester(services: Granting, scope: GrantScope) -> Text | None:
             return None
         return Text("{name} is neither with:AGENT nor user:NAME", name=scope.requester)
     try:
-        return unfit_terms(services.store.run(scope.run.run_id), scope, scope.run)
+        return unfit_terms(services.store.runs.get(scope.run.run_id), scope, scope.run)
     except NotFound:
         return Text("there is no run {run}", run=scope.run.run_id)
 
 
 def _find(services: Granting, name: str) -> str:
     name = name.lower()
-    ids = [stored.grant.id for stored in services.store.grants()]
+    ids = [stored.grant.id for stored in services.store.grants.all()]
     found = [name] if name in ids else [other for other in ids if other.startswith(name)]
     if len(name) < SHORTEST_PREFIX or not found:
         raise NotFound(what=Text("standing approval"), name=name, see="ringi grant list")
@@ -280,7 +287,7 @@ def _find(services: Granting, name: str) -> str:
 
 def _state(services: Granting, stored: StoredGrant) -> GrantState:
     subject = _subject(stored.grant)
-    uses = tuple(use_of(use) for use in services.store.granted(stored.grant.id))
+    uses = tuple(use_of(use) for use in services.store.approvals.granted(stored.grant.id))
     return GrantState(stored.grant, subject.scope, subject.expires_at, uses, stored.revoked_at)
 
 
@@ -308,12 +315,12 @@ def _record(services: Granting, grant: Grant, use: _Use) -> ProofRecord:
         grant_subject=grant.subject,
         used_files=use.files,
         used_lines=use.lines,
-        run_dollars=services.store.run(terms.run_id).spent.dollars if terms else UNSET,
+        run_dollars=services.store.runs.get(terms.run_id).spent.dollars if terms else UNSET,
     )
 
 
 def _standing(services: Granting, grant_id: str, plan: str) -> StoredGrant:
-    for standing in services.store.grants():
+    for standing in services.store.grants.all():
         if standing.grant.id == grant_id:
             return standing
     return _refuse(grant_id, Text("it is not in the ledger"), plan)
@@ -369,7 +376,7 @@ def _require_run(
     if not terms or not step or step.run_id != terms.run_id:
         _refuse(grant.id, Text("it was not signed for this run"), f"p{stored.number}")
     try:
-        run = services.store.run(terms.run_id)
+        run = services.store.runs.get(terms.run_id)
     except NotFound:
         _refuse(grant.id, _ELSEWHERE, f"p{stored.number}")
     agent = (

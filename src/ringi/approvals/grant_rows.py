@@ -5,9 +5,10 @@ from typing import Final
 from ringi.approvals.grant_document import Grant, StoredGrant
 from ringi.kernel import codec
 from ringi.ledger import subject
-from ringi.ledger.connection import Reader, as_bytes
+from ringi.ledger.connection import as_bytes
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.ledger.events import About, EventLog, text_of
+from ringi.ledger.events import About, text_of
+from ringi.ledger.ledger import Ledger
 
 _ADD_GRANT: Final = (
     "INSERT INTO grants (id, at, document, last_event)"
@@ -18,30 +19,35 @@ _UNREVOKED: Final = "SELECT document FROM grants WHERE id = ? AND revoked_at IS 
 _GRANTS: Final = "SELECT document, revoked_at FROM grants ORDER BY at"
 
 
-class GrantRows(Reader):
-    def grants(self) -> tuple[StoredGrant, ...]:
+class GrantRows:
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def all(self) -> tuple[StoredGrant, ...]:
         return tuple(
             StoredGrant(
                 codec.trusted(as_bytes(document), Grant, "grant"),
                 None if revoked_at is None else str(revoked_at),
             )
-            for document, revoked_at in self._select(_GRANTS)
+            for document, revoked_at in self._ledger.select(_GRANTS)
         )
 
-
-class GrantWrites(EventLog):
-    def add_grant(self, grant: Grant) -> None:
+    def add(self, grant: Grant) -> None:
+        """Writes its own event: a grant belongs to no plan."""
         text = text_of(grant)
         event = NewEvent(EventKind.GRANTED, Actor.USER, grant.id, grant)
-        hash_ = self._add_event(About(subject.grant(grant.id), text), self._clock.now(), event)
-        self._database.execute(_ADD_GRANT, (grant.id, text, hash_))
+        hash_ = self._ledger.append(About(subject.grant(grant.id), text), event)
+        self._ledger.execute(_ADD_GRANT, grant.id, text, hash_)
 
-    def revoke_grant(self, grant_id: str, reason: str, actor: Actor) -> None:
+    def revoke(self, grant_id: str, reason: str, actor: Actor) -> None:
         """Only once; the log records when, and the row repeats it."""
-        found = self._database.execute(_UNREVOKED, (grant_id,)).fetchone()
+        found = self._ledger.execute(
+            _UNREVOKED,
+            grant_id,
+        ).fetchone()
         if found is None:
             return
-        now, about = self._clock.now(), About(subject.grant(grant_id), found[0])
+        now, about = self._ledger.clock.now(), About(subject.grant(grant_id), found[0])
         event = NewEvent(EventKind.GRANT_REVOKED, actor, f"{grant_id} {reason}".rstrip())
-        hash_ = self._add_event(about, now, event)
-        self._database.execute(_REVOKE_GRANT, (now, hash_, grant_id))
+        hash_ = self._ledger.append(about, event, now)
+        self._ledger.execute(_REVOKE_GRANT, now, hash_, grant_id)

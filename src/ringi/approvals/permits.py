@@ -9,9 +9,9 @@ from typing import Final, Protocol
 
 from ringi.approvals.permissions import Account, PermissionLists, dangers, is_listed
 from ringi.approvals.person import PersonChannel
+from ringi.approvals.store import ApprovalStore
 from ringi.errors import NotFound, NotPermitted
 from ringi.kernel.text import Text
-from ringi.ledger.ports import Store
 from ringi.plans.document import ActionSpecExt, PlanDocument
 
 _USER: Final = "user:"
@@ -84,7 +84,7 @@ class Sandboxing(Protocol):
 
 class Asking(Protocol):
     @property
-    def store(self) -> Store: ...
+    def store(self) -> ApprovalStore: ...
     @property
     def person(self) -> PersonChannel: ...
 
@@ -112,5 +112,5 @@ def askers(services: Asking, document: PlanDocument) -> tuple[str, ...]:
     found = [services.person.user(), plan.user or "", *users]
     if document.step:
         with suppress(NotFound):
-            found.append(services.store.run(document.step.run_id).created_by)
+            found.append(services.store.runs.get(document.step.run_id).created_by)
     return tuple(dict.fromkeys(filter(None, found)))

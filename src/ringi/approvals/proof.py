@@ -31,6 +31,7 @@ from ringi.approvals.statement import (
     said_in,
     to_sign,
 )
+from ringi.approvals.store import ApprovalStore
 from ringi.errors import (
     BadSignature,
     NoChannel,
@@ -43,7 +44,6 @@ from ringi.kernel import codec
 from ringi.kernel.system import Clock, Ids
 from ringi.kernel.text import Text
 from ringi.ledger.event import FIRST_PREVIOUS
-from ringi.ledger.ports import Log
 from ringi.ledger.subject import StepOf
 from ringi.policy.risk_level import Risk
 
@@ -58,7 +58,7 @@ class Proving(Reviewing, Protocol):
     """What proofs are checked with."""
 
     @property
-    def store(self) -> Log: ...
+    def store(self) -> ApprovalStore: ...
     @property
     def clock(self) -> Clock: ...
     @property
@@ -182,7 +182,7 @@ def prove(
     if isinstance(proof, ReviewAnswer):
         return reviewed(services, proof, asked, data, made_at, risk)
     # A signature counts once: a copy of it cannot approve again.
-    if any(proof.statement == past.proof.statement for past in services.store.approvals(asked.subject_id)):
+    if any(proof.statement == past.proof.statement for past in services.store.approvals.of(asked.subject_id)):
         raise WrongAnswer(why=Text("this signature was used already"))
     wanted = Wanted(act, digest, approver, note, asked.requested_at, asked.expires_at, about())
     return signed(services, proof, wanted)

@@ -9,9 +9,10 @@ import msgspec
 from ringi.approvals.document import Approval, ApprovalRequest
 from ringi.errors import SessionRace
 from ringi.kernel import codec
-from ringi.ledger.connection import Reader, as_bytes
+from ringi.ledger.connection import as_bytes
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.ledger.events import About, EventLog, text_of
+from ringi.ledger.events import About, text_of
+from ringi.ledger.ledger import Ledger
 from ringi.ledger.subject import short
 
 _ADD_REQUEST: Final = (
@@ -41,49 +42,58 @@ class _Intent(msgspec.Struct):
     approval_id: str
 
 
-class Approvals(Reader):
-    def requests(self, subject_id: str) -> tuple[ApprovalRequest, ...]:
-        return tuple(as_request(document) for (document,) in self._select(_REQUESTS, subject_id))
+class Approvals:
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
 
-    def approvals(self, subject_id: str) -> tuple[Approval, ...]:
+    def requests(self, subject_id: str) -> tuple[ApprovalRequest, ...]:
+        return tuple(as_request(document) for (document,) in self._ledger.select(_REQUESTS, subject_id))
+
+    def of(self, subject_id: str) -> tuple[Approval, ...]:
         intents = [
-            codec.trusted(as_bytes(row[0]), _Intent, "intent") for row in self._select(_INTENTS, subject_id)
+            codec.trusted(as_bytes(row[0]), _Intent, "intent")
+            for row in self._ledger.select(_INTENTS, subject_id)
         ]
         used = {intent.approval_id: intent.id for intent in intents}
-        found = self._select(_APPROVALS, subject_id)
+        found = self._ledger.select(_APPROVALS, subject_id)
         return tuple(as_approval(document, run_id, used) for document, run_id in found)
 
-    def every_approval(self) -> Iterator[Approval]:
+    def every(self) -> Iterator[Approval]:
         """In the order they were given."""
-        return (_read(document) for (document,) in self._select(_EVERY))
+        return (_read(document) for (document,) in self._ledger.select(_EVERY))
 
     def mentions(self, subject_id: str) -> bool:
-        return bool(self._select(_MENTIONED, subject_id)[0][0])
+        """Whether an event or an approval is about it."""
+        return bool(self._ledger.select(_MENTIONED, subject_id)[0][0])
 
     def granted(self, grant_id: str) -> tuple[Approval, ...]:
-        return tuple(as_approval(document, None, {}) for (document,) in self._select(_GRANTED, grant_id))
+        """Those that this standing approval was used for."""
+        return tuple(
+            as_approval(document, None, {}) for (document,) in self._ledger.select(_GRANTED, grant_id)
+        )
 
-
-class ApprovalWrites(EventLog):
     def add_request(self, request: ApprovalRequest) -> None:
-        self._database.execute(_ADD_REQUEST, (request.id, request.subject_id, text_of(request)))
+        self._ledger.execute(_ADD_REQUEST, request.id, request.subject_id, text_of(request))
 
-    def add_approval(self, approval: Approval) -> None:
+    def add(self, approval: Approval) -> None:
+        """Its event is the one that its subject is saved with, and has it as evidence."""
         kind, subject_id = approval.about
         values = (approval.id, subject_id, kind, approval.proof.grant or None, text_of(approval))
         try:
-            self._database.execute(_ADD_APPROVAL, values)
+            self._ledger.execute(_ADD_APPROVAL, *values)
         except sqlite3.IntegrityError:
             # A session is approved once.
             raise SessionRace(session=short(subject_id)) from None
 
     def set_signers(self, approval: Approval, actor: Actor) -> None:
+        """Whose signatures count from now on; writes its own event."""
         event = NewEvent(EventKind.SIGNERS_SET, actor, evidence=approval)
-        self._add_event(About(approval.about, approval.subject), self._clock.now(), event)
-        self.add_approval(approval)
+        self._ledger.append(About(approval.about, approval.subject), event)
+        self.add(approval)
 
     def spend(self, approval_id: str, run_id: str) -> None:
-        self._database.execute(_SPEND, (run_id, approval_id))
+        """The session became a run."""
+        self._ledger.execute(_SPEND, run_id, approval_id)
 
 
 def as_request(document: object) -> ApprovalRequest:

@@ -1,6 +1,7 @@
 """A standing approval for one run: what it may allow, and which of the run's steps it covers."""
 
 import math
+from typing import Protocol
 
 from msgspec import UNSET
 
@@ -10,6 +11,12 @@ from ringi.kernel.text import Text
 from ringi.ledger.subject import requester_of_run
 from ringi.plans.document import CHANGING, PlanDocument
 from ringi.runs.document import Run, Severity, StepState, StepStatus
+
+
+class RunRows(Protocol):
+    """What approvals ask of runs, which are above them."""
+
+    def get(self, run_id: str) -> Run: ...
 
 
 def unfit_terms(run: Run, scope: GrantScope, terms: RunTerms) -> Text | None:

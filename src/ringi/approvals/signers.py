@@ -20,6 +20,7 @@ from ringi.approvals.proof import ELSE, Proving, Wanted, approval_of, compose, r
 from ringi.approvals.request import request_of
 from ringi.approvals.signers_document import RequiredProof, SignerFile, SignersSubject
 from ringi.approvals.signing import SignerList
+from ringi.approvals.store import ApprovalStore
 from ringi.errors import (
     NoChannel,
     NoSigners,
@@ -33,14 +34,13 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor
-from ringi.ledger.ports import Log, Store
 
 COMMAND: Final = "ringi signers"
 
 
 class Setting(Proving, Protocol):
     @property
-    def store(self) -> Store: ...
+    def store(self) -> ApprovalStore: ...
 
 
 class Configured(NamedTuple):
@@ -51,11 +51,11 @@ class Configured(NamedTuple):
     """Whether the person's own file or environment says so; a project's file may come and go."""
 
 
-def accepted(store: Log) -> SignersSubject | None:
+def accepted(store: ApprovalStore) -> SignersSubject | None:
     """What was accepted last; None if nothing ever was. Raises SignersForged."""
-    if not store.mentions(subjects.SIGNERS.id):
+    if not store.approvals.mentions(subjects.SIGNERS.id):
         return None
-    stored = [(one.evidence, one.subject) for one in store.approvals(subjects.SIGNERS.id)]
+    stored = [(one.evidence, one.subject) for one in store.approvals.of(subjects.SIGNERS.id)]
     logged = [one.event.evidence for one in store.events(subjects.SIGNERS.id)]
     said = as_written(stored[-1][1], SignersSubject) if stored else None
     if said is None or logged != [evidence for evidence, _ in stored]:
@@ -194,7 +194,7 @@ class Signers:
                 raise WrongAnswer(why=ELSE)
             last = transaction.last_hash()
             approval = approval_of(services, asked, data, record, approver=approver, after_event=last)
-            transaction.set_signers(approval, actor)
+            transaction.approvals.set_signers(approval, actor)
 
 
 def new_lines(subject: SignersSubject, before: SignersSubject | None) -> tuple[str, ...]:

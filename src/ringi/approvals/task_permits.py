@@ -13,5 +13,5 @@ def always_asked(workspace: OpenWorkspace, document: PlanDocument) -> Text | Non
 
 def skips_question(workspace: OpenWorkspace, run_id: str) -> bool:
     """Whether a run that was approved is carried out without asking when."""
-    creator = workspace.sessions.run(run_id).created_by
+    creator = workspace.store.runs.get(run_id).created_by
     return workspace.services.permits.skips_question(creator, workspace.person.user())

@@ -12,12 +12,13 @@ import click
 from ringi.cli.ui import Ui
 from ringi.kernel.places import Places, find_root, places_of
 from ringi.kernel.text import COMMIT_SHOWN, Text, stored
+from ringi.ledger.ledger import Ledger
+from ringi.plans.rows import Plans
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ringi.app.api import Workspace
-    from ringi.app.lists import PlanReader
     from ringi.errors import RingiError
     from ringi.ledger.event import Actor, LoggedEvent
     from ringi.tree.commit_order import CommitOutcome
@@ -39,7 +40,7 @@ class App:
         """Whether the command itself says which refs are damaged."""
         self._opened: Workspace | None = None
         self._turned: Workspace | None = None
-        self._reader: PlanReader | None = None
+        self._ledger: Ledger | None = None
 
     @cached_property
     def root(self) -> Path:
@@ -50,15 +51,22 @@ class App:
         return places_of(self.root, self.environment)
 
     @cached_property
-    def plans(self) -> "PlanReader":
+    def ledger(self) -> "Ledger":
         """For commands that only read: opening no workspace, they start in half the time."""
-        from ringi.app.lists import PlanReader  # noqa: PLC0415  # not needed to show help
+        from ringi.ledger.ledger import Ledger  # noqa: PLC0415  # not needed to show help
+        from ringi.plans.rows import Plans  # noqa: PLC0415
 
-        self._reader = PlanReader(self.places.state, _WAIT_SEC)
-        if self._reader.any_unfinished():
+        self._ledger = Ledger(self.places.state, _WAIT_SEC)
+        if Plans(self._ledger).any_unfinished():
             # Finish or undo what a crash interrupted before anything is shown.
             self._open()
-        return self._reader
+        return self._ledger
+
+    @cached_property
+    def plans(self) -> "Plans":
+        from ringi.plans.rows import Plans  # noqa: PLC0415  # as above
+
+        return Plans(self.ledger)
 
     @property
     def workspace(self) -> "Workspace":
@@ -161,14 +169,14 @@ class App:
             self.ui.next_step("ringi recover")
 
     def close(self) -> None:
-        if self._reader is not None:
-            self._reader.close()
+        if self._ledger is not None:
+            self._ledger.close()
         if self._opened is not None:
             self._opened.flush()
             if problem := self._opened.upkeep.problem():
                 self._tell_unwritten(problem)
             self._opened.close()
-        if (self._reader or self._opened) and not self.tells_damage:
+        if (self._ledger or self._opened) and not self.tells_damage:
             self._tell_damaged()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from ringi.app.lists import is_cut_off
+from ringi.app.lists import changed_without_plan, is_cut_off, open_runs, session_refs
 from ringi.cli.app import App
 from ringi.cli.ui import cut, terminal_columns, width
 from ringi.errors import NotFound
@@ -58,16 +58,16 @@ def home(app: App) -> None:
     waiting = sorted(app.plans.refs(waiting=True), key=lambda ref: _URGENT.index(ref.status))
     sessions = _sessions(app.places.copies)
     working = [session for session in sessions if session.working or not session.taken]
-    planning = app.plans.session_refs(open_only=True)
-    runs = app.plans.open_runs()
+    planning = session_refs(app.ledger, open_only=True)
+    runs = open_runs(app.ledger)
     idle = {session.plan_id: session for session in sessions if not session.working}
     sent_back = [ref for plan_id in idle if plan_id and (ref := _sent_back(app, plan_id))]
     if app.ui.as_json:
         at_work = [session._asdict() for session in working]
-        stale = {ref.name: _stale(app, app.plans.document(ref.id)) for ref in waiting[:_MOST]}
+        stale = {ref.name: _stale(app, app.plans.get(ref.id).document) for ref in waiting[:_MOST]}
         found = {"waiting": waiting, "sent_back": sent_back, "sessions": at_work, "planning": planning}
         moved_on = {name: paths for name, paths in stale.items() if paths}
-        unplanned = app.plans.changed_without_plan()
+        unplanned = changed_without_plan(app.ledger)
         app.ui.document({**found, "runs": runs, "unplanned": unplanned, "stale": moved_on})
         return
     anything = waiting or sent_back or working or planning or runs
@@ -106,7 +106,7 @@ def _show_waiting(app: App, waiting: Sequence[PlanRef]) -> None:
     app.ui.line(Text("{count} waiting", count=len(waiting)), style="bold")
     changed = []
     for ref in waiting[:_MOST]:
-        document = app.plans.document(ref.id)
+        document = app.plans.get(ref.id).document
         _show_plan(app, ref, document)
         if len(waiting) > 1:
             _step(app, f"{_verb(app, ref)} {ref.name}")
@@ -124,7 +124,7 @@ def _show_waiting(app: App, waiting: Sequence[PlanRef]) -> None:
 
 def _show_unplanned(app: App) -> None:
     """For a day; then it is only in the log."""
-    found = app.plans.changed_without_plan()
+    found = changed_without_plan(app.ledger)
     if found is None or (seconds_since(found[0]) or 0) > _A_DAY_SEC:
         return
     line = Text("! Changed without a plan while an agent's command ran: {what}", what=found[1])
@@ -216,7 +216,7 @@ def _show_undone(app: App) -> None:
     for ref in app.plans.refs(limit=1):
         if ref.undone and ref.status is PlanStatus.COMPLETED:
             app.ui.line(_facts(ref, terminal_columns(app.ui.out)), indent=2)
-            app.ui.show(Line((span,), indent=6) for span in standing(app.plans.document(ref.id)))
+            app.ui.show(Line((span,), indent=6) for span in standing(app.plans.get(ref.id).document))
             _step(app, f"ringi review {ref.name}")
 
 

@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple, TextIO
 
 import msgspec
 
-from ringi.app.ledger import LedgerReader
 from ringi.approvals.grant_document import GrantSubject
 from ringi.cli.app import App
 from ringi.cli.arguments import require_long
@@ -27,6 +26,7 @@ from ringi.runs.document import OVER, Run, RunPhase, errors_of, stage_of
 from ringi.runs.documents import plan_names
 from ringi.runs.files import RunFiles
 from ringi.runs.report import status_of
+from ringi.runs.store import Store
 from ringi.runs.view import phase_now, run_lines, step_facts
 
 GOING_ON: Final = frozenset(RunPhase) - OVER
@@ -71,31 +71,31 @@ class RunReader:
 
     def __init__(self, app: App) -> None:
         self._places = app.places
-        self.ledger = LedgerReader(app.places.state, _WAIT_SEC)
+        self.ledger = Store(app.places.state, _WAIT_SEC)
 
     def find(self, name: str | None, phases: Collection[RunPhase] = frozenset(RunPhase)) -> str:
         """By its id or the beginning of it; without a name, the newest in one of these phases."""
         if name is not None:
             require_long(name)
-            return self.ledger.find_run(name)
-        for run_id in reversed(self.ledger.run_ids()):
-            if self.ledger.run(run_id).phase in phases:
+            return self.ledger.runs.find(name)
+        for run_id in reversed(self.ledger.runs.ids()):
+            if self.ledger.runs.get(run_id).phase in phases:
                 return run_id
         raise NoRun
 
     def look(self, run_id: str) -> Looked:
         working = lock_of(self._places.state, run_id).is_held()
         with self.ledger.one_moment():
-            plan = self.ledger.run_plan(run_id)
-            run = follow_plans(self.ledger, self.ledger.run(run_id), plan)
+            plan = self.ledger.runs.plan(run_id)
+            run = follow_plans(self.ledger, self.ledger.runs.get(run_id), plan)
             plans = plan_names(self.ledger, run)
             standing = tuple(self._standing(run)) if run.phase not in OVER else ()
-            processes = tuple(self.ledger.processes(run_id))
+            processes = tuple(self.ledger.processes.of(run_id))
         printed = self._printed(run) if working else ()
         return Looked(run, plan, working, printed, plans, standing, processes)
 
     def _standing(self, run: Run) -> Iterator[tuple[str, str]]:
-        for grant, revoked_at in self.ledger.grants():
+        for grant, revoked_at in self.ledger.grants.all():
             subject = codec.trusted(grant.subject.encode(), GrantSubject, "standing approval")
             if revoked_at is None and subject.scope.run and subject.scope.run.run_id == run.run_id:
                 yield grant.id, subject.expires_at

@@ -23,7 +23,7 @@ def approve_offer(workspace: OpenWorkspace, host: CodeHost, run_id: str, said: S
     The caller holds the lock of the run. Raises ReviewRefused, PlanChanged and like `execute`; what was
     carried out before stays, and a second call goes on behind it.
     """
-    run, done = workspace.sessions.run(run_id), list[str]()
+    run, done = workspace.store.runs.get(run_id), list[str]()
     if run.offer is None:
         return ()
     status = {step.step_id: step.status for step in run.steps}
@@ -62,7 +62,7 @@ def approve_session(workspace: OpenWorkspace, host: CodeHost, session_id: str, s
     digest = workspace.planning.request(session_id).digest
     answer = ReviewAnswer(digest, proof_of(host, said, ""))
     workspace.planning.approve(session_id, host.project.account(said.author.login), answer)
-    return workspace.sessions.session(session_id).session.planner_session_id or ""
+    return workspace.store.sessions.get(session_id).session.planner_session_id or ""
 
 
 # Who said yes.
@@ -103,8 +103,8 @@ def yes_key(said: Spoken, what: str) -> str:
 
 
 def _answered(watch: ProjectWatch, run: Run, page: Page) -> frozenset[str]:
-    store = watch.workspace.sessions
+    store = watch.workspace.store
     subjects = [run.run_id, run.planning_session_id, *(step.plan_id for step in run.steps)]
-    proofs = [one.proof.review for name in subjects if name for one in store.approvals(name)]
+    proofs = [one.proof.review for name in subjects if name for one in store.approvals.of(name)]
     used = {f"{one.how}:{one.id}" for one in proofs if one}
     return watch.refused(run.run_id, page.all) | used

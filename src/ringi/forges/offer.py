@@ -82,10 +82,10 @@ def offer_run(workspace: OpenWorkspace, run_id: str, on_event: OnEvent = lambda 
 
     Raises nothing that a later try can mend: the run says then what is left to do.
     """
-    run = workspace.sessions.run(run_id)
+    run = workspace.store.runs.get(run_id)
     if run.replaces and run.forge:
         with suppress(NotFound):
-            if is_due(workspace.sessions.run(run.replaces)):
+            if is_due(workspace.store.runs.get(run.replaces)):
                 offer_run(workspace, run.replaces, on_event)
     if run.forge is None or (run.phase in OVER and not is_due(run)):
         return run
@@ -104,7 +104,7 @@ class _OnForge:
         self.workspace = workspace
         self.terms = terms
         self.parts = workspace.publishing()
-        self.plan = workspace.sessions.run_plan(run.run_id)
+        self.plan = workspace.store.runs.plan(run.run_id)
         self.say = in_language(language_of(run.instruction))
         self.run = run
         self._on_event = on_event
@@ -129,13 +129,13 @@ class _OnForge:
         return old and stop_for(code, why, then, step_id=old.step_id, detail=old.detail, mask=mask)
 
     def save(self, reason: str, *, stop: Stop | None = None, **offer: object) -> None:
-        stored = self.workspace.sessions.stored_run(self.run.run_id)
+        stored = self.workspace.store.runs.stored(self.run.run_id)
         changed = replace(stored.run, offer=replace(self.offer, **offer), stop=stop or stored.run.stop)
         if changed != stored.run:
             changed = replace(changed, updated_at=self.workspace.clock.now())
             event = NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM, reason)
-            with self.workspace.sessions.transaction() as transaction:
-                transaction.save_run(changed, event, stored.revision)
+            with self.workspace.store.transaction() as transaction:
+                transaction.runs.save(changed, event, stored.revision)
         self.run = changed
 
 
@@ -331,11 +331,11 @@ def _require_open(there: _OnForge) -> None:
 def _open(there: _OnForge) -> None:
     """A title that somebody has changed there stays."""
     run, mask = there.run, there.workspace.services.mask
-    now = follow_plans(there.workspace.services.store, run, there.plan)
+    now = follow_plans(there.workspace.store, run, there.plan)
     report = mask(there.parts.report(_once_approved(now, there.offer)))
     counts = reviews_count(there.workspace)
     store, made = there.workspace.services.store, [step.plan_id for step in run.steps if step.plan_id]
-    reviewed = any(one.proof.review for plan_id in made for one in store.approvals(plan_id))
+    reviewed = any(one.proof.review for plan_id in made for one in store.approvals.of(plan_id))
     body = change_body(run, there.plan, there.terms, report, there.say, counts=counts, reviewed=reviewed)
     if there.offer.number:
         there.host.changes.edit(there.offer.number, body=body)

@@ -322,8 +322,8 @@ def tell_session(
 def tell_run(workspace: "OpenWorkspace", run: Run) -> None:
     """The same for a run: a session and its run share the comment."""
     if run.forge is not None:
-        plan, revision = workspace.sessions.run_plan(run.run_id), waiting_revision(workspace, run)
-        now = follow_plans(workspace.services.store, run, plan)
+        plan, revision = workspace.store.runs.plan(run.run_id), waiting_revision(workspace, run)
+        now = follow_plans(workspace.store, run, plan)
         shown = of_run(now, plan, revision, counts=reviews_count(workspace))
         _write(workspace, run.forge, mark_of(run.planning_session_id, run.run_id), shown)
 

@@ -6,7 +6,6 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ringi.app.assemble import report_of_run
-from ringi.app.ledger import Ledger
 from ringi.approvals.forge import ForgeKind, ForgeTerms, Project
 from ringi.errors import NoForge
 from ringi.forges.configured import KnownForges
@@ -22,6 +21,7 @@ from ringi.provenance.verify_range import Asked, verify_range
 from ringi.runs.branch import BranchOf, RunBranch
 from ringi.runs.document import Run
 from ringi.runs.documents import facts_of_run
+from ringi.runs.store import Store
 from ringi.tree.offered_commit import GitOffers
 from ringi.tree.remotes import Remotes
 
@@ -33,7 +33,7 @@ class RunPublishing:
     """See `ringi.forges.offer_port.Publishing`."""
 
     def __init__(
-        self, places: Places, environment: Mapping[str, str], ledger: Ledger, forges: KnownForges
+        self, places: Places, environment: Mapping[str, str], ledger: Store, forges: KnownForges
     ) -> None:
         self._places = places
         self._environment = environment
@@ -65,7 +65,7 @@ class RunPublishing:
         sync(exchange, terms.remote_url, push=True, on_progress=lambda _: None, pause=pause)
 
     def report(self, run: Run) -> str:
-        return report_of_run(run, self._ledger.run_plan(run.run_id), facts_of_run(self._ledger, run))
+        return report_of_run(run, self._ledger.runs.plan(run.run_id), facts_of_run(self._ledger, run))
 
     def verdict(self, run: Run, head: str) -> RangeVerdict:
         with verifying(self._places.root, self._environment) as found:

@@ -36,7 +36,7 @@ _SEE: Final = Text("See the comments on its lines.")
 
 def take_words(watch: ProjectWatch, run: Run, terms: ForgeTerms, page: Page) -> None:
     """What is new is recorded, each once; whoever works on the run hears it next."""
-    known = {one.ref for one in watch.workspace.sessions.feedback(run.run_id)}
+    known = {one.ref for one in watch.workspace.store.processes.feedback(run.run_id)}
     fresh = [one for one in page.all if one.ref not in known and watch.is_new(f"{run.run_id} {one.ref}")]
     since = asked_since(watch, run, terms, page) if fresh else ""
     lines: PlanLines | None = None
@@ -46,8 +46,8 @@ def take_words(watch: ProjectWatch, run: Run, terms: ForgeTerms, page: Page) -> 
         if not (watch.listener.counts(said.author) or watch.workspace.config.forge.read_all):
             watch.ignore_stranger(run.run_id, said)
             continue
-        with watch.workspace.sessions.transaction() as transaction:
-            transaction.add_feedback(_feedback(watch, run, said))
+        with watch.workspace.store.transaction() as transaction:
+            transaction.processes.add_feedback(_feedback(watch, run, said))
         words = Text("{who}: {words}", who=watch.who(said), words=first_line(said))
         if said.remark:
             lines = lines or PlanLines(watch.workspace, run)
@@ -103,7 +103,7 @@ def _feedback(watch: ProjectWatch, run: Run, said: Spoken) -> Feedback:
 
 def unheard_words(workspace: OpenWorkspace, run: Run) -> list[Feedback]:
     """What people said that no step was told."""
-    return [one for one in unheard(run, workspace.sessions.feedback(run.run_id)) if not one.agent]
+    return [one for one in unheard(run, workspace.store.processes.feedback(run.run_id)) if not one.agent]
 
 
 def send_back(
@@ -113,7 +113,7 @@ def send_back(
 
     `spoken` is what the forge has; whatever of it is unheard goes along, with other unheard words of people.
     """
-    stored = workspace.sessions.stored_run(run_id)
+    stored = workspace.store.runs.stored(run_id)
     run, rows = stored.run, unheard_words(workspace, stored.run)
     by_step, general = _sorted(PlanLines(workspace, run), rows, {said.ref: said for said in spoken})
     waiting = _waiting_steps(workspace, run)
@@ -123,9 +123,9 @@ def send_back(
         _reject(workspace, step, "\n\n".join(said))
     heard = (*run.heard, *(one.feedback_id for one in rows))
     event = NewEvent(EventKind.RUN_ADVANCED, Actor.USER, f"sent back by {by}")
-    with workspace.sessions.transaction() as transaction:
+    with workspace.store.transaction() as transaction:
         changed = replace(run, heard=heard, updated_at=workspace.clock.now())
-        transaction.save_run(changed, event, stored.revision)
+        transaction.runs.save(changed, event, stored.revision)
     return tuple(concerned)
 
 

@@ -62,6 +62,6 @@ def approved_here(workspace: "OpenWorkspace", created_by: str = "") -> ApprovedH
 
 def require_approved_so(workspace: "OpenWorkspace", run_id: str, review: Review | None) -> None:
     """Nobody pushes what the approved plan does not name. Raises NotOnForge."""
-    forge = workspace.sessions.run(run_id).forge
+    forge = workspace.store.runs.get(run_id).forge
     if review is Review.FORGE and not (forge and forge.opens_change):
         raise NotOnForge(run=run_id, why=Text("its plan names no remote and no pull or merge request"))

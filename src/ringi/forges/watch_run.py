@@ -38,7 +38,7 @@ _DECIDED: Final = frozenset([PlanStatus.APPROVED, PlanStatus.COMPLETED, PlanStat
 
 def look_at_run(watch: ProjectWatch, run_id: str) -> Standing:
     """Raises ForgeFailed."""
-    run = watch.workspace.sessions.run(run_id)
+    run = watch.workspace.store.runs.get(run_id)
     if run.forge is None or (run.phase in OVER and not is_due(run)):
         return Standing.OVER
     if run.phase in OVER:
@@ -48,7 +48,7 @@ def look_at_run(watch: ProjectWatch, run_id: str) -> Standing:
     take_words(watch, run, run.forge, page)
     try:
         with watch.actions.lock(run_id):
-            found = RunWatch(watch, watch.workspace.sessions.run(run_id), run.forge, page)
+            found = RunWatch(watch, watch.workspace.store.runs.get(run_id), run.forge, page)
             found.decide()
     except Busy:
         return Standing.AT_WORK
@@ -61,7 +61,7 @@ def _unused(watch: ProjectWatch, run: Run, page: Page) -> Page:
     """Without the comments that answered its planning session, or that it refused."""
     if not run.planning_session_id or not page.comments:
         return page
-    used = heard(watch.workspace.sessions.events(run.planning_session_id))
+    used = heard(watch.workspace.store.events(run.planning_session_id))
     refused = watch.refused(run.planning_session_id, page.comments)
     left = (one for one in page.comments if one.id not in used and one.ref not in refused)
     return page._replace(comments=tuple(left))
@@ -114,7 +114,7 @@ class RunWatch:
         if self._is_decided_here():
             self._go_on()
         elif not self._stands():
-            self.run = self._workspace.sessions.run(self._id)
+            self.run = self._workspace.store.runs.get(self._id)
         elif requests := [*self._requests()]:
             by = self._watch.who(requests[-1])
             steps = send_back(self._workspace, self._id, self._page.all, by)
@@ -266,7 +266,7 @@ class RunWatch:
             return
         if run.phase is not RunPhase.COMPLETED and (not waits or self._is_decided_here()):
             return
-        rows = self._workspace.sessions.feedback(self._id)
+        rows = self._workspace.store.processes.feedback(self._id)
         told = {one.ref for one in rows if one.feedback_id in run.heard}
         ours = "\n".join(one.body for one in self._page.remarks if watch.listener.is_ours(one))
         for said in self._page.remarks:

@@ -88,7 +88,7 @@ class SessionWatch:
         return began or self._tool.get(self._id).session.created_at
 
     def _used(self) -> frozenset[str]:
-        return heard(self._workspace.sessions.events(self._id))
+        return heard(self._workspace.store.events(self._id))
 
     def _unused(self) -> Iterator[Spoken]:
         """What people said that neither did anything nor was refused."""

@@ -12,6 +12,7 @@ from ringi.kernel.fs import OsFileSystem, opened, publish, spare_of
 from ringi.kernel.text import Text
 
 AGENT_FOLDER: Final = ".agent"
+IDENTITY: Final = (AGENT_FOLDER, "workspace.json")
 IGNORE_RULES: Final = (
     b"# Written by ringi: everything here but these two can be rebuilt.\n*\n!config.yaml\n!allowed_signers\n"
 )

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from ringi.errors import (
-    Ambiguous,
     Busy,
     EarlierVersion,
     InTheWay,
@@ -34,8 +33,6 @@ DATABASE: Final = "ringi.db"
 _FORMAT: Final = "format"
 """Before version 1 the number was kept under another key."""
 Row = tuple[object, ...]
-_SHORTEST_NAME: Final = 4
-_OF_AN_ID: Final = frozenset("0123456789abcdef-")
 _PRIMARY_CODE: Final = 0xFF
 _PAUSE_SEC: Final = 0.01
 _CORRUPT: Final = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB])
@@ -221,47 +218,6 @@ def _in_our_words(error: sqlite3.DatabaseError | UnicodeDecodeError, path: str) 
     if isinstance(error, sqlite3.OperationalError):
         return StorageFailed(what=path, why=str(error))
     return None
-
-
-class Reader:
-    """An open ledger for reading. Each kind of document adds its own queries."""
-
-    def __init__(self, folder: Path, wait_sec: float, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-        self.folder = folder
-        self.database = connect(folder, wait_sec, migrations)
-
-    def close(self) -> None:
-        self.database.close()
-
-    def meta(self, key: str) -> str | None:
-        found = self._select(GET_META, key)
-        return str(found[0][0]) if found else None
-
-    @contextlib.contextmanager
-    def one_moment(self) -> Iterator[None]:
-        """Everything read inside is of one moment, whatever other processes commit."""
-        if self.database.in_transaction:
-            yield
-            return
-        with translated(self.folder):
-            self.database.execute("BEGIN")
-            try:
-                yield
-            finally:
-                self.database.execute("ROLLBACK")
-
-    def _select(self, statement: str, *values: object) -> list[Row]:
-        with translated(self.folder):
-            return self.database.execute(statement, values).fetchall()
-
-    def _beginning_with(self, statement: str, name: str, typed: str, first: str) -> str | None:
-        """The one id with that beginning; `typed` is what the person typed."""
-        if len(typed) < _SHORTEST_NAME or not set(typed) <= _OF_AN_ID:
-            return None
-        found = [str(row[0]) for row in self._select(statement, first, first + "~")]
-        if len(found) > 1:
-            raise Ambiguous(name=name, candidates=", ".join(found))
-        return found[0] if found else None
 
 
 def as_bytes(value: object) -> bytes:

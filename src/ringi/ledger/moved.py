@@ -6,11 +6,11 @@ import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.app.projection import IDENTITY
 from ringi.errors import NothingToAdopt, RingiError
 from ringi.kernel import codec
 from ringi.kernel.document import Versioned
 from ringi.kernel.fs import read_bounded
+from ringi.ledger.agentfolder import IDENTITY
 from ringi.ledger.connection import DATABASE, GET_META, SET_META
 from ringi.ledger.head import Head
 

@@ -63,6 +63,7 @@ class SealedFiles:
         self._known: AESGCM | None = None
 
     def get(self, name: str) -> bytes | None:
+        """None if there is none, or it is not as it was written."""
         data = _read(self._folder / name, _LARGEST) if _NAME.fullmatch(name) else None
         if data is None:
             return None
@@ -80,6 +81,7 @@ class SealedFiles:
         return None
 
     def put(self, name: str, data: bytes) -> None:
+        """Makes room for it if need be: the oldest goes first."""
         if len(data) > _LARGEST // 2 or not _NAME.fullmatch(name):
             return
         with suppress(OSError, RingiError):
@@ -106,6 +108,7 @@ class SealedFiles:
                         yield KeptFile(entry.name, found.st_size, found.st_mtime)
 
     def sweep(self, older_than_sec: float) -> int:
+        """Removes what is older; how many there were."""
         limit = time.time() - older_than_sec
         old = [one for one in self.files() if one.written_at < limit]
         for one in old:
@@ -113,6 +116,7 @@ class SealedFiles:
         return len(old)
 
     def clear(self) -> int:
+        """Removes everything, and the key; how many there were."""
         count = self.sweep(-_CENTURY)
         with suppress(OSError):
             self._key_file.unlink()

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 
 from ringi.errors import RingiError
 from ringi.kernel.text import Text
-from ringi.metrics.port import History
 from ringi.patch.apply import outcome
 from ringi.patch.parse import parse_patch
 from ringi.plans.document import ActionSpecExt, SpecKind
@@ -18,6 +17,7 @@ from ringi.plans.effects import Invalid, content_of
 from ringi.project.dependencies import golang, java, javascript, parser, python, rust
 from ringi.project.dependencies.python import Broken
 from ringi.project.dependencies.references import Source
+from ringi.runs.store import Store
 from ringi.tree.file_state import FileState
 
 MOST_FILES: Final = 2_000
@@ -62,7 +62,7 @@ class _File(NamedTuple):
     before: bytes | None
 
 
-def syntax_of(history: History, plans: Iterable[Generated]) -> Syntax:
+def syntax_of(history: Store, plans: Iterable[Generated]) -> Syntax:
     """The newest plans first. What could not be parsed before either, such as a template, is not counted."""
     by_language: dict[str, list[_File]] = defaultdict(list)
     unknown = count = size = 0
@@ -96,10 +96,10 @@ def _language(path: str, *, parsed: bool) -> str:
     return _SUFFIXES.get(suffix) or (_PARSED.get(suffix, "") if parsed else "")
 
 
-def _files(history: History, plans: Iterable[Generated]) -> Iterator[tuple[str, _File | None]]:
+def _files(history: Store, plans: Iterable[Generated]) -> Iterator[tuple[str, _File | None]]:
     parsed = parser.is_installed()
     for plan_id, version in plans:
-        for spec in history.specs(plan_id, version):
+        for spec in history.plans.specs(plan_id, version):
             language = _language(spec.base.path, parsed=parsed)
             if not language or not spec.validated or spec.base.kind not in _MADE or spec.after is None:
                 continue
@@ -109,7 +109,7 @@ def _files(history: History, plans: Iterable[Generated]) -> Iterator[tuple[str, 
             yield language, _File(data, before) if data is not None and fits else None
 
 
-def _after(history: History, spec: ActionSpecExt, after: FileState) -> bytes | None:
+def _after(history: Store, spec: ActionSpecExt, after: FileState) -> bytes | None:
     """From the spec itself, or from what the ledger keeps."""
     try:
         content = content_of(spec.base)
@@ -124,7 +124,7 @@ def _after(history: History, spec: ActionSpecExt, after: FileState) -> bytes | N
         return None
 
 
-def _kept(history: History, before: FileState | None) -> bytes | None:
+def _kept(history: Store, before: FileState | None) -> bytes | None:
     return history.get_bytes(before.sha256) if before and not before.folder else None
 
 

@@ -14,8 +14,8 @@ from ringi.metrics.code import syntax_of
 from ringi.metrics.coverage import NoCoverage, read_report
 from ringi.metrics.document import Metrics
 from ringi.metrics.people import PlanCounts, Read, count_plans, read_events, shown_reasons
-from ringi.metrics.port import History
 from ringi.metrics.tasks import Prices, Task, tasks_of
+from ringi.runs.store import Store
 
 __all__ = ["measure"]
 _LONGEST_NAME: Final = 80
@@ -23,12 +23,12 @@ _LONGEST_NAME: Final = 80
 
 
 def measure(
-    history: History, config: Config, root: Path, now: str, mask: Callable[[str], str], since: str = ""
+    history: Store, config: Config, root: Path, now: str, mask: Callable[[str], str], since: str = ""
 ) -> Metrics:
     """From `since` on: tasks that began, plans that were proposed, decisions that were made."""
     with history.one_moment():
         read = read_events(history, since)
-        plans = count_plans(history.every_plan(), read, since)
+        plans = count_plans(history.plans.every(), read, since)
         found = tasks_of(
             history, read.reasons, config.planning.complexity_threshold, Prices(config.llm.price_by_model)
         )
@@ -59,15 +59,15 @@ def measure(
 
 
 def _remarks(
-    history: History, tasks: Sequence[Task], read: Read, plans: PlanCounts, since: str
+    history: Store, tasks: Sequence[Task], read: Read, plans: PlanCounts, since: str
 ) -> dict[str, int]:
     """Findings of roles that judge, and what people said: rejections, comments on lines, feedback on runs."""
     found: Counter[str] = Counter()
     for step in (step for task in tasks for run in task.steps for step in run):
         found.update(step.findings)
     people = plans.comments + sum(count for plan, count in read.rejects.items() if plan in plans.names)
-    for run in history.runs():
+    for run in history.runs.all():
         if run.created_at >= since:
-            people += sum(not one.agent for one in history.feedback(run.run_id))
+            people += sum(not one.agent for one in history.processes.feedback(run.run_id))
     found["people"] += people
     return dict(found)

@@ -11,9 +11,9 @@ from ringi.ledger.event import Actor, Event, EventKind
 from ringi.ledger.subject import short
 from ringi.metrics.code import Generated
 from ringi.metrics.document import AgentFigures, Day, Reason
-from ringi.metrics.port import History
 from ringi.metrics.tasks import between
 from ringi.plans.document import PlanDocument
+from ringi.runs.store import Store
 
 _E = EventKind
 _GIVEN: Final = frozenset([_E.APPROVED, _E.UNDO_APPROVED, _E.SESSION_APPROVED, _E.RUN_APPROVED])
@@ -57,7 +57,7 @@ class Read(NamedTuple):
     days: tuple[Day, ...]
 
 
-def read_events(history: History, since: str) -> Read:
+def read_events(history: Store, since: str) -> Read:
     reader = _Events(history, since)
     for logged in history.events():
         reader.take(logged.event)
@@ -65,11 +65,11 @@ def read_events(history: History, since: str) -> Read:
 
 
 class _Events:
-    def __init__(self, history: History, since: str) -> None:
+    def __init__(self, history: Store, since: str) -> None:
         self._history = history
         self._since = since
         self._approvals: dict[str, list[Approval]] = defaultdict(list)
-        for approval in history.every_approval():
+        for approval in history.approvals.every():
             self._approvals[approval.subject_id].append(approval)
         self._given: Counter[str] = Counter()
         self._rejected: Counter[str] = Counter()
@@ -143,7 +143,7 @@ class _Events:
         subject, text = event.subject_id, event.reason
         if event.event is _E.SESSION_REJECTED:
             # The session has the words, in the same order.
-            said, at = self._history.session(subject).facts.feedback, self._rejected[subject]
+            said, at = self._history.sessions.get(subject).facts.feedback, self._rejected[subject]
             text = said[at] if at < len(said) else text
         self._rejected[subject] += 1
         waited = self._waits.pop(subject, None)

@@ -18,9 +18,9 @@ from ringi.engine.order import Order, ordered
 from ringi.engine.process import ActionRecord, ActionState, Process
 from ringi.engine.run_plan import RunRole
 from ringi.kernel.tokens import tokens
-from ringi.metrics.port import History
 from ringi.models.usage import Purpose, Spent, TokenUsage
 from ringi.runs.document import Attempt, Run, RunPhase, StepState, StepStatus, StopCode
+from ringi.runs.store import Store
 from ringi.sessions.document import SessionStatus, StoredSession
 
 _A_MILLION: Final = 1_000_000
@@ -169,7 +169,7 @@ Reasons = Mapping[str, Sequence[str]]
 
 
 def tasks_of(
-    history: History, reasons: Reasons, threshold: ComplexityThreshold, prices: Prices
+    history: Store, reasons: Reasons, threshold: ComplexityThreshold, prices: Prices
 ) -> Iterator[Task]:
     """In the order they began."""
     reader = _Reader(history, reasons, threshold, prices)
@@ -178,17 +178,17 @@ def tasks_of(
 
 class _Reader:
     def __init__(
-        self, history: History, reasons: Reasons, threshold: ComplexityThreshold, prices: Prices
+        self, history: Store, reasons: Reasons, threshold: ComplexityThreshold, prices: Prices
     ) -> None:
         self._history = history
         self._reasons = reasons
         self._threshold = threshold
         self._prices = prices
-        self._runs = {run.run_id: run for run in history.runs()}
-        self._session_ids = history.session_ids()
-        self._actions = cache(history.actions)
+        self._runs = {run.run_id: run for run in history.runs.all()}
+        self._session_ids = history.sessions.ids()
+        self._actions = cache(history.processes.actions)
         self._processes: dict[str, list[Process]] = defaultdict(list)
-        for process in history.processes():
+        for process in history.processes.of():
             self._processes[process.run_id].append(process)
 
     def tasks(self) -> Iterator[Task]:
@@ -200,7 +200,7 @@ class _Reader:
                 yield task
         for session_id in self._session_ids:
             if session_id not in seen:
-                yield self._of_session(self._history.session(session_id))
+                yield self._of_session(self._history.sessions.get(session_id))
         for process in self._processes.get("", ()):
             yield self._of_process(process)
 
@@ -219,7 +219,9 @@ class _Reader:
     def _of_runs(self, chain: Sequence[Run]) -> tuple[Task, set[str]]:
         newest, first = chain[0], chain[-1]
         ids = {run.planning_session_id for run in chain}.intersection(self._session_ids)
-        sessions = sorted((self._history.session(one) for one in ids), key=lambda one: one.session.created_at)
+        sessions = sorted(
+            (self._history.sessions.get(one) for one in ids), key=lambda one: one.session.created_at
+        )
         outcome = _OF_RUN.get(newest.phase, Outcome.OPEN)
         processes = [one for run in chain for one in self._processes.get(run.run_id, ())]
         parts = [self._session_used(one) for one in sessions]
@@ -227,7 +229,7 @@ class _Reader:
         parts += [part for one in processes for part in self._process_used(one)]
         revisions = len(chain) - 1 + sum(map(_rejects, sessions)) + sum(one.revised for one in processes)
         serial, wall = self._clocked(processes)
-        plans = [self._history.run_plan(run.run_id) for run in chain]
+        plans = [self._history.runs.plan(run.run_id) for run in chain]
         task = Task(
             id=newest.run_id,
             began_at=min([first.created_at, *(one.session.created_at for one in sessions)]),

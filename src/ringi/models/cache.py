@@ -1,11 +1,9 @@
 """What the cache keeps of models' answers and approved plans."""
 
-from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 from ringi.kernel.document import Document
-from ringi.ledger.vault import KeptFile
 
 
 class PlanKind(StrEnum):
@@ -73,21 +71,3 @@ class KeptCounts(Document, frozen=True, kw_only=True):
     ttl: int = 0
     saved_calls: int = 0
     saved_tokens: int = 0
-
-
-class Vault(Protocol):
-    """Small texts by name, which nobody else can read or move to another name."""
-
-    def get(self, name: str) -> bytes | None:
-        """None if there is none, or it is not as it was written."""
-
-    def put(self, name: str, data: bytes) -> None:
-        """Makes room for it if need be: the oldest goes first."""
-
-    def drop(self, name: str) -> None: ...
-    def files(self) -> Iterator[KeptFile]: ...
-    def sweep(self, older_than_sec: float) -> int:
-        """Removes what is older; how many there were."""
-
-    def clear(self) -> int:
-        """Removes everything, and the key; how many there were."""

@@ -17,7 +17,8 @@ from ringi.errors import BadDocument, RingiError
 from ringi.kernel import codec
 from ringi.kernel.document import prepared
 from ringi.kernel.system import Clock
-from ringi.models.cache import AnswerOrigin, KeptAnswer, Vault
+from ringi.ledger.vault import SealedFiles
+from ringi.models.cache import AnswerOrigin, KeptAnswer
 from ringi.models.prompt import Budget, LanguageModel, ModelAnswer, OnProgress, Prompt
 from ringi.models.turns import compact_schema
 from ringi.models.usage import TokenUsage
@@ -31,7 +32,7 @@ _FORM: Final = 1
 class Answers(NamedTuple):
     """Those of one workspace."""
 
-    vault: Vault
+    vault: SealedFiles
     clock: Clock
     ttl_sec: float
     accepted: Callable[[AnswerOrigin], bool]

@@ -64,7 +64,7 @@ def amend(
     reason: str,
 ) -> ValidationReport:
     """Leaves the plan unchanged if the result would be invalid or the same."""
-    stored = services.store.plan(plan_id)
+    stored = services.store.plans.get(plan_id)
     if seen:
         require_as_seen(stored, seen)
     refuse_fixed(stored)

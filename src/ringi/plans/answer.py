@@ -6,7 +6,6 @@ from typing import Final
 from msgspec import UNSET
 
 from ringi.approvals.document import ApprovalOutcome, ApprovedPlan, Cancelled, Declined, ExpiredRequest
-from ringi.approvals.request import outcome
 from ringi.approvals.who import actor_at
 from ringi.errors import InvalidSpecs, NotFound
 from ringi.kernel.text import Text
@@ -25,6 +24,7 @@ from ringi.plans.effects import Effect, Invalid
 from ringi.plans.feedback import LineComment, Side
 from ringi.plans.preview import effects_now
 from ringi.plans.propose import require_as_seen
+from ringi.plans.request import outcome
 from ringi.plans.services import Services
 from ringi.plans.status import refusal
 from ringi.plans.versions import compare
@@ -103,11 +103,11 @@ def _replace_comments(services: Services, stored: StoredPlan, changes: Sequence[
     actor = actor_at(services.person)
     with services.store.transaction() as transaction:
         events = (NewEvent(EventKind.COMMENTED, actor, words) for words in said)
-        transaction.save_plan(stored, document, *events)
+        transaction.plans.save(stored, document, *events)
 
 
 def _open_plan(services: Services, plan_id: str, seen: PlanDocument | None) -> StoredPlan:
-    stored = services.store.plan(plan_id)
+    stored = services.store.plans.get(plan_id)
     if seen:
         require_as_seen(stored, seen)
     if stored.document.state.status not in OPEN:

@@ -24,7 +24,7 @@ from ringi.approvals.grant import Grants
 from ringi.approvals.kinds import of_plan
 from ringi.approvals.permits import refused_danger
 from ringi.approvals.proof import About, approval_of, compose, prove, require_answer
-from ringi.approvals.request import open_request, request_of
+from ringi.approvals.request import request_of
 from ringi.approvals.who import actor_at, asks_for_own, refuse_agent, require_own
 from ringi.errors import (
     Expired,
@@ -40,7 +40,6 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.ledger.ports import PlanRecord
 from ringi.plans import attest
 from ringi.plans.change import require_valid
 from ringi.plans.commit import commit_subject
@@ -61,8 +60,10 @@ from ringi.plans.effects import content_of
 from ringi.plans.feedback import Feedback, FeedbackKind
 from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected, require_as_seen
+from ringi.plans.request import open_request
 from ringi.plans.services import Services
 from ringi.plans.status import advance, refusal
+from ringi.plans.store import PlanRecord
 from ringi.plans.validate import misfits
 from ringi.tree.tree import differing
 
@@ -102,8 +103,8 @@ def request(
     document = msgspec.structs.replace(with_state(document, selection=selection), approval="approval.json")
     event = NewEvent(EventKind.APPROVAL_REQUESTED, actor_at(services.person), asked.digest)
     with services.store.transaction() as transaction:
-        transaction.add_request(asked)
-        stored = transaction.save_plan(stored, document, event)
+        transaction.approvals.add_request(asked)
+        stored = transaction.plans.save(stored, document, event)
     grants = Grants(services)
     may_use = record.granting and selection.all and asks_for_own(services.person, document, record.events)
     if may_use and (standing := grants.covering(stored, subject)):
@@ -164,7 +165,7 @@ def _torn_group(specs: Sequence[ActionSpecExt], chosen: Sequence[ActionSpecExt])
 
 def statement(services: Services, asked: ApprovalRequest, approver: str, note: str = "") -> str:
     """What a key signs to approve the request."""
-    stored = services.store.plan(asked.subject_id)
+    stored = services.store.plans.get(asked.subject_id)
     require_here(services, stored)
     subject = subject_now(services, stored.document, asked.selection, asked.expires_at)
     about = _about(services, stored.document, subject)
@@ -210,7 +211,7 @@ def approve(
     with services.store.transaction() as transaction:
         last = transaction.last_hash()
         approval = approval_of(services, asked, data, proven, approver=approver, after_event=last, note=note)
-        transaction.add_approval(approval)
+        transaction.approvals.add(approval)
         left_out = _left_out(document, selection)
         told = (Feedback(approval.timestamp, left_out, FeedbackKind.NOT_APPROVED),) if left_out else ()
         document = with_state(
@@ -224,7 +225,7 @@ def approve(
             feedback=(*document.state.feedback, *told),
         )
         reason = "; ".join(filter(None, [note, left_out]))
-        transaction.save_plan(stored, document, NewEvent(EventKind.APPROVED, Actor.USER, reason, approval))
+        transaction.plans.save(stored, document, NewEvent(EventKind.APPROVED, Actor.USER, reason, approval))
     return ApprovedPlan(approval)
 
 
@@ -256,9 +257,9 @@ def reject(services: Services, plan_id: str, feedback: str) -> Declined:
 
     A person may also change their mind: an approved plan goes back too, and its approval ends.
     """
-    refuse_agent(services.person, f"ringi reject p{services.store.plan(plan_id).number} --feedback …")
+    refuse_agent(services.person, f"ringi reject p{services.store.plans.get(plan_id).number} --feedback …")
     with services.store.transaction() as transaction:
-        stored = transaction.plan(plan_id)
+        stored = transaction.plans.get(plan_id)
         status = stored.document.state.status
         if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
             status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
@@ -270,7 +271,7 @@ def reject(services: Services, plan_id: str, feedback: str) -> Declined:
         document = with_state(
             stored.document, status=status, feedback=(*stored.document.state.feedback, given)
         )
-        transaction.save_plan(stored, document, NewEvent(EventKind.DECLINED, Actor.USER, feedback))
+        transaction.plans.save(stored, document, NewEvent(EventKind.DECLINED, Actor.USER, feedback))
     return Declined(feedback, document.state.comments)
 
 

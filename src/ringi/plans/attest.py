@@ -290,7 +290,7 @@ def is_lost(services: Services, plan_id: str) -> bool:
 
 def lost_plans(services: Services) -> list[PlanRef]:
     """Those with a signed approval that was used and is not in the notes. Raises NotesFailed."""
-    return [ref for ref in services.store.refs(discarded=True) if is_lost(services, ref.id)]
+    return [ref for ref in services.store.plans.refs(discarded=True) if is_lost(services, ref.id)]
 
 
 def bring_back(services: Services) -> Mended | None:
@@ -306,8 +306,8 @@ def bring_back(services: Services) -> Mended | None:
 
 def _signed_proofs(services: Services, plan_id: str) -> Iterator[_Proof]:
     """What was signed is in the ledger as it was, whatever became of the files."""
-    document = services.store.plan(plan_id).document
-    for approval in services.store.approvals(plan_id):
+    document = services.store.plans.get(plan_id).document
+    for approval in services.store.approvals.of(plan_id):
         if approval.spent_by and approval.proof.kind is ProofKind.SIGNED:
             yield from filter(None, [_proof(services, document, approval, {})])
 
@@ -340,13 +340,13 @@ def _approved_digest(line: bytes) -> str:
 
 def _used_proofs(services: Services) -> Iterator[_Used]:
     store = services.store
-    for ref in store.refs(discarded=True):
-        document, here = store.plan(ref.id).document, services
+    for ref in store.plans.refs(discarded=True):
+        document, here = store.plans.get(ref.id).document, services
         if services.on_branch and run_of(document):
             there = services.on_branch(run_of(document))
             # Its folder may be gone; the person's own has the same attributes.
             here = there if there.tree.root.is_dir() else services
-        for approval in store.approvals(ref.id):
+        for approval in store.approvals.of(ref.id):
             subject = as_written(approval.subject, ApprovalSubject)
             if subject is None or not approval.spent_by:
                 continue

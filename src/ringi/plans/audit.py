@@ -31,9 +31,9 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Event, EventKind
-from ringi.ledger.ports import Store
 from ringi.ledger.subject import Subject, SubjectKind
 from ringi.plans.document import SpecKind
+from ringi.plans.store import PlanStore
 from ringi.policy.globs import within
 from ringi.policy.risk_level import Risk, highest
 
@@ -44,7 +44,7 @@ SHOWN: Final = 8
 class Facts(NamedTuple):
     """What the ledger says about one subject."""
 
-    store: Store
+    store: PlanStore
     signatures: Signatures
     about: Subject
     events: Mapping[str, Event]
@@ -78,7 +78,7 @@ def _reasons(facts: Facts, approval: Approval) -> Iterator[Text]:
     if event is None or event.event is not bound.given:
         yield Text("the log does not have it: it was put in or changed")
     if kind.asked:
-        asked = {one.id: one.digest for one in facts.store.requests(facts.about.id)}
+        asked = {one.id: one.digest for one in facts.store.approvals.requests(facts.about.id)}
         if asked.get(approval.request_id or "") != approval.digest:
             yield Text("nobody asked for it")
     yield from _proof(facts, approval, bound, event)
@@ -94,7 +94,7 @@ def _other(facts: Facts, about: Subject) -> Text:
 
 def _name(facts: Facts, plan_id: str) -> str:
     try:
-        return facts.store.ref(plan_id).name
+        return facts.store.plans.ref(plan_id).name
     except NotFound:
         return plan_id
 
@@ -154,15 +154,15 @@ def _reviewed(facts: Facts, approval: Approval, bound: Bound) -> Iterator[Text]:
 
 def _run_terms(facts: Facts, run_id: str) -> ForgeTerms | None:
     try:
-        return facts.store.run(run_id).forge
+        return facts.store.runs.get(run_id).forge
     except NotFound:
         return None
 
 
-def _rule_at(store: Store, seq: int) -> RequiredProof:
+def _rule_at(store: PlanStore, seq: int) -> RequiredProof:
     """What the ledger demanded then; what a configuration demanded is not known later."""
     before = [one.event.evidence for one in store.events(subjects.SIGNERS.id) if one.event.seq < seq]
-    found = [one for one in store.approvals(subjects.SIGNERS.id) if one.evidence in before]
+    found = [one for one in store.approvals.of(subjects.SIGNERS.id) if one.evidence in before]
     said = as_written(found[-1].subject, SignersSubject) if found else None
     return said.proof if said else RequiredProof.ANY
 
@@ -211,12 +211,12 @@ def _other_files(statement: str, subject: ApprovalSubject) -> Iterator[Text]:
 # Whose signatures counted.
 
 
-def signer_doubts(store: Store, signatures: Signatures) -> Iterator[Text]:
+def signer_doubts(store: PlanStore, signatures: Signatures) -> Iterator[Text]:
     """Whether each list was accepted by somebody who could, under the rule that held before it."""
     events = {one.event.evidence: one.event for one in store.events(subjects.SIGNERS.id)}
     facts = Facts(store, signatures, subjects.SIGNERS, events)
     before: SignersSubject | None = None
-    for approval in store.approvals(subjects.SIGNERS.id):
+    for approval in store.approvals.of(subjects.SIGNERS.id):
         said = as_written(approval.subject, SignersSubject)
         for why in _unlike_before(facts, approval, said, before):
             yield Text("list of signers {id}: {why}", id=approval.id[:SHOWN], why=why)
@@ -253,7 +253,7 @@ def _through_grant(
     facts: Facts, approval: Approval, subject: ApprovalSubject, event: Event | None
 ) -> Iterator[Text]:
     record = approval.proof
-    stored = next((one for one in facts.store.grants() if one.grant.id == record.grant), None)
+    stored = next((one for one in facts.store.grants.all() if one.grant.id == record.grant), None)
     if stored is None:
         yield Text("the standing approval that it was given through is not in the ledger")
         return
@@ -309,7 +309,7 @@ def _outside(facts: Facts, subject: ApprovalSubject, scope: GrantScope) -> Itera
         yield Text("it was not signed for this run")
     if subject.commit and (not terms or subject.commit.branch != terms.branch):
         yield Text("a commit is never covered")
-    specs = facts.store.specs(facts.about.id, subject.plan_version)
+    specs = facts.store.plans.specs(facts.about.id, subject.plan_version)
     risk = highest(tuple(spec.risk for spec in specs))
     if risk is Risk.HIGH or highest((risk, scope.max_risk)) is not scope.max_risk:
         yield Text("the risk is {risk}, {limit} is covered", risk=str(risk), limit=str(scope.max_risk))
@@ -323,7 +323,7 @@ def _beyond(facts: Facts, approval: Approval, subject: ApprovalSubject, scope: G
         yield Text("it took {count} files of the budget and changes {changed}", count=files, changed=changed)
     if files > scope.files_per_use or lines > scope.lines_per_use:
         yield Text("{files} files and {lines} lines are more than one use may take", files=files, lines=lines)
-    uses = facts.store.granted(approval.proof.grant or "")
+    uses = facts.store.approvals.granted(approval.proof.grant or "")
     until = counted(use_of(one) for one in uses if one.timestamp <= approval.timestamp)
     all_files, all_lines = sum(one.files for one in until), sum(one.lines for one in until)
     if scope.run and len(until) > scope.run.steps:

@@ -55,7 +55,7 @@ def capture(
     if editor and editor.snapshot_id not in {None, snapshot.id}:
         raise PushStale(pushed=editor.snapshot_id, found=snapshot.id)
     settings = _settings(workspace)
-    known = workspace.services.store.project_state(snapshot.id)
+    known = workspace.services.store.states.newest(snapshot.id)
     if known and known.settings != settings:
         known = None
     if known and not editor and _needs_no_look(workspace, known):
@@ -104,7 +104,7 @@ def state_now(workspace: OpenWorkspace, on_progress: Progress = lambda _: None) 
 
     What an editor reported about this snapshot stays valid, including its unsaved files.
     """
-    newest = workspace.services.store.project_state()
+    newest = workspace.services.store.states.newest()
     if newest is None or not (newest.complete or newest.source is StateSource.EDITOR):
         return capture(workspace, on_progress=on_progress).state
     if newest.settings != _settings(workspace) or newest.snapshot_id != snapshot_id(workspace):

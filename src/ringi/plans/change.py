@@ -23,7 +23,6 @@ from ringi.errors import (
 from ringi.kernel.codec import blob_id
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.ledger.ports import Transaction
 from ringi.patch.parse import parse_patch
 from ringi.patch.workspace_edit import EditedFile, workspace_edit
 from ringi.plans.change_plan import (
@@ -53,6 +52,7 @@ from ringi.plans.merge import MergedSpecs
 from ringi.plans.preview import paths_of
 from ringi.plans.propose import NO_REMARKS, Remarks, new_plan, propose_whole, refuse_superseded
 from ringi.plans.services import Services
+from ringi.plans.store import PlanStore
 from ringi.plans.validate import validate
 from ringi.policy.risk import change_risk
 from ringi.policy.risk import words as risk_words
@@ -304,14 +304,14 @@ def _require_diffs(specs: Sequence[ActionSpecExt]) -> None:
 def take_state(services: Services, state: ProjectState) -> list[str]:
     """Stores the newest project state; returns the short names of the change plans it supersedes."""
     with services.store.transaction() as transaction:
-        found = [transaction.plan(plan_id) for plan_id in transaction.set_state(state)]
+        found = [transaction.plans.get(plan_id) for plan_id in transaction.states.set(state)]
         found.sort(key=lambda stored: stored.number)
         for stored in found:
             _supersede(services, transaction, stored, state.snapshot_id)
     return [f"p{stored.number}" for stored in found]
 
 
-def _supersede(services: Services, transaction: Transaction, stored: StoredPlan, snapshot_id: str) -> None:
+def _supersede(services: Services, transaction: PlanStore, stored: StoredPlan, snapshot_id: str) -> None:
     """Rejects it for good, even if approved: its files may be the same, but the project has changed."""
     document = stored.document
     if not document.change:
@@ -323,4 +323,4 @@ def _supersede(services: Services, transaction: Transaction, stored: StoredPlan,
         status = PLAN_MACHINE.advance(status, PlanStatus.PROPOSED)
     facts = msgspec.structs.replace(document.change, superseded_at=services.clock.now())
     document = msgspec.structs.replace(with_state(document, status=status), change=facts)
-    transaction.save_plan(stored, document, NewEvent(EventKind.SUPERSEDED, Actor.SYSTEM, snapshot_id))
+    transaction.plans.save(stored, document, NewEvent(EventKind.SUPERSEDED, Actor.SYSTEM, snapshot_id))

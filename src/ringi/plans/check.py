@@ -155,7 +155,7 @@ def again(services: Services, stored: StoredPlan, reviewer: int) -> tuple[CheckR
 def _record(services: Services, stored: StoredPlan, results: Sequence[CheckResult]) -> None:
     """Checks take time; if the plan has other specs by now, it must not show these results."""
     plan_id = stored.document.plan.id
-    require_as_seen(services.store.plan(plan_id), stored.document)
+    require_as_seen(services.store.plans.get(plan_id), stored.document)
     add_checks(services, plan_id, results)
 
 
@@ -202,7 +202,7 @@ def _files_of(services: Services, spec: ActionSpecExt) -> Files:
 
 def check_after(services: Services, plan_id: str, approval: Approval) -> None:
     """Raises CheckFailed after doing what was approved for that case."""
-    stored = services.store.plan(plan_id)
+    stored = services.store.plans.get(plan_id)
     planned = stored.document.state.planned_checks
     if not planned:
         return
@@ -239,7 +239,7 @@ def _failure(stored: StoredPlan, result: CheckResult, became: Text) -> CheckFail
 
 
 def _dealt_with(services: Services, plan_id: str, planned: PlannedChecks, approval: Approval) -> Text:
-    stored = services.store.plan(plan_id)
+    stored = services.store.plans.get(plan_id)
     if stored.document.step:
         return _take_back_step(services, plan_id, approval)
     became = _deal_with(services, stored, planned.on_failure, approval)
@@ -263,10 +263,10 @@ def _deal_with(services: Services, stored: StoredPlan, wanted: CheckFailure, app
 
 def finish(services: Services) -> None:
     """Records checks that a crash interrupted as failed."""
-    plan_id = services.store.checking()
+    plan_id = services.store.plans.checking()
     if plan_id is None:
         return
-    stored = services.store.plan(plan_id)
+    stored = services.store.plans.get(plan_id)
     planned = stored.document.state.planned_checks
     approval = _approval(services, plan_id)
     if stored.document.state.status is not PlanStatus.COMPLETED or not approval:
@@ -284,7 +284,7 @@ def require_committed(services: Services, approval: Approval, result: ExecutionR
     outcome = result.commit
     if not outcome or outcome.commit:
         return
-    stored = services.store.plan(result.plan_id)
+    stored = services.store.plans.get(result.plan_id)
     if step := stored.document.step:
         became = _take_back_step(services, result.plan_id, approval)
         raise StepNotCommitted(
@@ -299,7 +299,7 @@ def require_committed(services: Services, approval: Approval, result: ExecutionR
 def _take_back_step(services: Services, plan_id: str, approval: Approval) -> Text:
     # A hook may have changed in the files what only the approved bytes tell.
     services.tidy(commit.bytes_written(services, approval))
-    became = _deal_with(services, services.store.plan(plan_id), CheckFailure.UNDO, approval)
+    became = _deal_with(services, services.store.plans.get(plan_id), CheckFailure.UNDO, approval)
     services.tidy({})
     _over(services)
     return became
@@ -307,26 +307,26 @@ def _take_back_step(services: Services, plan_id: str, approval: Approval) -> Tex
 
 def _over(services: Services) -> None:
     with services.store.transaction() as transaction:
-        transaction.set_checking(None)
+        transaction.plans.set_checking(None)
 
 
 def _approval(services: Services, plan_id: str) -> Approval | None:
     """The approval of the last execution."""
-    done = [one.intent for one in services.store.executions(plan_id) if one.intent.kind is Act.EXECUTE]
-    approvals = {approval.id: approval for approval in services.store.approvals(plan_id)}
+    done = [one.intent for one in services.store.executions.of(plan_id) if one.intent.kind is Act.EXECUTE]
+    approvals = {approval.id: approval for approval in services.store.approvals.of(plan_id)}
     return approvals.get(done[-1].approval_id) if done else None
 
 
 def add_checks(services: Services, plan_id: str, results: Sequence[CheckResult]) -> None:
     passed = sum(result.passed for result in results)
     with services.store.transaction() as transaction:
-        stored = transaction.plan(plan_id)
+        stored = transaction.plans.get(plan_id)
         state = stored.document.state
         passed_after = results and all((one.phase, one.exit_code) == (CheckPhase.AFTER, 0) for one in results)
         if passed_after and not state.commit:  # the commit is still to come
-            transaction.set_checking(None)
+            transaction.plans.set_checking(None)
         own = [one.command for one in results if one.phase is UNSET]
         commands = tuple(dict.fromkeys([*(state.check_commands or ()), *own])) or UNSET
         document = with_state(stored.document, checks=(*state.checks, *results), check_commands=commands)
         reason = f"{passed} of {len(results)} checks passed"
-        transaction.save_plan(stored, document, NewEvent(EventKind.CHECKED, Actor.SYSTEM, reason))
+        transaction.plans.save(stored, document, NewEvent(EventKind.CHECKED, Actor.SYSTEM, reason))

@@ -63,7 +63,7 @@ class Announced(NamedTuple):
 
 def wish(services: Services, plan_id: str, message: str | None) -> PlanState:
     """Sets, changes or (None) withdraws the wish for a commit; earlier approvals no longer cover the plan."""
-    stored = services.store.plan(plan_id)
+    stored = services.store.plans.get(plan_id)
     document, status = stored.document, stored.document.state.status
     require_here(services, stored)
     refuse_rejected(stored)
@@ -82,7 +82,7 @@ def wish(services: Services, plan_id: str, message: str | None) -> PlanState:
     said = f"to be committed: {title}" if wanted else "not to be committed"
     event = NewEvent(EventKind.AMENDED, actor_at(services.person), said)
     with services.store.transaction() as transaction:
-        saved = transaction.save_plan(stored, with_state(document, status=status, commit=wanted), event)
+        saved = transaction.plans.save(stored, with_state(document, status=status, commit=wanted), event)
     return saved.document.state
 
 
@@ -171,9 +171,9 @@ def commit(services: Services, approval: Approval, result: ExecutionResult) -> E
     subject = _approved(approval)
     if not subject.commit:
         return result
-    if services.store.checking() != result.plan_id:
+    if services.store.plans.checking() != result.plan_id:
         with services.store.transaction() as transaction:
-            transaction.set_checking(result.plan_id)
+            transaction.plans.set_checking(result.plan_id)
     return _ended(services, result, _attempted(services, approval, subject, subject.commit), subject)
 
 
@@ -203,7 +203,7 @@ def _ended(
 def _made(
     services: Services, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
 ) -> CommitOutcome:
-    files = written(services.store.executions(subject.plan_id), approval.id, subject)
+    files = written(services.store.executions.of(subject.plan_id), approval.id, subject)
     commits = commits_of(services)
     order = _order(services, approval, subject, wanted)
     now = commits.place(list(order.files), unstaged=bool(wanted.reverts))
@@ -225,7 +225,7 @@ def _order(
     if wanted.reverts:
         data = reverted(commits_of(services), wanted.reverts)
     else:
-        files = written(services.store.executions(subject.plan_id), approval.id, subject)
+        files = written(services.store.executions.of(subject.plan_id), approval.id, subject)
         data = _bytes_of(services, files)
     if wanted.offered:
         if not subject.step:
@@ -241,7 +241,7 @@ def bytes_written(services: Services, approval: Approval) -> dict[str, tuple[byt
     """The files after all executions under the approval, with their permission bits, as far as they are
     kept.
     """
-    files = written(services.store.executions(approval.subject_id), approval.id, _approved(approval))
+    files = written(services.store.executions.of(approval.subject_id), approval.id, _approved(approval))
     found: dict[str, tuple[bytes, int] | None] = {}
     for path, state in files.items():
         data = services.store.get_bytes(state.sha256) if state else b""
@@ -291,13 +291,13 @@ def not_made(services: Services, approval: Approval, result: ExecutionResult) ->
 
 def finish(services: Services, recovered: Sequence[ExecutionResult]) -> list[ExecutionResult]:
     """Records what the repository shows after a crash; commits nothing but a step of a run."""
-    plan_id = services.store.checking()
-    stored = services.store.plan(plan_id) if plan_id else None
+    plan_id = services.store.plans.checking()
+    stored = services.store.plans.get(plan_id) if plan_id else None
     if stored is None:
         return list(recovered)
-    done = [one for one in services.store.executions(stored.document.plan.id) if one.result]
+    done = [one for one in services.store.executions.of(stored.document.plan.id) if one.result]
     last = done[-1] if done else None
-    approvals = {approval.id: approval for approval in services.store.approvals(stored.document.plan.id)}
+    approvals = {approval.id: approval for approval in services.store.approvals.of(stored.document.plan.id)}
     approval = approvals.get(last.intent.approval_id) if last else None
     subject = _approved(approval) if approval else None
     if last is None or last.result is None or approval is None or subject is None or not subject.commit:
@@ -359,9 +359,9 @@ def _recorded(
 ) -> ExecutionResult:
     """Unless `over`, it is not known yet what happens to the files."""
     with services.store.transaction() as transaction:
-        stored = transaction.plan(result.plan_id)
-        transaction.set_checking(None if over else result.plan_id)
-        transaction.save_plan(stored, stored.document, _event(outcome))
+        stored = transaction.plans.get(result.plan_id)
+        transaction.plans.set_checking(None if over else result.plan_id)
+        transaction.plans.save(stored, stored.document, _event(outcome))
     return msgspec.structs.replace(result, commit=outcome)
 
 

@@ -16,12 +16,12 @@ _UNDECIDED: Final = frozenset([PlanStatus.PROPOSED, PlanStatus.PENDING_REVIEW])
 
 def discard(services: Services, plan_id: str, reason: str, *, own: bool) -> PlanState:
     with services.store.transaction() as transaction:
-        stored = transaction.plan(plan_id)
+        stored = transaction.plans.get(plan_id)
         status = advance(stored.document, f"p{stored.number}", PlanStatus.DISCARDED)
         _require_permission(services, stored, own=own)
         document = with_state(stored.document, status=status)
         event = NewEvent(EventKind.DISCARDED, Actor.AI if own else Actor.USER, reason)
-        return transaction.save_plan(stored, document, event).document.state
+        return transaction.plans.save(stored, document, event).document.state
 
 
 def _require_permission(services: Services, stored: StoredPlan, *, own: bool) -> None:

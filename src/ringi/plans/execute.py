@@ -25,7 +25,6 @@ from ringi.errors import (
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.ledger.ports import PlanRecord, Transaction
 from ringi.plans import attest, check, commit, undo
 from ringi.plans.approve import covering, subject_now
 from ringi.plans.change import require_valid
@@ -51,6 +50,7 @@ from ringi.plans.recover import Recovery
 from ringi.plans.services import Services
 from ringi.plans.status import refusal
 from ringi.plans.steps import end_command
+from ringi.plans.store import PlanRecord, PlanStore
 from ringi.plans.units import numbered
 from ringi.plans.validate import embedded
 from ringi.tree.check_result import CheckResult
@@ -84,7 +84,7 @@ def execute(services: Services, plan_id: str, *, leaves: bool = False) -> Execut
         checked += tested
         intent = _intent(services, stored, approval, specs)
 
-        def begin(transaction: Transaction) -> StoredPlan:
+        def begin(transaction: PlanStore) -> StoredPlan:
             return _begin(transaction, _with_checks(stored, checked), intent)
 
         if approval:
@@ -181,7 +181,7 @@ def _remaining(
             done |= {outcome.spec_id for outcome in ended} - failed
             done |= {
                 command.end.spec_id
-                for command in services.store.commands(execution.intent.id)
+                for command in services.store.executions.commands(execution.intent.id)
                 if command.end and command.end.settled_by
             }
     return tuple(spec for spec in selected(specs, approval.selection) if spec.id not in done)
@@ -206,7 +206,7 @@ def cut_off(services: Services, executions: Sequence[StoredIntent]) -> list[Stor
         command
         for execution in executions
         if execution.intent.steps
-        for command in services.store.commands(execution.intent.id)
+        for command in services.store.executions.commands(execution.intent.id)
         if command.end is None
     ]
 
@@ -254,12 +254,12 @@ def _approved_sandbox(approval: Approval | None) -> bool | UnsetType:
     return codec.trusted(approval.subject.encode(), ApprovalSubject, "approval").sandboxed
 
 
-def _begin(transaction: Transaction, stored: StoredPlan, intent: ExecutionIntent) -> StoredPlan:
+def _begin(transaction: PlanStore, stored: StoredPlan, intent: ExecutionIntent) -> StoredPlan:
     status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.SCHEDULED)
     status = PLAN_MACHINE.advance(status, PlanStatus.EXECUTING)
     # Saves the revision that was checked: if somebody changed the plan since, nothing runs.
     event = NewEvent(EventKind.EXECUTED, Actor.SYSTEM, "", intent)
-    return transaction.save_plan(stored, with_state(stored.document, status=status), event)
+    return transaction.plans.save(stored, with_state(stored.document, status=status), event)
 
 
 def _with_checks(stored: StoredPlan, checked: tuple[CheckResult, ...]) -> StoredPlan:
@@ -298,7 +298,7 @@ def _send_to_review(services: Services, stored: StoredPlan, why: EventKind) -> N
     with services.store.transaction() as transaction:
         status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.PENDING_REVIEW)
         document = with_state(stored.document, status=status)
-        transaction.save_plan(stored, document, NewEvent(why, Actor.SYSTEM))
+        transaction.plans.save(stored, document, NewEvent(why, Actor.SYSTEM))
 
 
 @storage_errors()
@@ -323,7 +323,7 @@ def settle(services: Services, plan_id: str, spec_id: str, *, done: bool) -> Non
     """A person says how an interrupted command ended."""
     with services.lock("recover"):
         _recover(services)
-        stored = services.store.plan(plan_id)
+        stored = services.store.plans.get(plan_id)
         require_here(services, stored)
         name = f"p{stored.number}"
         if refusal := services.person.refusal():
@@ -331,7 +331,7 @@ def settle(services: Services, plan_id: str, spec_id: str, *, done: bool) -> Non
         found = next(
             (
                 one
-                for one in cut_off(services, services.store.executions(plan_id))
+                for one in cut_off(services, services.store.executions.of(plan_id))
                 if one.start.spec_id == spec_id
             ),
             None,

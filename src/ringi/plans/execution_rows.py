@@ -3,10 +3,10 @@
 from collections.abc import Collection
 from typing import Final
 
-from ringi.app.lists import UNFINISHED
 from ringi.kernel import codec
-from ringi.ledger.connection import Reader, as_bytes
-from ringi.ledger.events import EventLog, text_of
+from ringi.ledger.connection import as_bytes
+from ringi.ledger.events import text_of
+from ringi.ledger.ledger import Ledger
 from ringi.plans.execution import (
     CommandEnd,
     CommandStart,
@@ -16,6 +16,7 @@ from ringi.plans.execution import (
     StoredIntent,
 )
 
+_UNFINISHED: Final = "SELECT intent FROM executions WHERE result IS NULL ORDER BY at"
 _ADD_INTENT: Final = (
     "INSERT INTO executions (id, plan_id, at, intent)"
     " VALUES (?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM executions), ?)"
@@ -36,17 +37,20 @@ _WROTE: Final = (
 )
 
 
-class Executions(Reader):
+class Executions:
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
     def unfinished(self) -> tuple[ExecutionIntent, ...]:
-        found = self._select(UNFINISHED)
+        found = self._ledger.select(_UNFINISHED)
         return tuple(codec.trusted(as_bytes(row[0]), ExecutionIntent, "intent") for row in found)
 
     def intent(self, execution_id: str) -> ExecutionIntent | None:
-        found = self._select(_INTENT, execution_id)
+        found = self._ledger.select(_INTENT, execution_id)
         return codec.trusted(as_bytes(found[0][0]), ExecutionIntent, "intent") if found else None
 
-    def executions(self, plan_id: str) -> tuple[StoredIntent, ...]:
-        return tuple(as_execution(*row) for row in self._select(_EXECUTIONS, plan_id))
+    def of(self, plan_id: str) -> tuple[StoredIntent, ...]:
+        return tuple(as_execution(*row) for row in self._ledger.select(_EXECUTIONS, plan_id))
 
     def commands(self, execution_id: str) -> tuple[StoredCommand, ...]:
         return tuple(
@@ -54,25 +58,28 @@ class Executions(Reader):
                 codec.trusted(as_bytes(started), CommandStart, "command"),
                 None if ended is None else codec.trusted(as_bytes(ended), CommandEnd, "command"),
             )
-            for started, ended in self._select(_COMMANDS, execution_id)
+            for started, ended in self._ledger.select(_COMMANDS, execution_id)
         )
 
     def plans_that_wrote(self, paths: Collection[str]) -> set[str]:
-        return {str(row[0]) for path in paths for row in self._select(_WROTE, codec.canonical(path).decode())}
+        """The ids of plans whose executions or commands name one of them."""
+        return {
+            str(row[0])
+            for path in paths
+            for row in self._ledger.select(_WROTE, codec.canonical(path).decode())
+        }
 
-
-class ExecutionWrites(EventLog):
-    def add_intent(self, intent: ExecutionIntent) -> None:
-        self._database.execute(_ADD_INTENT, (intent.id, intent.plan_id, text_of(intent)))
+    def add(self, intent: ExecutionIntent) -> None:
+        self._ledger.execute(_ADD_INTENT, intent.id, intent.plan_id, text_of(intent))
 
     def add_result(self, result: ExecutionResult) -> None:
-        self._database.execute(_ADD_RESULT, (text_of(result), result.execution_id))
+        self._ledger.execute(_ADD_RESULT, text_of(result), result.execution_id)
 
     def start_command(self, start: CommandStart) -> None:
-        self._database.execute(_START_COMMAND, (start.execution_id, start.spec_id, text_of(start)))
+        self._ledger.execute(_START_COMMAND, start.execution_id, start.spec_id, text_of(start))
 
     def end_command(self, end: CommandEnd) -> None:
-        self._database.execute(_END_COMMAND, (text_of(end), end.execution_id, end.spec_id))
+        self._ledger.execute(_END_COMMAND, text_of(end), end.execution_id, end.spec_id)
 
 
 def as_execution(intent: object, result: object) -> StoredIntent:

@@ -17,11 +17,11 @@ from ringi.errors import HalfWritten, LostRace, PathRefused, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.text import Text, why_failed
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.ledger.ports import Transaction
 from ringi.plans.document import PLAN_MACHINE, ExecutionLink, PlanStatus, StoredPlan, with_state
 from ringi.plans.execution import ExecutionIntent, ExecutionResult, FileOpOutcome, Step
 from ringi.plans.services import Services
 from ringi.plans.steps import take_step
+from ringi.plans.store import PlanStore
 from ringi.plans.units import Unit, segments, stops
 from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.stage import Stage, emptied_by, known_to, reverse, staged
@@ -106,15 +106,15 @@ def record(
     commits = result.overall_success and bool(intent.commits)
     try:
         with services.store.transaction() as transaction:
-            _save(transaction, result, begun or transaction.plan(result.plan_id), commits=commits)
+            _save(transaction, result, begun or transaction.plans.get(result.plan_id), commits=commits)
     except LostRace:
         # The plan was saved since, by one of its commands or by somebody's comment.
         with services.store.transaction() as transaction:
-            _save(transaction, result, transaction.plan(result.plan_id), commits=commits)
+            _save(transaction, result, transaction.plans.get(result.plan_id), commits=commits)
     return result
 
 
-def _save(transaction: Transaction, result: ExecutionResult, stored: StoredPlan, *, commits: bool) -> None:
+def _save(transaction: PlanStore, result: ExecutionResult, stored: StoredPlan, *, commits: bool) -> None:
     """`commits` says that a commit follows an undo."""
     state = stored.document.state
     link = ExecutionLink(result.execution_id, str(result.kind), result.finished_at, result.overall_success)
@@ -124,15 +124,15 @@ def _save(transaction: Transaction, result: ExecutionResult, stored: StoredPlan,
         status = PLAN_MACHINE.advance(status, target)
         checks = state.planned_checks and state.planned_checks.after
         if result.overall_success and (checks or state.commit):
-            transaction.set_checking(result.plan_id)
+            transaction.plans.set_checking(result.plan_id)
     else:
-        transaction.set_checking(result.plan_id if commits else None)
+        transaction.plans.set_checking(result.plan_id if commits else None)
     document = with_state(stored.document, status=status, executions=(*state.executions, link))
     document = msgspec.structs.replace(document, result="result.json")
     reason = "recovered after a crash" if result.recovered else ""
     event = NewEvent(_EVENTS[result.kind, result.overall_success], Actor.SYSTEM, reason, result)
-    transaction.add_result(result)
-    transaction.save_plan(stored, document, event)
+    transaction.executions.add_result(result)
+    transaction.plans.save(stored, document, event)
 
 
 _FOREIGN: Final = FileState("", "")
@@ -190,7 +190,7 @@ class Stages:
     def sweep(self) -> None:
         """Removes stages that nobody needs; files that are not ours stay, and the result names them."""
         for name in staged(self._fs, self._services.tree.root):
-            intent = self._services.store.intent(_execution_of(name))
+            intent = self._services.store.executions.intent(_execution_of(name))
             with suppress(PathRefused):
                 self.stage(name).drop(self._ours(name, intent) if intent else everything)
 
@@ -216,7 +216,7 @@ class Stages:
         try:
             yield
         except (OSError, StorageFailed) as error:
-            if not intent.changes or self._services.store.intent(intent.id) is None:
+            if not intent.changes or self._services.store.executions.intent(intent.id) is None:
                 raise
             why = why_failed(error) if isinstance(error, OSError) else Text(error.message, **error.details)
             raise HalfWritten(done=self._written(intent), total=len(intent.changes), why=why) from None
@@ -271,7 +271,7 @@ class Executor:
         self,
         intent: ExecutionIntent,
         contents: Mapping[str, bytes],
-        begin: Callable[[Transaction], StoredPlan],
+        begin: Callable[[PlanStore], StoredPlan],
     ) -> ExecutionResult:
         """`contents` has the bytes before and after; `begin` saves the plan with the intent."""
         stage = self._stages.stage(intent.id)
@@ -295,7 +295,7 @@ class Executor:
         stage: Stage,
         intent: ExecutionIntent,
         contents: Mapping[str, bytes],
-        begin: Callable[[Transaction], StoredPlan],
+        begin: Callable[[PlanStore], StoredPlan],
     ) -> StoredPlan:
         if intent.changes:
             stage.prepare(intent.changes, lambda sha256: verified(sha256, contents.get(sha256)))
@@ -303,7 +303,7 @@ class Executor:
         with self._services.store.transaction() as transaction:
             for data in contents.values():
                 transaction.put_bytes(data, kept_until)
-            transaction.add_intent(intent)
+            transaction.executions.add(intent)
             begun = begin(transaction)
             if not intent.steps:  # with commands it may take long, and people look meanwhile
                 transaction.hold_back()

@@ -24,7 +24,7 @@ def facts_of(
         preview,
         sandbox=words.sandbox(workspace.services.commands) if runs else None,
         commit=_commit(workspace, document) if state.commit and state.status in OPEN else None,
-        approvals=workspace.services.store.approvals(document.plan.id) if state.approvals else (),
+        approvals=workspace.services.store.approvals.of(document.plan.id) if state.approvals else (),
         last_result=_last_result(workspace, document) if state.executions else None,
     )
 
@@ -39,7 +39,7 @@ def _commit(workspace: OpenWorkspace, document: PlanDocument) -> Announced | NoC
 def _last_result(workspace: OpenWorkspace, document: PlanDocument) -> ExecutionResult | None:
     done = [
         execution.result
-        for execution in workspace.services.store.executions(document.plan.id)
+        for execution in workspace.services.store.executions.of(document.plan.id)
         if execution.result and execution.intent.kind is Act.EXECUTE
     ]
     if not done:

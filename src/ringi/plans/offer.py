@@ -22,7 +22,7 @@ _EXECUTABLE: Final = 0o100
 
 def offer_order(services: Services, plan_id: str, parent: str, at: str) -> OfferOrder:
     """Exactly the bytes of the plan, on top of `parent`. Raises NoCommit, InvalidSpecs."""
-    stored = services.store.plan(plan_id)
+    stored = services.store.plans.get(plan_id)
     require_here(services, stored)
     state, step = stored.document.state, stored.document.step
     if not state.commit or not step:
@@ -42,7 +42,7 @@ def offer_order(services: Services, plan_id: str, parent: str, at: str) -> Offer
 def set_offered(services: Services, plan_id: str, version: int, commit: str, parent: str = "") -> None:
     """Of this version; empty: none is any more. Raises NoCommit if the plan has changed since."""
     with services.store.transaction() as transaction:
-        stored = transaction.plan(plan_id)
+        stored = transaction.plans.get(plan_id)
         document = stored.document
         wanted, status = document.state.commit, document.state.status
         if not wanted or document.plan.version != version:
@@ -54,4 +54,4 @@ def set_offered(services: Services, plan_id: str, version: int, commit: str, par
             status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
         said = f"offered as {commit[:COMMIT_SHOWN]}" if commit else "not offered any more"
         changed = with_state(document, status=status, commit=offered)
-        transaction.save_plan(stored, changed, NewEvent(EventKind.AMENDED, Actor.SYSTEM, said))
+        transaction.plans.save(stored, changed, NewEvent(EventKind.AMENDED, Actor.SYSTEM, said))

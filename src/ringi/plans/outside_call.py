@@ -58,7 +58,7 @@ class PlannedCalls:
             return self._declined(Text("a person declined the call: {words}", words=said[-1].text))
         outcomes = [
             outcome
-            for stored in self._services.store.executions(plan_id)
+            for stored in self._services.store.executions.of(plan_id)
             if stored.result is not None
             for outcome in stored.result.results
         ]

@@ -37,12 +37,12 @@ def overlaps(services: "Services", document: PlanDocument) -> tuple[Overlap, ...
     """Other open plans that change the same files, oldest first."""
     store, plan_id, totals = services.store, document.plan.id, document.state.previews
     # The store leaves out what has no file in common, which is nearly all of a long history.
-    others = store.overlapping(plan_id, totals.files) if totals else {}
+    others = store.plans.overlapping(plan_id, totals.files) if totals else {}
     if totals is None or not others:
         return ()
-    changed = [(store.ref(other), paths) for other, paths in others.items()]
+    changed = [(store.plans.ref(other), paths) for other, paths in others.items()]
     common: dict[PlanRef, list[str]] = {}
-    for plans, paths in shared_files([(store.ref(plan_id), totals.files), *changed]):
+    for plans, paths in shared_files([(store.plans.ref(plan_id), totals.files), *changed]):
         for ref in plans:
             common.setdefault(ref, []).extend(paths)
     return tuple(

@@ -40,9 +40,9 @@ def to_recover(services: Services) -> Iterator[Services]:
     whose branch cannot be had stays as it is.
     """
     store = services.store
-    plans = [intent.plan_id for intent in store.unfinished()]
-    plans += filter(None, [store.checking()])
-    runs = dict.fromkeys(run_of(store.plan(plan_id).document) for plan_id in plans)
+    plans = [intent.plan_id for intent in store.executions.unfinished()]
+    plans += filter(None, [store.plans.checking()])
+    runs = dict.fromkeys(run_of(store.plans.get(plan_id).document) for plan_id in plans)
     for run_id in runs:
         if run_id != services.run_id and services.on_branch is not None:
             with contextlib.suppress(BranchRefused, NotFound):
@@ -54,5 +54,5 @@ def to_recover(services: Services) -> Iterator[Services]:
 
 def is_checking(services: Services) -> bool:
     """Whether checks or a commit after an execution were cut off here."""
-    plan_id = services.store.checking()
-    return plan_id is not None and run_of(services.store.plan(plan_id).document) == services.run_id
+    plan_id = services.store.plans.checking()
+    return plan_id is not None and run_of(services.store.plans.get(plan_id).document) == services.run_id

@@ -74,7 +74,7 @@ def propose(
     """A given id makes it the same plan if the call is repeated."""
     if plan_id:
         with suppress(NotFound):
-            return services.store.plan(plan_id).document.plan.id
+            return services.store.plans.get(plan_id).document.plan.id
     document = new_plan(
         services,
         content,
@@ -92,7 +92,7 @@ def propose(
     with services.store.transaction() as transaction:
         event = NewEvent(EventKind.PLAN_PROPOSED, actor, proposer)
         # A step is decided with its run, not as the plan at hand.
-        transaction.add_plan(document, event, current=not step)
+        transaction.plans.add(document, event, current=not step)
     return document.plan.id
 
 
@@ -142,13 +142,13 @@ def propose_whole(
     plan = document.plan
     document = with_specs(services, next_version(document, plan.requester or ""), validated)
     if plan.forked_from:
-        origin = services.store.plan(plan.forked_from).document
+        origin = services.store.plans.get(plan.forked_from).document
         marked = still_from_model(origin, validated.report.normalized)
         document = with_state(document, from_model=marked)
     bases, kept_until = _bases(services, validated, seen)
     with services.store.transaction() as transaction:
-        transaction.show_diffs(plan.id, diff_files(validated))
-        transaction.add_plan(
+        transaction.plans.show_diffs(plan.id, diff_files(validated))
+        transaction.plans.add(
             document,
             NewEvent(EventKind.PLAN_PROPOSED, actor, plan.proposer),
             *events,
@@ -217,7 +217,7 @@ def set_specs(
     `requester` is set by whoever started the proposer; else it is whoever is here.
     """
     if services.run_id:  # its tree may have to be made first
-        require_here(services, services.store.plan(plan_id))
+        require_here(services, services.store.plans.get(plan_id))
     since = merged.since if merged else {}
     tree = as_seen(services.tree, basis, seen) if services.run_id else services.tree
     if not from_model:  # which counts them
@@ -226,12 +226,16 @@ def set_specs(
     author = author_of(services, plan_id, actor)
     validated = with_misfits(validate(specs, tree, services.rules, basis, since, actor=author), wrong)
     validated = without_lines(services, validated)
-    validated = permitted(services, lambda: services.store.plan(plan_id).document, validated)
-    if keep_good and not validated.report.ok and services.store.plan(plan_id).document.state.action_specs:
+    validated = permitted(services, lambda: services.store.plans.get(plan_id).document, validated)
+    if (
+        keep_good
+        and not validated.report.ok
+        and services.store.plans.get(plan_id).document.state.action_specs
+    ):
         return validated
     bases, kept_until = _bases(services, validated, seen)
     with services.store.transaction() as transaction:
-        stored = transaction.plan(plan_id)
+        stored = transaction.plans.get(plan_id)
         require_here(services, stored)
         if only_if:
             require_as_seen(stored, only_if)
@@ -249,8 +253,8 @@ def set_specs(
         document = with_state(document, from_model=marked or UNSET, merged_lines=lines)
         if marked and not reason:
             reason = f"by the model: {', '.join(marked)}"
-        transaction.show_diffs(plan_id, diff_files(validated))
-        transaction.save_plan(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
+        transaction.plans.show_diffs(plan_id, diff_files(validated))
+        transaction.plans.save(stored, document, NewEvent(EventKind.SPECS_SET, actor, reason))
         for data in bases:
             transaction.put_bytes(data, kept_until)
     return validated
@@ -348,7 +352,7 @@ def keep_specs(
     reason: str,
 ) -> None:
     """A new version with only these specs, each as validated, based on what the proposer saw."""
-    stored = services.store.plan(plan_id)
+    stored = services.store.plans.get(plan_id)
     require_as_seen(stored, seen)
     specs = tuple(spec for spec in stored.document.state.action_specs if spec.id in set(spec_ids))
     if specs != stored.document.state.action_specs:
@@ -375,7 +379,7 @@ def mark_pending(services: Services, plan_id: str, *, pending: bool) -> PlanStat
     target = PlanStatus.PENDING_REVIEW if pending else PlanStatus.PROPOSED
     kind = EventKind.MARKED_PENDING if pending else EventKind.SENT_BACK
     with services.store.transaction() as transaction:
-        stored = transaction.plan(plan_id)
+        stored = transaction.plans.get(plan_id)
         name, before = f"p{stored.number}", stored.document.state.status
         refuse_rejected(stored)
         require_own(services.person, stored)
@@ -383,7 +387,7 @@ def mark_pending(services: Services, plan_id: str, *, pending: bool) -> PlanStat
             refuse_agent(services.person, f"ringi pending {name}")
         document = with_state(stored.document, status=advance(stored.document, name, target))
         event = NewEvent(kind, actor_at(services.person))
-        return transaction.save_plan(stored, document, event).document.state
+        return transaction.plans.save(stored, document, event).document.state
 
 
 _DECIDED: Final = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
@@ -458,8 +462,8 @@ def save_version(
 ) -> None:
     require_here(services, stored)
     with services.store.transaction() as transaction:
-        transaction.show_diffs(document.plan.id, diff_files(validated))
-        transaction.save_plan(stored, with_specs(services, document, validated), *events)
+        transaction.plans.show_diffs(document.plan.id, diff_files(validated))
+        transaction.plans.save(stored, with_specs(services, document, validated), *events)
 
 
 def _planned_checks(services: Services, document: PlanDocument) -> PlannedChecks | UnsetType:

@@ -31,9 +31,9 @@ class Recovery:
         store = self._services.store
         here = [
             intent
-            for intent in store.unfinished()
+            for intent in store.executions.unfinished()
             # Elsewhere the same paths are other files.
-            if run_of(store.plan(intent.plan_id).document) == self._services.run_id
+            if run_of(store.plans.get(intent.plan_id).document) == self._services.run_id
         ]
         results = [self._one(intent) for intent in here]
         self._stages.sweep()
@@ -62,7 +62,11 @@ class Recovery:
     def _last_started(self, intent: ExecutionIntent) -> tuple[int, Collection[int]]:
         """The position of the last command that started, and the units done by then."""
         places = {step.spec_id: step.unit for step in intent.steps or ()}
-        started = [command.start for command in self._services.store.commands(intent.id)] if places else []
+        started = (
+            [command.start for command in self._services.store.executions.commands(intent.id)]
+            if places
+            else []
+        )
         if not started:
             return -1, ()
         last = max(started, key=lambda start: places[start.spec_id])
@@ -72,7 +76,7 @@ class Recovery:
         """Starts no command and calls nothing; the rest runs when somebody executes the plan again."""
         if step.kind not in STARTED:
             return self._read(intent, step, progress) if go_on else False
-        outcome = outcome_of(step, self._services.store.commands(intent.id))
+        outcome = outcome_of(step, self._services.store.executions.commands(intent.id))
         progress.stepped(outcome)
         return outcome.status is OpStatus.DONE or (outcome.status is OpStatus.FAILED and step.optional)
 

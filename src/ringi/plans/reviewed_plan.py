@@ -66,7 +66,7 @@ class ReviewedPlan:
 
     def look(self) -> None:
         """Reads the current plan; this is what the person sees from now on."""
-        found = self.services.store.plan(self.plan_id)
+        found = self.services.store.plans.get(self.plan_id)
         if self.decisions and found.document.specs_sha256 != self.document.specs_sha256:
             self.decisions.clear()  # they were about another version
         self._take(found.revision, found.document)
@@ -77,7 +77,7 @@ class ReviewedPlan:
 
     def _take(self, revision: int, document: PlanDocument) -> None:
         self.revision, self.document = revision, document
-        self.ref: PlanRef = self.services.store.ref(self.plan_id)
+        self.ref: PlanRef = self.services.store.plans.ref(self.plan_id)
 
     @property
     def name(self) -> str:
@@ -117,7 +117,7 @@ class ReviewedPlan:
         self.require_as_shown()
         now = self.document.plan.version
         before = self._made_of[now]
-        specs = self.services.store.specs(self.plan_id, before)
+        specs = self.services.store.plans.specs(self.plan_id, before)
         if wrong := differing(self.services.tree, files_of(specs)):
             raise Stale(plan=self.name, paths=", ".join(wrong))
         did = views.amended(views.amendments(self.document)[-1:])
@@ -131,9 +131,9 @@ class ReviewedPlan:
 
     def moved_on(self) -> PlanDocument | None:
         """The current plan, if it differs from the one shown."""
-        if self.services.store.revision(self.plan_id) == self.revision:
+        if self.services.store.plans.revision(self.plan_id) == self.revision:
             return None
-        now = self.services.store.plan(self.plan_id)
+        now = self.services.store.plans.get(self.plan_id)
         if _decided_by(now.document) != _decided_by(self.document):
             return now.document
         # Only a request, check or comment was added. Keep the shown version: later changes were not compared.

@@ -16,9 +16,9 @@ if TYPE_CHECKING:  # only names of types
     from ringi.kernel.lock import FileLock
     from ringi.kernel.system import Clock, Ids
     from ringi.kernel.text import Text
-    from ringi.ledger.ports import Store
     from ringi.models.prompt import Budget, LanguageModel
     from ringi.plans.document import PlanDocument, PlannedChecks
+    from ringi.plans.store import PlanStore
     from ringi.project.context import CodeContext
     from ringi.provenance.ports import Repository
     from ringi.tools.ports_process import OutsideTools
@@ -58,7 +58,7 @@ class CheckRunner(Protocol):
 class Services(NamedTuple):
     """What the plan tool works with."""
 
-    store: Store
+    store: PlanStore
     tree: Tree
     clock: Clock
     ids: Ids
@@ -118,4 +118,4 @@ class Services(NamedTuple):
 
 def plan_id_of(services: Services, name: str) -> str:
     """The id of the plan, given its id, the beginning of it, or its short name (p7)."""
-    return name.lower() if len(name) == _WHOLE_ID else services.store.find(name)
+    return name.lower() if len(name) == _WHOLE_ID else services.store.plans.find(name)

@@ -86,7 +86,7 @@ def _run(services: Services, intent: ExecutionIntent, step: Step, done: Collecti
     if interrupted:
         # Recorded first: nothing more will be known about the command.
         raise Interrupted
-    return outcome_of(step, services.store.commands(intent.id))
+    return outcome_of(step, services.store.executions.commands(intent.id))
 
 
 def _begun(
@@ -137,7 +137,7 @@ def _call(services: Services, intent: ExecutionIntent, step: Step, done: Collect
     code = 0 if result.error is None else _TOOL_FAILED
     ran = Ran(code, said, cut=result.cut, timed_out=False, duration_sec=time.monotonic() - began)
     _finish(services, start, ran, _Difference(snapshots, before), (f"call {tool}",))
-    return outcome_of(step, services.store.commands(intent.id))
+    return outcome_of(step, services.store.executions.commands(intent.id))
 
 
 def _ran(services: Services, step: Step) -> tuple[Ran, bool]:
@@ -154,10 +154,10 @@ def _ran(services: Services, step: Step) -> tuple[Ran, bool]:
 
 def _log(services: Services, plan_id: str, kind: EventKind, start: CommandStart) -> None:
     with services.store.transaction() as transaction:
-        stored = transaction.plan(plan_id)
-        transaction.start_command(start)
+        stored = transaction.plans.get(plan_id)
+        transaction.executions.start_command(start)
         reason = f"{start.spec_id} {shlex.join(start.argv)}"
-        transaction.save_plan(stored, stored.document, NewEvent(kind, Actor.SYSTEM, reason, start))
+        transaction.plans.save(stored, stored.document, NewEvent(kind, Actor.SYSTEM, reason, start))
 
 
 class _Difference:
@@ -244,14 +244,14 @@ def _effect(
 def end_command(services: Services, end: CommandEnd, contents: Mapping[str, bytes]) -> None:
     kept_until = services.clock.after(services.config.keep.replaced_sec)
     with services.store.transaction() as transaction:
-        stored = transaction.plan(end.plan_id)
+        stored = transaction.plans.get(end.plan_id)
         for data in contents.values():
             transaction.put_bytes(data, kept_until)
         for data in _after_bytes(services, end):
             transaction.put_bytes(data, kept_until)
-        transaction.end_command(end)
+        transaction.executions.end_command(end)
         event = NewEvent(EventKind.COMMAND_ENDED, Actor.SYSTEM, end.spec_id, end)
-        transaction.save_plan(stored, stored.document, event)
+        transaction.plans.save(stored, stored.document, event)
 
 
 def _after_bytes(services: Services, end: CommandEnd) -> list[bytes]:

@@ -13,7 +13,6 @@ from ringi.approvals.document import (
     Proof,
     SignedAct,
 )
-from ringi.approvals.request import outcome
 from ringi.kernel import codec
 from ringi.ledger.event import Actor
 from ringi.ledger.subject import StepOf
@@ -38,6 +37,7 @@ from ringi.plans.feedback import LineComment, Side
 from ringi.plans.merge import MergedSpecs
 from ringi.plans.place import require_here
 from ringi.plans.propose import NO_REMARKS, Remarks
+from ringi.plans.request import outcome
 from ringi.plans.services import Services, plan_id_of
 from ringi.plans.undo import Undoable
 from ringi.tree.check_result import CheckResult
@@ -233,14 +233,14 @@ class PlanTool:
 
     def check(self, plan_id: str) -> tuple[CheckResult, ...]:
         """A dry run: all checks, on copies; the workspace stays as it is."""
-        return check.dry(self._services, self._services.store.plan(self._id(plan_id)))
+        return check.dry(self._services, self._services.store.plans.get(self._id(plan_id)))
 
     def check_again(self, plan_id: str, *, reviewer: int = 0) -> tuple[CheckResult, ...]:
         """The plan's own checks on its changes as they are now, in a sandbox only (else NoSandbox).
 
         A process that reviews the plan gets the copy kept, so that the next time is faster.
         """
-        return check.again(self._services, self._services.store.plan(self._id(plan_id)), reviewer)
+        return check.again(self._services, self._services.store.plans.get(self._id(plan_id)), reviewer)
 
     def comment(
         self,
@@ -274,7 +274,7 @@ class PlanTool:
 
     def answer(self, plan_id: str) -> PlanAnswer:
         """What the person decided, said and changed, for whoever proposed the plan."""
-        return answer.answer(self._services, self._services.store.plan(self._id(plan_id)))
+        return answer.answer(self._services, self._services.store.plans.get(self._id(plan_id)))
 
     def to_undo(self, plan_id: str | None = None) -> str:
         """The id of the plan; by default of the one that was carried out last."""
@@ -285,7 +285,7 @@ class PlanTool:
 
         Raises NoCommit if it cannot be made.
         """
-        stored = self._services.store.plan(self._id(plan_id))
+        stored = self._services.store.plans.get(self._id(plan_id))
         require_here(self._services, stored)
         return undo.revert_commit(self._services, stored, undo.undoable(self._services, stored))
 
@@ -301,7 +301,7 @@ class PlanTool:
 
     def later_changes(self, plan_id: str) -> dict[str, str]:
         """What was written to the plan's files since it was carried out: a diff for each path."""
-        return undo.later_changes(self._services, self._services.store.plan(self._id(plan_id)))
+        return undo.later_changes(self._services, self._services.store.plans.get(self._id(plan_id)))
 
     def recover(self) -> list[ExecutionResult]:
         """Finishes or rolls back what a crash interrupted. Every command does this first."""
@@ -313,26 +313,26 @@ class PlanTool:
 
     def find(self, name: str) -> str:
         """The id of the plan with this name. Raises NotFound, Ambiguous."""
-        return self._services.store.find(name)
+        return self._services.store.plans.find(name)
 
     def ref(self, plan_id: str) -> PlanRef:
         """Its line in lists."""
-        return self._services.store.ref(self._id(plan_id))
+        return self._services.store.plans.ref(self._id(plan_id))
 
     def stored(self, plan_id: str) -> StoredPlan:
         """The document with its number and its revision, which counts its saves."""
-        return self._services.store.plan(self._id(plan_id))
+        return self._services.store.plans.get(self._id(plan_id))
 
     def revision(self, plan_id: str) -> int:
-        return self._services.store.revision(self._id(plan_id))
+        return self._services.store.plans.revision(self._id(plan_id))
 
     def cut_off(self, plan_id: str) -> tuple[CommandStart, ...]:
         """Commands of the plan that started but have no recorded end."""
-        executions = self._services.store.executions(self._id(plan_id))
+        executions = self._services.store.executions.of(self._id(plan_id))
         return tuple(command.start for command in execute.cut_off(self._services, executions))
 
     def get(self, plan_id: str) -> PlanDocument:
-        return self._services.store.plan(self._id(plan_id)).document
+        return self._services.store.plans.get(self._id(plan_id)).document
 
     def get_state(self, plan_id: str) -> PlanState:
         """Status, specs, selection, approvals, previews, checks and feedback."""
@@ -340,12 +340,12 @@ class PlanTool:
 
     def get_current(self) -> PlanRef | None:
         """The plan that was proposed last and not carried out yet."""
-        current = self._services.store.current()
-        return self._services.store.ref(current) if current else None
+        current = self._services.store.plans.current()
+        return self._services.store.plans.ref(current) if current else None
 
     def list(self, *, limit: int | None = None, waiting: bool = False) -> list[PlanRef]:
         """The newest first, without discarded ones; with `waiting` only those that need a person."""
-        return self._services.store.refs(limit=limit, waiting=waiting)
+        return self._services.store.plans.refs(limit=limit, waiting=waiting)
 
     def mark_pending(self, plan_id: str, pending: bool) -> PlanState:  # the specification's signature
         """Switches between proposed and pending_review; an approved plan goes back to review."""
@@ -354,4 +354,4 @@ class PlanTool:
     def clear_current(self) -> None:
         """Makes no plan the current one; the plan itself stays as it is."""
         with self._services.store.transaction() as transaction:
-            transaction.clear_current()
+            transaction.plans.clear_current()

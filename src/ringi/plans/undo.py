@@ -22,14 +22,13 @@ from ringi.approvals.document import (
     SignedAct,
 )
 from ringi.approvals.proof import About, approval_of, claimed, compose, prove, require_answer
-from ringi.approvals.request import request_of, require_time
+from ringi.approvals.request import request_of
 from ringi.approvals.who import actor_at
 from ringi.errors import EffectsUnknown, NoCommit, NothingToUndo, NotRequested, UndoChanged, UndoStale
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.ledger.ports import Transaction
 from ringi.plans import attest, commit
 from ringi.plans.commit_revert import revert_subject, standing
 from ringi.plans.document import PlanStatus, StoredPlan
@@ -38,7 +37,9 @@ from ringi.plans.executor import WRITTEN_SINCE, Executor, storage_errors
 from ringi.plans.later_edits import Back, LeftAlone, merged_back, since, together
 from ringi.plans.place import is_checking, require_here, to_recover
 from ringi.plans.recover import Recovery
+from ringi.plans.request import require_time
 from ringi.plans.services import Services
+from ringi.plans.store import PlanStore
 from ringi.plans.units import units_of
 from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.stage import emptied_by
@@ -102,7 +103,7 @@ class _History:
         self.by_commands: set[str] = set()
         self.newest = ""
         self._same: dict[str, str] = {}
-        for execution in services.store.executions(plan_id):
+        for execution in services.store.executions.of(plan_id):
             if approval is None or execution.intent.approval_id == approval.id:
                 self._add(execution)
 
@@ -127,7 +128,7 @@ class _History:
             self._compose(change, unit)
 
     def _effects(self, intent: ExecutionIntent) -> Iterator[tuple[FileChange, str]]:
-        for command in self._services.store.commands(intent.id):
+        for command in self._services.store.executions.commands(intent.id):
             if command.end is None or command.end.settled_by or command.end.exit_code is None:
                 self.unknown.append(" ".join(command.start.argv))
                 continue
@@ -178,7 +179,7 @@ def _folders_last(change: FileChange) -> tuple[int, int]:
 def newest(services: Services) -> str:
     """The plan that was carried out last, whatever its number."""
     found, best = "", ""
-    for ref in sorted(services.store.refs(discarded=True), key=attrgetter("updated_at"), reverse=True):
+    for ref in sorted(services.store.plans.refs(discarded=True), key=attrgetter("updated_at"), reverse=True):
         if ref.updated_at < best:
             break  # the rest was carried out earlier
         if ref.step:
@@ -192,7 +193,7 @@ def newest(services: Services) -> str:
 
 def _carried_out_at(services: Services, plan_id: str) -> str:
     """Empty if nothing is left to undo."""
-    links = services.store.plan(plan_id).document.state.executions
+    links = services.store.plans.get(plan_id).document.state.executions
     done = [link.finished_at for link in links if link.kind == Act.EXECUTE]
     history = _History(services, plan_id)
     open_end = bool(history.unknown) and links[-1].kind == Act.EXECUTE
@@ -319,7 +320,7 @@ def _subject(
 @storage_errors()
 def request(services: Services, plan_id: str, *, commit: bool = False) -> tuple[ApprovalRequest, Undoable]:
     """Fixes what an undo would restore and, if wanted, the commit that follows; the digest identifies it."""
-    stored = services.store.plan(plan_id)
+    stored = services.store.plans.get(plan_id)
     require_here(services, stored)
     if (step := stored.document.step) and not step.in_place:
         why = Text("it is a step of run {run}, which is undone as a whole: ringi undo {run}", run=step.run_id)
@@ -338,9 +339,9 @@ def request(services: Services, plan_id: str, *, commit: bool = False) -> tuple[
         requester=services.person.requester(),
     )
     with services.store.transaction() as transaction:
-        transaction.add_request(asked)
+        transaction.approvals.add_request(asked)
         event = NewEvent(EventKind.APPROVAL_REQUESTED, actor_at(services.person), asked.digest)
-        transaction.save_plan(stored, stored.document, event)
+        transaction.plans.save(stored, stored.document, event)
     return asked, found._replace(commit=made)
 
 
@@ -351,12 +352,14 @@ def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -
             found = Recovery(here).run()
             if is_checking(here):
                 commit.finish(here, found)
-        stored = services.store.plan(plan_id)
+        stored = services.store.plans.get(plan_id)
         require_here(services, stored)
         name = f"p{stored.number}"
         proof = require_answer(services, proof, f"ringi undo {name}", f"ringi undo {name} --sign KEY")
         digest = claimed(proof)
-        asked = next((asked for asked in services.store.requests(plan_id) if asked.digest == digest), None)
+        asked = next(
+            (asked for asked in services.store.approvals.requests(plan_id) if asked.digest == digest), None
+        )
         if asked is None:
             raise NotRequested(plan=name)
         require_time(services, asked, name)
@@ -376,9 +379,9 @@ def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -
         with services.store.transaction() as transaction:
             last = transaction.last_hash()
             approval = approval_of(services, asked, data, record, approver=approver, after_event=last)
-            transaction.add_approval(approval)
+            transaction.approvals.add(approval)
             event = NewEvent(EventKind.UNDO_APPROVED, Actor.USER, "", approval)
-            stored = transaction.save_plan(stored, stored.document, event)
+            stored = transaction.plans.save(stored, stored.document, event)
         attest.attach(services, stored.document, approval, _contents(services, undone))
         result = _carry_out(services, stored, undone, approval, "")
         return commit.commit(services, approval, result) if result.overall_success else result
@@ -386,7 +389,7 @@ def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -
 
 def statement(services: Services, asked: ApprovalRequest, approver: str) -> str:
     """What a key signs to approve the undo that was asked for."""
-    stored = services.store.plan(asked.subject_id)
+    stored = services.store.plans.get(asked.subject_id)
     require_here(services, stored)
     undone = undoable(services, stored)
     about = _about(services, stored, undone, _as_asked(services, stored, undone, asked))
@@ -434,9 +437,9 @@ def _carry_out(
         commits=True if commit.follows_undo(approval) else UNSET,
     )
 
-    def begin(transaction: Transaction) -> StoredPlan:
+    def begin(transaction: PlanStore) -> StoredPlan:
         event = NewEvent(EventKind.UNDO_STARTED, Actor.SYSTEM, reason, intent)
-        return transaction.save_plan(stored, stored.document, event)
+        return transaction.plans.save(stored, stored.document, event)
 
     return Executor(services).carry_out(intent, contents, begin)
 

@@ -19,12 +19,12 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import EventKind, LoggedEvent
-from ringi.ledger.ports import Store
 from ringi.ledger.subject import Subject, elsewhere
 from ringi.plans.audit import SHOWN, Facts, doubts, signer_doubts
 from ringi.plans.commit import outcome_of, written
 from ringi.plans.document import ONLY_READING, ActionSpec, CheckFailure, PlanRef, SpecKind
 from ringi.plans.execution import STARTED, ExecutionIntent, StoredCommand, StoredIntent, words_of
+from ringi.plans.store import PlanStore
 from ringi.plans.verdict import (
     FileStanding,
     GivenApproval,
@@ -75,7 +75,7 @@ class SessionVerdict(NamedTuple):
 
 def verify_plan(workspace: OpenWorkspace, plan_id: str) -> Proven:
     with workspace.one_moment():
-        plan_id = workspace.services.store.find(plan_id)
+        plan_id = workspace.services.store.plans.find(plan_id)
         return Examination(workspace, only=plan_id).plan(plan_id).document
 
 
@@ -111,7 +111,7 @@ class Examination:
 
     def carried_out(self) -> Iterator[str]:
         """The ids of plans that were carried out, at least in part or possibly; newest first."""
-        for ref in self._store.refs(discarded=True):
+        for ref in self._store.plans.refs(discarded=True):
             try:
                 done = self._history(ref.id).any_done
             except _UNREADABLE:
@@ -120,15 +120,15 @@ class Examination:
                 yield ref.id
 
     def plan(self, name: str) -> Verdict:
-        plan_id = self._store.find(name)
+        plan_id = self._store.plans.find(name)
         problems = [*self._breaks, *_of_notes(self._unreadable)]
         executions: tuple[StoredIntent, ...] = ()
         approvals: tuple[Approval, ...] = ()
         files: list[ProvenFile] = []
         history, commit = _History(self._store), CommitStanding()
         try:
-            approvals, executions = self._store.approvals(plan_id), self._store.executions(plan_id)
-            plan = self._store.plan(plan_id).document
+            approvals, executions = self._store.approvals.of(plan_id), self._store.executions.of(plan_id)
+            plan = self._store.plans.get(plan_id).document
             facts = self._facts(subjects.plan(plan_id), plan.plan.requester or "")
             for approval in approvals:
                 problems += doubts(facts, approval)
@@ -143,7 +143,7 @@ class Examination:
         used = {stored.intent.approval_id for stored in executions}
         document = Proven(
             plan_id=plan_id,
-            name=self._store.ref(plan_id).name,
+            name=self._store.plans.ref(plan_id).name,
             proven=not problems,
             carried_out=history.any_done,
             executions=tuple(_execution(stored, given) for stored in executions),
@@ -161,7 +161,7 @@ class Examination:
         """The ids of approved planning sessions, newest first."""
         for ref in self._workspace.planning.list():
             try:
-                approved = bool(self._store.approvals(ref.session_id))
+                approved = bool(self._store.approvals.of(ref.session_id))
             except _UNREADABLE:
                 approved = True
             if approved:
@@ -174,7 +174,7 @@ class Examination:
         problems, run_id = list(self._breaks), ""
         given: GivenApproval | None = None
         try:
-            approvals = self._store.approvals(session_id)
+            approvals = self._store.approvals.of(session_id)
             facts = self._facts(subjects.session(session_id))
             for approval in approvals:
                 problems += doubts(facts, approval)
@@ -205,7 +205,7 @@ class Examination:
 
     def _history(self, plan_id: str) -> "_History":
         if plan_id not in self._histories:
-            self._histories[plan_id] = _History(self._store, self._store.executions(plan_id))
+            self._histories[plan_id] = _History(self._store, self._store.executions.of(plan_id))
         return self._histories[plan_id]
 
     def _files(self, history: "_History", *, on_branch: bool) -> list[ProvenFile]:
@@ -226,7 +226,9 @@ class Examination:
 
     def _since(self, times: Mapping[str, str]) -> dict[str, str]:
         """The plans that wrote the current content, by path."""
-        writes = self._writes or _Writes(self._store, self._history, self._store.plans_that_wrote(times))
+        writes = self._writes or _Writes(
+            self._store, self._history, self._store.executions.plans_that_wrote(times)
+        )
         newest = writes.after(times)
         others = set(self._differing({path: one.after for path, (_, one) in newest.items()}))
         return {path: name for path, (name, _) in newest.items() if path not in others}
@@ -246,7 +248,7 @@ class _Writes:
     """The last plan that wrote each file. Reads each plan once, the newest first, and no more than needed."""
 
     def __init__(
-        self, store: Store, history: "Callable[[str], _History]", among: Container[str] | None = None
+        self, store: PlanStore, history: "Callable[[str], _History]", among: Container[str] | None = None
     ) -> None:
         """`among` are the plans to read; None for all."""
         self._store = store
@@ -258,7 +260,7 @@ class _Writes:
     def after(self, times: Mapping[str, str]) -> dict[str, tuple[str, _Written]]:
         """By path, the name of the plan and what it wrote, if that was later than the given time."""
         if self._left is None:
-            refs = [ref for ref in self._store.refs(discarded=True) if not elsewhere(ref.step)]
+            refs = [ref for ref in self._store.plans.refs(discarded=True) if not elsewhere(ref.step)]
             among = refs if self._among is None else [ref for ref in refs if ref.id in self._among]
             self._left = sorted(among, key=attrgetter("updated_at"))
         while self._left and self._left[-1].updated_at > min(times.values()):
@@ -273,7 +275,7 @@ class _Writes:
 class _History:
     """The combined effect of executions and undos on files."""
 
-    def __init__(self, store: Store, executions: Sequence[StoredIntent] = ()) -> None:
+    def __init__(self, store: PlanStore, executions: Sequence[StoredIntent] = ()) -> None:
         self._store = store
         self.files: dict[str, _Written] = {}
         self.unrecorded: list[str] = []
@@ -291,7 +293,7 @@ class _History:
             if (change.spec_id, change.path) in done:
                 self._compose(change, result.finished_at, undone=undone)
         self.any_done |= any(outcome.status is OpStatus.DONE for outcome in result.results)
-        for command in self._store.commands(intent.id):
+        for command in self._store.executions.commands(intent.id):
             self._add_command(command, result.finished_at)
 
     def _add_command(self, command: StoredCommand, at: str) -> None:
@@ -353,7 +355,7 @@ class _Held:
 
     def _without_approval(self, intent: ExecutionIntent) -> Iterator[Text]:
         steps = intent.steps or ()
-        ran = self._facts.store.commands(intent.id)
+        ran = self._facts.store.executions.commands(intent.id)
         if intent.changes or ran or any(step.kind not in ONLY_READING for step in steps):
             yield Text("it changed something, and nobody had approved it")
 
@@ -378,7 +380,7 @@ class _Held:
 
     def _commands(self, intent: ExecutionIntent, subject: ApprovalSubject) -> Iterator[Text]:
         specs: dict[str, ActionSpec] = {one.id: one.spec for one in subject.specs}
-        for command in self._facts.store.commands(intent.id):
+        for command in self._facts.store.executions.commands(intent.id):
             start, spec = command.start, specs.get(command.start.spec_id)
             ran = " ".join(start.argv)
             if spec is None or spec.kind not in STARTED or words_of(spec) != start.argv:

@@ -80,7 +80,7 @@ class Versions:
         With `again` it is based on what the first proposer saw: files that changed since make it stale.
         """
         services = self._services
-        stored = services.store.plan(plan_id_of(services, plan_id))
+        stored = services.store.plans.get(plan_id_of(services, plan_id))
         plan = stored.document.plan
         version = plan.version if version is None else version
         specs = _specs(services, stored, version)
@@ -115,7 +115,7 @@ class Versions:
             document = with_state(document, check_commands=stored.document.state.check_commands)
             return propose_whole(services, document, validated, origin, actor=actor)
         with services.store.transaction() as transaction:
-            transaction.add_plan(document, NewEvent(EventKind.PLAN_PROPOSED, actor, forked.proposer), origin)
+            transaction.plans.add(document, NewEvent(EventKind.PLAN_PROPOSED, actor, forked.proposer), origin)
         return forked.id
 
     def left_out(self, plan_id: str, selection: SpecSelection, *, actor: Actor = Actor.AI) -> str | None:
@@ -123,7 +123,7 @@ class Versions:
         again.
         """
         services = self._services
-        stored = services.store.plan(plan_id_of(services, plan_id))
+        stored = services.store.plans.get(plan_id_of(services, plan_id))
         state = stored.document.state
         if selection.all or state.status not in _APPROVED:
             return None
@@ -132,8 +132,8 @@ class Versions:
         if not known - given >= set(selection.ids):
             return None
         source, bases = stored.document.plan.id, [one.base for one in selected(state.action_specs, selection)]
-        for ref in services.store.refs(limit=_RECENT):
-            other = services.store.plan(ref.id).document
+        for ref in services.store.plans.refs(limit=_RECENT):
+            other = services.store.plans.get(ref.id).document
             if other.plan.forked_from == source and [one.base for one in other.state.action_specs] == bases:
                 return ref.id
         return self.fork(source, actor=actor, again=True, only=selection)
@@ -147,7 +147,7 @@ class Versions:
         proposer saw stays the basis.
         """
         services = self._services
-        stored = services.store.plan(plan_id_of(services, plan_id))
+        stored = services.store.plans.get(plan_id_of(services, plan_id))
         refuse_fixed(stored)
         require_settable(services.person, stored)
         document = next_version(stored.document, services.person.requester(), f"p{stored.number}")
@@ -178,20 +178,20 @@ class Versions:
         services = self._services
         ours = plan_id_of(services, plan_id)
         theirs = plan_id_of(services, other_plan) if other_plan else ours
-        newest = services.store.plan(theirs).document.plan.version
+        newest = services.store.plans.get(theirs).document.plan.version
         return compare(services, ours, version, theirs, newest if other is None else other)
 
     def delta(self, plan_id: str) -> PlanComparison | None:
         """What changed since the last approved version; None if none was approved."""
         services = self._services
-        document = services.store.plan(plan_id_of(services, plan_id)).document
+        document = services.store.plans.get(plan_id_of(services, plan_id)).document
         plan = document.plan
-        for approval in reversed(services.store.approvals(plan.id)):
+        for approval in reversed(services.store.approvals.of(plan.id)):
             subject = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
             if subject.kind is not Act.EXECUTE:
                 continue
             selected = {spec.id for spec in subject.specs}
-            specs = services.store.specs(plan.id, subject.plan_version)
+            specs = services.store.plans.specs(plan.id, subject.plan_version)
             approved = [spec for spec in specs if spec.id in selected]
             found = _differences(services, approved, document.state.action_specs)
             return PlanComparison(plan.id, subject.plan_version, plan.id, plan.version, tuple(found))
@@ -200,7 +200,7 @@ class Versions:
     def since_seen(self, plan_id: str) -> PlanComparison | None:
         """What others changed since the person last said something about the plan; None if they never did."""
         services = self._services
-        plan = services.store.plan(plan_id_of(services, plan_id)).document.plan
+        plan = services.store.plans.get(plan_id_of(services, plan_id)).document.plan
         version = plan.version
         for logged in reversed(tuple(services.store.events(plan.id))):
             event = logged.event
@@ -226,11 +226,11 @@ def _specs(services: Services, stored: StoredPlan, version: int) -> tuple[Action
     plan = stored.document.plan
     if not 1 <= version <= plan.version:
         raise NotFound(what=Text("version"), name=str(version), see=f"ringi show p{stored.number}")
-    return services.store.specs(plan.id, version)
+    return services.store.plans.specs(plan.id, version)
 
 
 def compare(services: Services, plan_id: str, version: int, other_plan_id: str, other: int) -> PlanComparison:
-    ours, theirs = services.store.plan(plan_id), services.store.plan(other_plan_id)
+    ours, theirs = services.store.plans.get(plan_id), services.store.plans.get(other_plan_id)
     one, two = _specs(services, ours, version), _specs(services, theirs, other)
     return PlanComparison(plan_id, version, other_plan_id, other, tuple(_differences(services, one, two)))
 

@@ -3,8 +3,9 @@
 from typing import Final
 
 from ringi.kernel import codec
-from ringi.ledger.connection import Reader, as_bytes
-from ringi.ledger.events import EventLog, text_of
+from ringi.ledger.connection import as_bytes
+from ringi.ledger.events import text_of
+from ringi.ledger.ledger import Ledger
 from ringi.project.state import ProjectState
 
 _SET_STATE: Final = (
@@ -15,15 +16,20 @@ _STATE: Final = "SELECT document FROM project_state WHERE id = 1 AND snapshot_id
 _OTHER_CHANGES: Final = "SELECT plan_id FROM open_changes WHERE snapshot_id <> ? ORDER BY plan_id"
 
 
-class States(Reader):
-    def project_state(self, snapshot_id: str | None = None) -> ProjectState | None:
+class ProjectStates:
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def newest(self, snapshot_id: str | None = None) -> ProjectState | None:
         """The newest that was captured or pushed; None if it is of another snapshot than the given one."""
-        found = self._select(_STATE, snapshot_id)
+        found = self._ledger.select(_STATE, snapshot_id)
         return codec.trusted(as_bytes(found[0][0]), ProjectState, "project state") if found else None
 
-
-class StateWrites(EventLog):
-    def set_state(self, state: ProjectState) -> list[str]:
-        self._database.execute(_SET_STATE, (state.snapshot_id, text_of(state)))
-        rows = self._database.execute(_OTHER_CHANGES, (state.snapshot_id,))
+    def set(self, state: ProjectState) -> list[str]:
+        """Replaces the previous one; returns the ids of open change plans of another snapshot."""
+        self._ledger.execute(_SET_STATE, state.snapshot_id, text_of(state))
+        rows = self._ledger.execute(
+            _OTHER_CHANGES,
+            state.snapshot_id,
+        )
         return [str(row[0]) for row in rows]

@@ -64,7 +64,7 @@ def mend_refs(workspace: OpenWorkspace, *, deleted_notes: bool = False) -> Itera
 
 def mend_run(workspace: OpenWorkspace, run_id: str) -> Iterator[Mended]:
     """Its branch, and the folder in which its steps are carried out. Raises StorageFailed."""
-    run = workspace.sessions.run(run_id)
+    run = workspace.store.runs.get(run_id)
     if not _has_branch(run):
         return
     branch = workspace.branch(run_id)
@@ -75,7 +75,7 @@ def mend_run(workspace: OpenWorkspace, run_id: str) -> Iterator[Mended]:
 
 
 def _with_branch(workspace: OpenWorkspace) -> list[Run]:
-    return [run for run in workspace.sessions.runs() if _has_branch(run)]
+    return [run for run in workspace.store.runs.all() if _has_branch(run)]
 
 
 def _has_branch(run: Run) -> bool:

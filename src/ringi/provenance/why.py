@@ -67,10 +67,12 @@ def _key(said: Approved) -> tuple[str, int, str] | None:
 
 def with_ledger(told: LineVerdict, workspace: OpenWorkspace) -> LineVerdict:
     """Adds what only the ledger of this workspace has: the request, the step and the decisions."""
-    store, step = workspace.sessions, told.approval.step if told.approval else UNSET
+    store, step = workspace.store, told.approval.step if told.approval else UNSET
     try:
-        run, plan = (store.run(step.run_id), store.run_plan(step.run_id)) if step else (None, None)
-        session = store.session(run.planning_session_id).session if run and run.planning_session_id else None
+        run, plan = (store.runs.get(step.run_id), store.runs.plan(step.run_id)) if step else (None, None)
+        session = (
+            store.sessions.get(run.planning_session_id).session if run and run.planning_session_id else None
+        )
     except NotFound:
         return told
     if not step or run is None:

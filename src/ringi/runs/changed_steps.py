@@ -5,9 +5,9 @@ the result, and the run learns of it only when it goes on. So whoever shows a ru
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -15,13 +15,14 @@ from msgspec.structs import replace
 from ringi.engine.run_plan import RunPlan, RunStep
 from ringi.errors import NotFound
 from ringi.kernel.text import Text
-from ringi.ledger.event import EventKind, LoggedEvent
+from ringi.ledger.event import EventKind
 from ringi.plans.check import commands_of, failing_test
 from ringi.plans.document import ActionSpecExt, PlanDocument, PlanStatus, StoredPlan, undone_at
 from ringi.runs import machine
 from ringi.runs.criteria import results_of
 from ringi.runs.document import Evidence, Run, RunPhase, StepState, StepStatus, Stop, StopCode, stop_for
 from ringi.runs.gates import describe_failure
+from ringi.runs.store import Store
 from ringi.tree.check_result import CheckPhase, CheckResult
 from ringi.tree.file_state import Touched
 
@@ -29,15 +30,6 @@ RESULT_WAITS: Final = Text("the result waits for you")
 _FAILED: Final = frozenset([StopCode.UNIT_TEST_FAILED, StopCode.E2E_FAILED, StopCode.TEST_TIMEOUT])
 _APPROVED: Final = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
 _MOVES: Final = frozenset([EventKind.EXECUTED, EventKind.UNDO_STARTED, EventKind.UNDONE])
-
-
-class StepPlans(Protocol):
-    """The part of the ledger that has runs and the plans of their steps."""
-
-    def run(self, run_id: str) -> Run: ...
-    def plan(self, plan_id: str) -> StoredPlan: ...
-    def specs(self, plan_id: str, version: int) -> tuple[ActionSpecExt, ...]: ...
-    def events(self, subject_id: str | None = None, *, after: int = 0) -> Iterator[LoggedEvent]: ...
 
 
 class _Waiting(NamedTuple):
@@ -57,7 +49,7 @@ _Plans = Mapping[int, _Waiting]
 """By the place of the step in its run."""
 
 
-def follow_plans(store: StepPlans, run: Run, plan: RunPlan | None) -> Run:
+def follow_plans(store: Store, run: Run, plan: RunPlan | None) -> Run:
     """The run, with evidence, size and stop of the steps that wait as their plans are now; never saved."""
     plans = _waiting(store, run)
     steps = tuple(_follow(store, run, at, plans) for at in range(len(run.steps)))
@@ -65,9 +57,9 @@ def follow_plans(store: StepPlans, run: Run, plan: RunPlan | None) -> Run:
     return replace(shown, stop=_stop(shown, plan, plans)) if plan else shown
 
 
-def is_tested_otherwise(store: StepPlans, document: PlanDocument) -> bool:
+def is_tested_otherwise(store: Store, document: PlanDocument) -> bool:
     """Whether a step that is carried out now would be on other files than its newest results are about."""
-    run = store.run(document.step.run_id) if document.step else None
+    run = store.runs.get(document.step.run_id) if document.step else None
     places = [at for at, one in enumerate(run.steps) if one.plan_id == document.plan.id] if run else []
     if run is None or not places:
         return False
@@ -77,20 +69,20 @@ def is_tested_otherwise(store: StepPlans, document: PlanDocument) -> bool:
     return at not in plans or _is_apart(at, plans) or _is_on_other_files(run, at, plans)
 
 
-def _waiting(store: StepPlans, run: Run) -> _Plans:
+def _waiting(store: Store, run: Run) -> _Plans:
     found = dict[int, _Waiting]()
     for at, step in enumerate(run.steps):
         if step.status is StepStatus.PROPOSED:
             with suppress(NotFound):
-                stored = store.plan(step.plan_id)
+                stored = store.plans.get(step.plan_id)
                 found[at] = _Waiting(stored, _is_changed(store, step, stored.document))
     return found
 
 
-def _is_changed(store: StepPlans, step: StepState, document: PlanDocument) -> bool:
+def _is_changed(store: Store, step: StepState, document: PlanDocument) -> bool:
     if document.plan.version == step.plan_version:
         return False
-    return _files(store.specs(step.plan_id, step.plan_version)) != _files(document.state.action_specs)
+    return _files(store.plans.specs(step.plan_id, step.plan_version)) != _files(document.state.action_specs)
 
 
 def _files(specs: Sequence[ActionSpecExt]) -> set[Touched]:
@@ -110,7 +102,7 @@ def _is_on_other_files(run: Run, at: int, plans: _Plans) -> bool:
     return first or any(one.changed for place, one in plans.items() if place < at)
 
 
-def _moved_since(store: StepPlans, run: Run, at: int) -> bool:
+def _moved_since(store: Store, run: Run, at: int) -> bool:
     """A review tests a step with what is on the branch then: whether another step came or went since."""
     own = [one.event for one in store.events(run.steps[at].plan_id)]
     tested = max((one.seq for one in own if one.event is EventKind.CHECKED), default=0)
@@ -118,7 +110,7 @@ def _moved_since(store: StepPlans, run: Run, at: int) -> bool:
     return any(one.event.event in _MOVES for plan_id in others for one in store.events(plan_id, after=tested))
 
 
-def _follow(store: StepPlans, run: Run, at: int, plans: _Plans) -> StepState:
+def _follow(store: Store, run: Run, at: int, plans: _Plans) -> StepState:
     step = run.steps[at]
     if at not in plans:
         return step

@@ -4,20 +4,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ringi.agents.state import Surrounding
-from ringi.app.ledger import Ledger
 from ringi.config.keys import Config
 from ringi.models.configured import mask_of
 from ringi.plans.outside_call import PlannedCalls
 from ringi.plans.services import Services
 from ringi.runs.configured_tools import server_tools
 from ringi.runs.role_process import ProcessParts
+from ringi.runs.store import Store
 from ringi.runs.tool_box import ToolBox, tool_box
 from ringi.tools.ports_process import Tools
 from ringi.tree.copy import WorkCopy
 
 
 def process_parts(
-    ledger: Ledger,
+    ledger: Store,
     services: Services,
     config: Config,
     workspace: Surrounding,

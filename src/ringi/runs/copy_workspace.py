@@ -289,7 +289,7 @@ def _ended(
         if version != state.plan_version:
             tree = _bring_to(_open_copy(workspace, run), workspace.branch(run.run_id))
             dry = tuple(evidence_of(one, sandboxed=True) for one in _tested(document, tree))
-        used = [one.proof for one in there.services.store.approvals(state.plan_id) if one.spent_by]
+        used = [one.proof for one in there.services.store.approvals.of(state.plan_id) if one.spent_by]
         grant = used[-1].grant or "" if used else ""
         return Decision(
             Decided.COMMITTED,
@@ -339,7 +339,7 @@ def _ask_standing(there: OpenWorkspace, plan_id: str) -> Text:
     with suppress(RingiError):  # a person can still be asked
         there.plan.request_approval(plan_id)
     document, services = there.plan.get(plan_id), there.services
-    if document.state.status is PlanStatus.APPROVED or not services.store.grants():
+    if document.state.status is PlanStatus.APPROVED or not services.store.grants.all():
         return Text("")
     with suppress(RingiError):
         subject = subject_now(services, document, document.state.selection, services.clock.now())

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import Final
 
-from ringi.app.ledger import LedgerReader
 from ringi.approvals.document import Approval
 from ringi.engine.run_plan import REQUEST_FILE, RunPlan
 from ringi.errors import NotFound
@@ -15,6 +14,7 @@ from ringi.kernel.fs import publish
 from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder, Place
 from ringi.ledger.subject import Subject, SubjectKind
 from ringi.runs.document import Run, RunApproval, RunFacts, errors_of, stage_of
+from ringi.runs.store import Store
 
 RUNS: Final = (AGENT_FOLDER, "runs")
 BESIDE: Final = ("patches", "logs")
@@ -33,7 +33,7 @@ class RunDocuments:
         self._most = most
         self._report = report
 
-    def show(self, ledger: LedgerReader, changed: Collection[str], since: Collection[Subject]) -> None:
+    def show(self, ledger: Store, changed: Collection[str], since: Collection[Subject]) -> None:
         """Writes the runs that changed, and those that changed since the last time."""
         ids = {*changed, *(name for kind, name in since if kind is SubjectKind.RUN)}
         if not ids:
@@ -41,27 +41,27 @@ class RunDocuments:
         newest, older = self._parted(ledger)
         there = bool(self._agent.names(RUNS))
         for run_id in ids & newest if there else newest:
-            self._write(ledger, ledger.run(run_id))
+            self._write(ledger, ledger.runs.get(run_id))
         self._drop(older)
 
-    def write_all(self, ledger: LedgerReader) -> None:
+    def write_all(self, ledger: Store) -> None:
         newest, older = self._parted(ledger)
         self._drop(older)
         for run_id in newest:
-            self._write(ledger, ledger.run(run_id))
+            self._write(ledger, ledger.runs.get(run_id))
 
-    def places(self, ledger: LedgerReader, only: str = "") -> Iterator[Place]:
+    def places(self, ledger: Store, only: str = "") -> Iterator[Place]:
         newest, older = self._parted(ledger)
         for run_id in sorted((newest | older).intersection([only]) if only else newest | older):
-            run = ledger.run(run_id)
+            run = ledger.runs.get(run_id)
             expected = partial(self._expected, ledger, run)
             if (folder := folder_of(run)) is None:
                 continue
             yield folder, expected if run_id in newest else partial(self._agent.those_there, folder, expected)
 
-    def foreign(self, ledger: LedgerReader) -> list[str]:
+    def foreign(self, ledger: Store) -> list[str]:
         """Runs that the ledger does not know, as paths below the workspace."""
-        there, known = self._there(), {*ledger.run_ids()}
+        there, known = self._there(), {*ledger.runs.ids()}
         # A ledger without any was lost.
         return sorted("/".join(folder) for folder in there if known and folder[-1] not in known)
 
@@ -69,9 +69,9 @@ class RunDocuments:
         requests = self._agent.names(RUNS)
         return [(*RUNS, request, run) for request in requests for run in self._agent.names((*RUNS, request))]
 
-    def _parted(self, ledger: LedgerReader) -> tuple[set[str], set[str]]:
+    def _parted(self, ledger: Store) -> tuple[set[str], set[str]]:
         """The newest, and those too old to have files."""
-        ids = ledger.run_ids()
+        ids = ledger.runs.ids()
         border = max(0, len(ids) - self._most)
         return {*ids[border:]}, {*ids[:border]}
 
@@ -83,7 +83,7 @@ class RunDocuments:
                 self._agent.drop(folder, _NAMES)
                 self._agent.drop(folder[:-1], ())
 
-    def _write(self, ledger: LedgerReader, run: Run) -> None:
+    def _write(self, ledger: Store, run: Run) -> None:
         if (folder := folder_of(run)) is None:
             return
         wanted = self._expected(ledger, run)
@@ -93,8 +93,8 @@ class RunDocuments:
                     publish(at, name, data)
         self._agent.remove(folder, [name for name, data in wanted.items() if data is None])
 
-    def _expected(self, ledger: LedgerReader, run: Run) -> Expected:
-        plan = ledger.run_plan(run.run_id)
+    def _expected(self, ledger: Store, run: Run) -> Expected:
+        plan = ledger.runs.plan(run.run_id)
         from ringi.runs.changed_steps import follow_plans  # noqa: PLC0415  # only a run needs it
 
         run = follow_plans(ledger, run, plan)
@@ -120,24 +120,27 @@ def folder_of(run: Run) -> Folder | None:
     return (*RUNS, *named) if all(map(_NAME.fullmatch, named)) else None
 
 
-def facts_of_run(ledger: LedgerReader, run: Run) -> RunFacts:
+def facts_of_run(ledger: Store, run: Run) -> RunFacts:
     given = [
-        ("", one) for name in (run.planning_session_id, run.run_id) if name for one in ledger.approvals(name)
+        ("", one)
+        for name in (run.planning_session_id, run.run_id)
+        if name
+        for one in ledger.approvals.of(name)
     ]
     plans = plan_names(ledger, run)
     for step in run.steps:
         if step.step_id in plans:
-            given += [(step.step_id, one) for one in ledger.approvals(step.plan_id)]
+            given += [(step.step_id, one) for one in ledger.approvals.of(step.plan_id)]
     return RunFacts(approvals=tuple(_approval(*one) for one in given), plans=plans)
 
 
-def plan_names(ledger: LedgerReader, run: Run) -> dict[str, str]:
+def plan_names(ledger: Store, run: Run) -> dict[str, str]:
     """By step: the short name of its plan."""
     found: dict[str, str] = {}
     for step in run.steps:
         if step.plan_id:
             with contextlib.suppress(NotFound):  # chosen, but not proposed yet
-                found[step.step_id] = ledger.ref(step.plan_id).name
+                found[step.step_id] = ledger.plans.ref(step.plan_id).name
     return found
 
 

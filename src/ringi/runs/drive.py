@@ -64,13 +64,13 @@ def run_steps(
 
     Raises RunOver, NotPermitted.
     """
-    stored = workspace.sessions.stored_run(run_id)
+    stored = workspace.store.runs.stored(run_id)
     workspace = workspace.for_task(task_of(stored.run.forge))
     workspace.services.permits.require_allowed(stored.run.created_by, workspace.person.user())
     for line in (line for mended in mend_run(workspace, run_id) for line in mended.lines):
         workspace.services.tell(line)
     services = _services(workspace, run_id, options, on_event)
-    plan = workspace.sessions.run_plan(run_id)
+    plan = workspace.store.runs.plan(run_id)
     require_current(stored.run)
     if plan is None:
         raise NotFound(what=Text("planning.json"), name=run_id, see=f"ringi status {run_id}")
@@ -110,12 +110,12 @@ def _traced(services: RunServices, run: Run) -> Run:
 def _services(
     workspace: OpenWorkspace, run_id: str, options: RunOptions, on_event: Callable[[RunEvent], None]
 ) -> RunServices:
-    run = workspace.sessions.stored_run(run_id).run
+    run = workspace.store.runs.stored(run_id).run
     environment, command = dict(workspace.environment), options.role or run.implementer
     bench = RunBench(workspace, environment, agent_sandbox(workspace))
     roles = workspace.roles({RunRole.IMPLEMENTER: command} if command else None)
     return RunServices(
-        store=workspace.sessions,
+        store=workspace.store,
         clock=workspace.clock,
         ids=workspace.services.ids,
         bench=bench,
@@ -202,7 +202,7 @@ def _with_feedback(workspace: OpenWorkspace, bench: Bench, run: Run, index: int)
 
     An agent's words reach the next turn, but take back nothing that waits for a person.
     """
-    said = unheard(run, workspace.sessions.feedback(run.run_id))
+    said = unheard(run, workspace.store.processes.feedback(run.run_id))
     if index >= len(run.steps) or all(one.agent for one in said) or _is_decided(workspace, run.steps[index]):
         return run
     mask = workspace.services.mask
@@ -231,7 +231,7 @@ def _end_replaced(workspace: OpenWorkspace, run: Run) -> None:
 
 def cancel_run(workspace: OpenWorkspace, run_id: str) -> Run:
     """What was committed stays on its branch. Raises RunOver."""
-    stored = workspace.sessions.stored_run(run_id)
+    stored = workspace.store.runs.stored(run_id)
     run = stored.run
     require_open(run)
     bench = RunBench(workspace, dict(workspace.environment), agent_sandbox(workspace))
@@ -249,8 +249,8 @@ def _resumed(workspace: OpenWorkspace, stopped: Run, ready: Run) -> Sequence[Sto
     asked = stopped.stop is not None and stopped.stop.reason_code is StopCode.HELP_NEEDED
     if not asked or ready.stop is not None:
         return ()
-    stuck = [one.process_id for one in workspace.sessions.processes(stopped.run_id) if is_stuck(one)]
-    return [found for one in stuck if (found := workspace.sessions.stored_process(one))]
+    stuck = [one.process_id for one in workspace.store.processes.of(stopped.run_id) if is_stuck(one)]
+    return [found for one in stuck if (found := workspace.store.processes.get(one))]
 
 
 def _save(
@@ -262,8 +262,8 @@ def _save(
     going_on: Sequence[StoredProcess] = (),
 ) -> None:
     now = workspace.clock.now()
-    with workspace.sessions.transaction() as transaction:
+    with workspace.store.transaction() as transaction:
         event = NewEvent(kind, actor_at(workspace.person), reason)
-        transaction.save_run(replace(run, updated_at=now), event, stored.revision)
+        transaction.runs.save(replace(run, updated_at=now), event, stored.revision)
         for process, _, revision in going_on:
-            transaction.save_process(replace(resumed(process), updated_at=now), (), revision)
+            transaction.processes.save(replace(resumed(process), updated_at=now), (), revision)

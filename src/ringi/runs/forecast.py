@@ -24,8 +24,8 @@ def forecast_run(workspace: OpenWorkspace, run_id: str, command: str = "") -> Fo
 
     A command, if given, implements them.
     """
-    run = workspace.sessions.run(run_id)
-    if workspace.sessions.run_plan(run_id) is None:
+    run = workspace.store.runs.get(run_id)
+    if workspace.store.runs.plan(run_id) is None:
         return None
     by_command, config = command or run.implementer, workspace.config
     names = []

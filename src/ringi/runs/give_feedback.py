@@ -26,7 +26,7 @@ def give_feedback(workspace: OpenWorkspace, run_id: str, text: str, source: str 
     What an agent says is marked as such and never counts as a person's. Raises RunOver, NotPermitted,
     BadFeedback.
     """
-    run, person = workspace.sessions.run(run_id), workspace.person
+    run, person = workspace.store.runs.get(run_id), workspace.person
     require_current(run)
     workspace.services.permits.require_allowed(run.created_by, person.user())
     words = text.strip()
@@ -42,8 +42,8 @@ def give_feedback(workspace: OpenWorkspace, run_id: str, text: str, source: str 
         source=source,
         text=words,
     )
-    with workspace.sessions.transaction() as transaction:
-        transaction.add_feedback(said)
+    with workspace.store.transaction() as transaction:
+        transaction.processes.add_feedback(said)
     # A revision that waits is decided about first.
     stopped = run.stop is not None and run.stop.reason_code is not StopCode.REVISION_WAITS
     return Given(said, reopens=stopped and not agent)

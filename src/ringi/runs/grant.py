@@ -38,8 +38,8 @@ class Wanted(NamedTuple):
 
 def draft_for_run(workspace: OpenWorkspace, name: str, wanted: Wanted, expires_at: str) -> GrantSubject:
     """What to sign. Raises BadGrant if the run could not use it, RunOver, MainBranch, NotFound."""
-    run = workspace.sessions.run(workspace.sessions.find_run(name))
-    plan = workspace.sessions.run_plan(run.run_id)
+    run = workspace.store.runs.get(workspace.store.runs.find(name))
+    plan = workspace.store.runs.plan(run.run_id)
     if plan is None:
         raise NotFound(what=Text("planning.json"), name=run.run_id, see=f"ringi status {run.run_id}")
     require_open(run)

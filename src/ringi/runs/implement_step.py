@@ -176,7 +176,7 @@ def _can_be_split(carrier: Carrier) -> bool:
     for _ in range(carrier.plan.gates.max_step_too_large_retries):
         if not run.replaces:
             return True
-        run = carrier.services.store.stored_run(run.replaces).run
+        run = carrier.services.store.runs.stored(run.replaces).run
     return False
 
 

@@ -7,9 +7,10 @@ from ringi.engine.process import ActionRecord, Feedback, Process, Recovery, Stor
 from ringi.errors import RunRace
 from ringi.kernel import codec
 from ringi.ledger import subject
-from ringi.ledger.connection import Reader, as_bytes
+from ringi.ledger.connection import as_bytes
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.ledger.events import About, EventLog, text_of
+from ringi.ledger.events import About, text_of
+from ringi.ledger.ledger import Ledger
 from ringi.runs.rows import no_run
 from ringi.tools.effects import ErrorKind
 
@@ -43,26 +44,31 @@ _NOTE_RECOVERY: Final = (
 )
 
 
-class Processes(Reader):
-    def stored_process(self, process_id: str) -> StoredProcess | None:
-        with self.one_moment():
-            found = self._select(_PROCESS, process_id)
-            rows = self._select(_RECORDS, process_id) if found else []
+class Processes:
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def get(self, process_id: str) -> StoredProcess | None:
+        with self._ledger.one_moment():
+            found = self._ledger.select(_PROCESS, process_id)
+            rows = self._ledger.select(_RECORDS, process_id) if found else []
         if not found:
             return None
         records = tuple(codec.trusted(as_bytes(row[0]), ActionRecord, "action") for row in rows)
         return StoredProcess(_as_process(found[0][0]), records, int(str(found[0][1])))
 
-    def processes(self, run_id: str = "") -> list[Process]:
-        rows = self._select(_PROCESSES_OF, run_id) if run_id else self._select(_PROCESSES)
+    def of(self, run_id: str = "") -> list[Process]:
+        """Of a run, or all; in the order they began."""
+        rows = self._ledger.select(_PROCESSES_OF, run_id) if run_id else self._ledger.select(_PROCESSES)
         return [_as_process(row[0]) for row in rows]
 
     def actions(self, process_id: str) -> tuple[ActionRecord, ...]:
-        stored = self.stored_process(process_id)
+        stored = self.get(process_id)
         return stored.records if stored else ()
 
     def feedback(self, run_id: str) -> tuple[Feedback, ...]:
-        rows = self._select(_FEEDBACK, run_id)
+        """In the order it was given."""
+        rows = self._ledger.select(_FEEDBACK, run_id)
         return tuple(codec.trusted(as_bytes(row[0]), Feedback, "feedback") for row in rows)
 
     def recoveries(self, kind: ErrorKind) -> tuple[Recovery, ...]:
@@ -74,37 +80,40 @@ class Processes(Reader):
                 helped=int(str(helped)),
                 failed=int(str(failed)),
             )
-            for tool, strategy, helped, failed in self._select(_RECOVERIES, str(kind))
+            for tool, strategy, helped, failed in self._ledger.select(_RECOVERIES, str(kind))
         )
 
+    def save(self, process: Process, records: Sequence[ActionRecord], revision: int) -> None:
+        """With the records that are new or changed; revision 0 is a new one.
 
-class ProcessWrites(EventLog):
-    def save_process(self, process: Process, records: Sequence[ActionRecord], revision: int) -> None:
+        Raises RunRace if somebody saved it since that revision was read.
+        """
         text = text_of(process)
         if revision:
-            saved = self._database.execute(_SAVE, (text, process.process_id, revision)).rowcount
+            saved = self._ledger.execute(_SAVE, text, process.process_id, revision).rowcount
         else:
-            saved = self._database.execute(_ADD, (process.process_id, process.run_id, text)).rowcount
+            saved = self._ledger.execute(_ADD, process.process_id, process.run_id, text).rowcount
         if saved != 1:
             raise RunRace(run=process.run_id or process.process_id)
         rows = [(process.process_id, record.number, text_of(record)) for record in records]
-        self._database.executemany(_SAVE_RECORD, rows)
+        self._ledger.execute_many(_SAVE_RECORD, rows)
 
     def add_feedback(self, feedback: Feedback) -> None:
-        found = self._database.execute(_RUN_TEXT, (feedback.run_id,)).fetchone()
+        """Noted in the log of its run, which stays as it is."""
+        found = self._ledger.execute(_RUN_TEXT, feedback.run_id).fetchone()
         if found is None:
             raise no_run(feedback.run_id)
         about = About(subject.run(feedback.run_id), str(found[0]))
         actor = Actor.AI if feedback.agent else Actor.USER
         event = NewEvent(EventKind.RUN_FEEDBACK, actor, feedback.feedback_id, feedback)
-        hash_ = self._add_event(about, self._clock.now(), event)
+        hash_ = self._ledger.append(about, event)
         # The run itself is as it was: whoever works on it goes on.
-        self._database.execute(_RUN_EVENT, (hash_, feedback.run_id))
-        self._database.execute(_ADD_FEEDBACK, (feedback.feedback_id, feedback.run_id, text_of(feedback)))
+        self._ledger.execute(_RUN_EVENT, hash_, feedback.run_id)
+        self._ledger.execute(_ADD_FEEDBACK, feedback.feedback_id, feedback.run_id, text_of(feedback))
 
     def note_recovery(self, kind: ErrorKind, tool: str, strategy: str, *, helped: bool) -> None:
         row = (str(kind), tool, strategy, int(helped), int(not helped))
-        self._database.execute(_NOTE_RECOVERY, row)
+        self._ledger.execute(_NOTE_RECOVERY, *row)
 
 
 def _as_process(document: object) -> Process:

@@ -38,9 +38,9 @@ def replan(workspace: OpenWorkspace, name: str, because: StopCode | None = None)
 
     `because` is why it stopped, unless given. Raises CannotReplan, RunOver, NotFound.
     """
-    run = workspace.sessions.run(workspace.sessions.find_run(name))
+    run = workspace.store.runs.get(workspace.store.runs.find(name))
     require_current(run)
-    plan = workspace.sessions.run_plan(run.run_id)
+    plan = workspace.store.runs.plan(run.run_id)
     if run.stop is None or plan is None or because not in {None, run.stop.reason_code}:
         raise CannotReplan(run=run.run_id, why=Text("it did not stop for a reason that planning could mend"))
     step = next((one for one in run.steps if one.step_id == run.stop.step_id), run.step)
@@ -87,13 +87,13 @@ def _tried(workspace: OpenWorkspace, run: Run) -> int:
     """How often steps were split on the way to this run."""
     count, seen = 0, {run.run_id}
     while run.replaces and run.replaces not in seen:
-        events = (logged.event for logged in workspace.sessions.events(run.run_id))
+        events = (logged.event for logged in workspace.store.events(run.run_id))
         count += any(
             one.event is EventKind.RUN_CREATED and one.reason.startswith(StopCode.STEP_TOO_LARGE)
             for one in events
         )
         try:
-            run = workspace.sessions.run(run.replaces)
+            run = workspace.store.runs.get(run.replaces)
         except NotFound:
             break
         seen.add(run.run_id)
@@ -118,7 +118,7 @@ def _designed_anew(workspace: OpenWorkspace, run: Run, plan: RunPlan) -> Session
         request = FromRequest(plan.request_id, "", _request(plan))
     else:
         try:
-            stored = workspace.sessions.session(run.planning_session_id)
+            stored = workspace.store.sessions.get(run.planning_session_id)
         except NotFound:
             pass
         else:

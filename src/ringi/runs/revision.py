@@ -39,16 +39,16 @@ class ReviewedRevision:
 
     def look(self) -> None:
         """Raises NotFound if none waits."""
-        store = self._workspace.sessions
-        waiting = [one for one in store.processes(self.run_id) if _waits(one)]
-        stored = store.stored_process(waiting[-1].process_id) if waiting else None
+        store = self._workspace.store
+        waiting = [one for one in store.processes.of(self.run_id) if _waits(one)]
+        stored = store.processes.get(waiting[-1].process_id) if waiting else None
         if stored is None or stored.process.proposed is None:
             what = Text("revision that waits for you")
             raise NotFound(what=what, name=self.run_id, see=f"ringi status {self.run_id}")
         self.process, self._revision = stored.process, stored.revision
         self.record = stored.process.proposed
         self.lines = difference(self.process.plan, revised(self.process.plan, self.record.revision))
-        run = store.stored_run(self.run_id)
+        run = store.runs.stored(self.run_id)
         self._run, self._run_revision = run.run, run.revision
         subject = RevisionSubject(
             workspace=store.workspace_id(),
@@ -88,8 +88,8 @@ class ReviewedRevision:
         since = self.process.waiting_since
         with given(self._workspace, asked, self.data, proof, since) as (transaction, approval):
             event = NewEvent(EventKind.RUN_REVISION_APPROVED, Actor.USER, asked.digest, approval)
-            transaction.save_run(self._touched(), event, self._run_revision)
-            transaction.save_process(self._answered(approved=True), (), self._revision)
+            transaction.runs.save(self._touched(), event, self._run_revision)
+            transaction.processes.save(self._answered(approved=True), (), self._revision)
 
     def decline(self, words: str) -> None:
         """What should be different is feedback, from which another revision is made.
@@ -100,9 +100,9 @@ class ReviewedRevision:
         refuse_agent(person, self.command)
         self._require_time()
         event = NewEvent(EventKind.RUN_REVISION_DECLINED, actor_at(person), words[:200])
-        with self._workspace.sessions.transaction() as transaction:
-            transaction.save_run(self._touched(), event, self._run_revision)
-            transaction.save_process(self._answered(approved=False), (), self._revision)
+        with self._workspace.store.transaction() as transaction:
+            transaction.runs.save(self._touched(), event, self._run_revision)
+            transaction.processes.save(self._answered(approved=False), (), self._revision)
             if words.strip():
                 said = Feedback(
                     feedback_id=self._services.ids(),
@@ -112,7 +112,7 @@ class ReviewedRevision:
                     source="review",
                     text=words.strip(),
                 )
-                transaction.add_feedback(said)
+                transaction.processes.add_feedback(said)
 
     def _require_time(self) -> None:
         if self.is_expired:

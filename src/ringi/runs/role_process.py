@@ -27,8 +27,8 @@ from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
 from ringi.runs.process.services import CoordinatorServices, Outside, ProcessTask
 from ringi.runs.role_model import Caller
 from ringi.runs.services import Task
+from ringi.runs.store import Store
 from ringi.runs.tool_box import ToolBox
-from ringi.tools.ports_process import ProcessStore
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_steps import stand_at
 from ringi.tree.tree import Tree
@@ -39,7 +39,7 @@ _MOST_SUBTASKS: Final = 15
 class ProcessParts(NamedTuple):
     """What a process needs beside the role."""
 
-    store: ProcessStore
+    store: Store
     clock: Clock
     ids: Callable[[], str]
     config: Config
@@ -114,7 +114,7 @@ def work_with_tools(
                 config=parts.config,
                 tools=tools.offered(),
                 rules=rules,
-                recoveries=parts.store.recoveries,
+                recoveries=parts.store.processes.recoveries,
                 mask=mask,
                 complexity=measure.level,
                 model=caller.name,
@@ -160,9 +160,9 @@ def process_of(task: Task) -> str:
     return f"{task.run.run_id}/{task.step.step_id}/{task.state.plan_id[:8]}/{task.state.cycle}.{taken + 1}"
 
 
-def uncounted(store: ProcessStore, run: Run) -> Spent:
+def uncounted(store: Store, run: Run) -> Spent:
     """What processes of the run took and no attempt counts: of a turn that waited, was killed or given up."""
-    processes = store.processes(run.run_id)
+    processes = store.processes.of(run.run_id)
     took = total(spent for one in processes for spent in (one.planning, one.execution, one.reflection))
     counted = total(
         attempt.spent

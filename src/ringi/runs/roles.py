@@ -19,7 +19,6 @@ from ringi.kernel.document import prepared
 from ringi.kernel.process.capture import Ran
 from ringi.kernel.process.program import program_name, program_of
 from ringi.kernel.text import Text, visible
-from ringi.ledger.ports import SessionStore
 from ringi.models.prompt import Budget, LanguageModel, Material, NewVerdict, Prompt
 from ringi.models.usage import PLAYBOOK, Purpose, RunBudget, Spent, total
 from ringi.policy.files import is_credential
@@ -36,6 +35,7 @@ from ringi.runs.role_planner import Planner, PlannerTools
 from ringi.runs.role_process import ProcessParts, StepOrder, process_of, uncounted, work_with_tools
 from ringi.runs.role_stops import gh_stop, nobody, time_key, too_slow
 from ringi.runs.services import RoleWork, Task
+from ringi.runs.store import Store
 from ringi.sessions.document import DecisionPoint, Question
 from ringi.tree.copy_steps import changed_between
 
@@ -52,7 +52,7 @@ class RoleServices(NamedTuple):
 
     workspace: Surrounding
     environment: Mapping[str, str]
-    sessions: SessionStore
+    store: Store
     code: Callable[[], CodeContext]
     model: Callable[[str, Task | None], LanguageModel]
     """By its name; one that reads the project by itself reads the task's copy. Raises UnknownModel."""
@@ -269,7 +269,7 @@ class _Briefs:
         """What the planning session asked and let a person choose."""
         if self._task.run.planning_session_id:
             with suppress(NotFound):
-                session = self._services.sessions.session(self._task.run.planning_session_id).session
+                session = self._services.store.sessions.get(self._task.run.planning_session_id).session
                 return session.questions, session.decisions
         return (), ()
 

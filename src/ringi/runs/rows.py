@@ -3,15 +3,15 @@
 import sqlite3
 from typing import Final
 
-from ringi.app.lists import RUNS
 from ringi.engine.run_plan import RunPlan
 from ringi.errors import BadDocument, NotFound, RunRace, SessionRace
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject
-from ringi.ledger.connection import Reader, Row, as_bytes
+from ringi.ledger.connection import Row, as_bytes
 from ringi.ledger.event import NewEvent
-from ringi.ledger.events import About, EventLog, text_of
+from ringi.ledger.events import About, text_of
+from ringi.ledger.ledger import Ledger
 from ringi.ledger.subject import short
 from ringi.runs.document import Run, StoredRun
 
@@ -27,33 +27,38 @@ _REQUEST_IDS: Final = (
     "SELECT json_extract(facts, '$.runPlan.request_id') FROM sessions WHERE instr(facts, ?1)"
     " UNION SELECT json_extract(document, '$.request_id') FROM runs WHERE instr(document, ?1)"
 )
+_RUNS: Final = "SELECT document FROM runs ORDER BY at DESC"
 _RUN_IDS: Final = "SELECT id FROM runs ORDER BY at"
 _RUNS_FROM: Final = "SELECT id FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 5"
 
 
-class Runs(Reader):
-    def find_run(self, name: str) -> str:
-        found = self._beginning_with(_RUNS_FROM, name, name.lower(), name.lower())
+class Runs:
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def find(self, name: str) -> str:
+        """The id of the run, given its id or the beginning of it."""
+        found = self._ledger.find_id(_RUNS_FROM, name, name.lower(), name.lower())
         if found is None:
             raise no_run(name)
         return found
 
-    def run(self, run_id: str) -> Run:
-        found = self._select(_RUN, run_id)
+    def get(self, run_id: str) -> Run:
+        found = self._ledger.select(_RUN, run_id)
         if not found:
             raise no_run(run_id)
         return _as_run(found[0])
 
-    def stored_run(self, run_id: str) -> StoredRun:
-        found = self._select(_RUN, run_id)
+    def stored(self, run_id: str) -> StoredRun:
+        found = self._ledger.select(_RUN, run_id)
         if not found:
             raise no_run(run_id)
         return StoredRun(_as_run(found[0]), int(str(found[0][1])))
 
-    def run_plan(self, run_id: str) -> RunPlan | None:
+    def plan(self, run_id: str) -> RunPlan | None:
         """Its planning.json, or None if it has none. Raises BadDocument if it is not what the run says."""
-        with self.one_moment():
-            run, found = self.run(run_id), self._select(_RUN_PLAN, run_id)
+        with self._ledger.one_moment():
+            run, found = self.get(run_id), self._ledger.select(_RUN_PLAN, run_id)
         if not found or found[0][0] is None:
             return None
         data = as_bytes(found[0][0])
@@ -64,45 +69,44 @@ class Runs(Reader):
 
     def request_ids(self, day: str) -> set[str]:
         """Of runs, and of sessions that have a plan for one."""
-        return {str(row[0]) for row in self._select(_REQUEST_IDS, f"RQ-{day}-")}
+        return {str(row[0]) for row in self._ledger.select(_REQUEST_IDS, f"RQ-{day}-")}
 
-    def run_ids(self) -> list[str]:
+    def ids(self) -> list[str]:
         """In the order they were made."""
-        return [str(row[0]) for row in self._select(_RUN_IDS)]
+        return [str(row[0]) for row in self._ledger.select(_RUN_IDS)]
 
-    def runs(self) -> list[Run]:
-        return [_as_run(row) for row in self._select(RUNS)]
+    def all(self) -> list[Run]:
+        """The newest first."""
+        return [_as_run(row) for row in self._ledger.select(_RUNS)]
 
-
-class RunWrites(EventLog):
-    def add_run(self, run: Run, event: NewEvent, plan: RunPlan | None = None) -> None:
+    def add(self, run: Run, event: NewEvent, plan: RunPlan | None = None) -> None:
         """With its planning.json, which is never changed; `run` has its hash."""
         text, planned = text_of(run), text_of(plan) if plan else None
         if planned is not None and codec.digest(planned.encode()) != run.plan_sha256:
             raise ValueError("the run does not name this planning.json")
         hash_ = self._note_run(run, text, event)
         try:
-            self._database.execute(_ADD_RUN, (run.run_id, text, hash_, planned))
+            self._ledger.execute(_ADD_RUN, run.run_id, text, hash_, planned)
         except sqlite3.IntegrityError:
             # Started in the same second with the same digits: try again with others.
             raise SessionRace(session=short(run.planning_session_id)) from None
 
-    def save_run(self, run: Run, event: NewEvent, revision: int | None = None) -> None:
+    def save(self, run: Run, event: NewEvent, revision: int | None = None) -> None:
         """Raises RunRace if somebody saved it since that revision was read."""
         text = text_of(run)
         hash_ = self._note_run(run, text, event)
         values = (text, hash_, run.run_id)
         if revision is None:
-            saved = self._database.execute(_SAVE_RUN, values).rowcount
+            saved = self._ledger.execute(_SAVE_RUN, *values).rowcount
         else:
-            saved = self._database.execute(_AS_READ, (*values, revision)).rowcount
+            saved = self._ledger.execute(_AS_READ, *values, revision).rowcount
         if saved != 1:
             raise no_run(run.run_id) if revision is None else RunRace(run=run.run_id)
 
     def _note_run(self, run: Run, text: str, event: NewEvent) -> str:
         about = subject.run(run.run_id)
-        self.changed.saved[about] = run
-        return self._add_event(About(about, text), self._clock.now(), event)
+        self._ledger.changed.saved[about] = run
+        return self._ledger.append(About(about, text), event)
 
 
 def no_run(name: str) -> NotFound:

@@ -56,8 +56,8 @@ class Carrier:
     def __init__(self, services: RunServices, run_id: str) -> None:
         self.services = services
         self.bench = services.bench
-        self._stored = services.store.stored_run(run_id)
-        plan = services.store.run_plan(run_id)
+        self._stored = services.store.runs.stored(run_id)
+        plan = services.store.runs.plan(run_id)
         if plan is None:
             raise NotFound(what=Text("planning.json"), name=run_id, see=f"ringi status {run_id}")
         self.plan = plan
@@ -86,7 +86,7 @@ class Carrier:
     def save(self, run: Run, reason: str, kind: EventKind = _E.RUN_ADVANCED) -> None:
         run = replace(run, updated_at=self.services.clock.now())
         with self.services.store.transaction() as transaction:
-            transaction.save_run(run, NewEvent(kind, Actor.SYSTEM, reason), self._stored.revision)
+            transaction.runs.save(run, NewEvent(kind, Actor.SYSTEM, reason), self._stored.revision)
         self._stored = StoredRun(run, self._stored.revision + 1)
 
     def halt(self, stop: Stop, run: Run | None = None, *, phase: RunPhase | None = None) -> None:
@@ -121,7 +121,7 @@ class Carrier:
     def listen(self, index: int) -> None:
         """Hands on what somebody has said since; it is in the next brief."""
         run, step, _ = self.at(index)
-        said = unheard(run, self.services.store.feedback(run.run_id))
+        said = unheard(run, self.services.store.processes.feedback(run.run_id))
         if said:
             masked = [replace(one, text=self.services.mask(one.text)) for one in said]
             self.save(told(run, index, masked), f"{step.step_id}: feedback")

@@ -10,29 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from ringi.kernel.telemetry.port import SILENT, Telemetry
 
 if TYPE_CHECKING:  # only names of types
-    from ringi.engine.process import Feedback
     from ringi.engine.run_plan import RunPlan, RunStep
     from ringi.kernel.system import Clock
     from ringi.kernel.text import Text
-    from ringi.ledger.event import NewEvent
-    from ringi.runs.document import Evidence, Run, StepState, Stop, StoredRun
+    from ringi.runs.document import Evidence, Run, StepState, Stop
     from ringi.runs.scope import Changes
     from ringi.runs.services import Roles
+    from ringi.runs.store import Store
     from ringi.tree.copy import WorkCopy
-
-
-class RunTransaction(Protocol):
-    def save_run(self, run: Run, event: NewEvent, revision: int | None = None) -> None:
-        """Raises RunRace if somebody saved it since that revision was read."""
-
-
-class RunStore(Protocol):
-    """The part of the ledger about runs."""
-
-    def transaction(self) -> AbstractContextManager[RunTransaction]: ...
-    def stored_run(self, run_id: str) -> StoredRun: ...
-    def feedback(self, run_id: str) -> tuple[Feedback, ...]: ...
-    def run_plan(self, run_id: str) -> RunPlan | None: ...
 
 
 class Begun(NamedTuple):
@@ -169,7 +154,7 @@ class RunEvent(NamedTuple):
 
 
 class RunServices(NamedTuple):
-    store: RunStore
+    store: Store
     clock: Clock
     ids: Callable[[], str]
     bench: Bench

@@ -34,12 +34,12 @@ from ringi.ledger.subject import is_session, short
 from ringi.policy.globs import globs
 from ringi.runs.branch import main_of_remotes
 from ringi.runs.document import OVER, Run, RunPhase, review_of, run_id
+from ringi.runs.store import Store
 from ringi.sessions.document import ApprovedSession, FromRequest, SessionView
 from ringi.sessions.operations import ENDED, writable
 from ringi.sessions.request import Request, read_request, without_comments
 from ringi.sessions.request_files import next_id
 from ringi.sessions.run_plan import run_of, take_over
-from ringi.tools.ports_process import RunTransaction
 
 if TYPE_CHECKING:
     from ringi.runs.role_planner import Planner
@@ -58,7 +58,7 @@ def start_from_session(workspace: OpenWorkspace, name: str) -> Run:
 
     Raises NotFound, NotAsked if nobody has approved the session yet, SessionOver, RunOver.
     """
-    run = workspace.sessions.run(_run_named(workspace, name))
+    run = workspace.store.runs.get(_run_named(workspace, name))
     require_current(run)
     return run
 
@@ -88,7 +88,7 @@ def require_no_main_branch(workspace: OpenWorkspace, run: Run) -> None:
 def _run_named(workspace: OpenWorkspace, name: str) -> str:
     if not is_session(name):
         try:
-            return workspace.sessions.find_run(name)
+            return workspace.store.runs.find(name)
         except NotFound:
             pass  # perhaps the beginning of a session's id
     view = workspace.planning.view(name)
@@ -170,7 +170,7 @@ def _request_id(workspace: OpenWorkspace, name: str) -> str:
 
 def _own_name(workspace: OpenWorkspace, plan: RunPlan) -> RunPlan:
     """With an id, a branch and a folder of its own, if there was a run with its id."""
-    if workspace.services.store.mentions(plan.run_id):
+    if workspace.services.store.approvals.mentions(plan.run_id):
         return renamed(plan, run_id(workspace.clock.now(), workspace.services.ids()))
     return plan
 
@@ -242,7 +242,7 @@ def add_run(
     run = run_of(plan, session_id, instruction, workspace.clock.now(), actor)
     run = replace(run, by_model=by_model, forge=forge, review=review_of(forge))
     if replaces:
-        before = workspace.sessions.run(replaces)
+        before = workspace.store.runs.get(replaces)
         run = replace(
             run,
             replaces=replaces,
@@ -254,9 +254,9 @@ def add_run(
             review=review_of(before.forge),
         )
     workspace.services.permits.require_allowed(run.created_by, actor)
-    with workspace.sessions.transaction() as transaction:
-        take_over(workspace.sessions, transaction, run)
-        transaction.add_run(run, NewEvent(EventKind.RUN_CREATED, Actor.USER, reason or session_id), plan)
+    with workspace.store.transaction() as transaction:
+        take_over(transaction, run)
+        transaction.runs.add(run, NewEvent(EventKind.RUN_CREATED, Actor.USER, reason or session_id), plan)
     return run
 
 
@@ -265,19 +265,19 @@ def add_run(
 
 def covering(workspace: OpenWorkspace, run_id: str) -> Approval | None:
     """The approval of exactly this run, given with its session or alone. Raises like `covering_approval`."""
-    run, store = workspace.sessions.run(run_id), workspace.sessions
+    run, store = workspace.store.runs.get(run_id), workspace.store
     if run.planning_session_id:
         try:
-            session = store.session(run.planning_session_id).session
+            session = store.sessions.get(run.planning_session_id).session
         except NotFound:
             session = None
         if session is not None and session.planner_session_id == run_id:
             return workspace.planning.approval(session.session_id)
-    plan = store.run_plan(run_id)
+    plan = store.runs.plan(run_id)
     history = History(
         subjects.run(run_id),
         run_id,
-        store.approvals(run_id),
+        store.approvals.of(run_id),
         [logged.event for logged in store.events(run_id)],
     )
     if plan is None or not history.approvals:
@@ -299,8 +299,8 @@ class ReviewedRun:
 
     def look(self) -> None:
         """Raises NotFound if it has no plan, RunOver."""
-        store = self._workspace.sessions
-        stored, plan = store.stored_run(self.run_id), store.run_plan(self.run_id)
+        store = self._workspace.store
+        stored, plan = store.runs.stored(self.run_id), store.runs.plan(self.run_id)
         if plan is None:
             raise NotFound(what=Text("planning.json"), name=self.run_id, see="ringi status")
         self.run, self.revision, self.plan = stored.run, stored.revision, plan
@@ -335,20 +335,20 @@ class ReviewedRun:
         run = replace(self.run, updated_at=self._services.clock.now())
         with given(self._workspace, asked, self.data, proof, self.run.created_at) as (transaction, approval):
             event = NewEvent(EventKind.RUN_APPROVED, Actor.USER, asked.digest, approval)
-            transaction.save_run(run, event, self.revision)
+            transaction.runs.save(run, event, self.revision)
         return run
 
 
 @contextmanager
 def given(
     workspace: OpenWorkspace, asked: ApprovalRequest, data: bytes, proof: Proof, made_at: str
-) -> Iterator[tuple[RunTransaction, Approval]]:
+) -> Iterator[tuple[Store, Approval]]:
     """The approval of something about a run; whoever takes it saves the run with its event."""
     services, user = workspace.services, workspace.person.user()
     act = SignedAct.APPROVE
     record = prove(services, asked, data, proof, act=act, approver=user, made_at=made_at)
-    with workspace.sessions.transaction() as transaction:
+    with workspace.store.transaction() as transaction:
         last = transaction.last_hash()
         approval = approval_of(services, asked, data, record, approver=user, after_event=last)
         yield transaction, approval
-        transaction.add_approval(approval)
+        transaction.approvals.add(approval)

@@ -26,7 +26,7 @@ def undo_run(workspace: OpenWorkspace, run_id: str) -> Undone:
     refuse_agent(workspace.person, f"ringi undo {run_id}")
     for line in (line for mended in mend_run(workspace, run_id) for line in mended.lines):
         workspace.services.tell(line)
-    run, branch = workspace.sessions.run(run_id), workspace.branch(run_id)
+    run, branch = workspace.store.runs.get(run_id), workspace.branch(run_id)
     if run.in_place:
         return Undone(
             "", tuple(reversed([step.plan_id for step in run.steps if _stands(workspace, step.plan_id)]))
@@ -41,7 +41,7 @@ def undo_run(workspace: OpenWorkspace, run_id: str) -> Undone:
 
 def mark_undone(workspace: OpenWorkspace, run_id: str) -> bool:
     """In place, once its plans are undone; False if one of them still stands."""
-    run = workspace.sessions.run(run_id)
+    run = workspace.store.runs.get(run_id)
     if any(_stands(workspace, step.plan_id) for step in run.steps):
         return False
     _mark(workspace, _cancelled(workspace, run))
@@ -54,8 +54,8 @@ def _cancelled(workspace: OpenWorkspace, run: Run) -> Run:
 
 def _mark(workspace: OpenWorkspace, run: Run) -> None:
     event = NewEvent(EventKind.RUN_UNDONE, actor_at(workspace.person), run.work_branch)
-    with workspace.sessions.transaction() as transaction:
-        transaction.save_run(replace(run, undone=True), event)
+    with workspace.store.transaction() as transaction:
+        transaction.runs.save(replace(run, undone=True), event)
 
 
 def _stands(workspace: OpenWorkspace, plan_id: str) -> bool:

@@ -12,7 +12,6 @@ from ringi.errors import NotFound, SessionOver
 from ringi.kernel import codec
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.ledger.ports import SessionTransaction
 from ringi.ledger.subject import short
 from ringi.models.budget import planned_with
 from ringi.runs.document import RUN_MACHINE, Run, RunPhase, review_of
@@ -23,6 +22,7 @@ from ringi.sessions.operations import ENDED, state_of
 from ringi.sessions.run_plan import run_of, take_over
 from ringi.sessions.save import kept, settled
 from ringi.sessions.services import SessionServices
+from ringi.sessions.store import SessionStore
 
 
 def enhanced_instruction(session: PlanningSession) -> str:
@@ -91,15 +91,15 @@ def approve(services: SessionServices, stored: StoredSession, approver: str, pro
     )
     state, entries = settled(services, operations.approved(state_of(stored), run.run_id, now), ())
 
-    def saving(transaction: SessionTransaction) -> StoredSession:
+    def saving(transaction: SessionStore) -> StoredSession:
         last = transaction.last_hash()
         approval = approval_of(services, asked, data, record, approver=approver, after_event=last)
         event = NewEvent(EventKind.SESSION_APPROVED, Actor.USER, asked.digest, approval)
-        made = transaction.save_session(stored, state.session, state.facts, event, entries)
-        transaction.add_approval(approval)
-        transaction.spend(approval.id, run.run_id)
-        take_over(services.store, transaction, run)
-        transaction.add_run(run, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM, session.session_id), plan)
+        made = transaction.sessions.save(stored, state.session, state.facts, event, entries)
+        transaction.approvals.add(approval)
+        transaction.approvals.spend(approval.id, run.run_id)
+        take_over(transaction, run)
+        transaction.runs.add(run, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM, session.session_id), plan)
         return made
 
     return kept(services, saving)
@@ -111,13 +111,13 @@ def covering(services: SessionServices, session: PlanningSession) -> Approval | 
     history = History(
         subjects.session(session_id),
         short(session_id),
-        services.store.approvals(session_id),
+        services.store.approvals.of(session_id),
         [logged.event for logged in services.store.events(session_id)],
     )
     if not history.approvals:
         return None
-    run = services.store.run(session.planner_session_id or "")
-    plan = services.store.run_plan(run.run_id)
+    run = services.store.runs.get(session.planner_session_id or "")
+    plan = services.store.runs.plan(run.run_id)
     workspace = services.store.workspace_id()
     # Nobody approved a run without one.
     data = codec.canonical(of_session(session, workspace, run.instruction, plan, run.forge)) if plan else b""
@@ -128,15 +128,15 @@ def cancel(services: SessionServices, stored: StoredSession, actor: Actor) -> St
     """Also cancels an approved session and its run, as long as the run has not begun."""
     state, entries = settled(services, operations.cancelled(state_of(stored)), ())
 
-    def saving(transaction: SessionTransaction) -> StoredSession:
+    def saving(transaction: SessionStore) -> StoredSession:
         # Inside the transaction, so that nobody starts it meanwhile.
         run = _waiting_run(services, stored.session)
         event = NewEvent(EventKind.SESSION_CANCELLED, actor)
-        made = transaction.save_session(stored, state.session, state.facts, event, entries)
+        made = transaction.sessions.save(stored, state.session, state.facts, event, entries)
         if run is not None:
             phase = RUN_MACHINE.advance(run.phase, RunPhase.CANCELLED)
             ended = replace(run, phase=phase, updated_at=state.session.updated_at)
-            transaction.save_run(ended, NewEvent(EventKind.RUN_CANCELLED, actor))
+            transaction.runs.save(ended, NewEvent(EventKind.RUN_CANCELLED, actor))
         return made
 
     return kept(services, saving)
@@ -147,7 +147,7 @@ def _waiting_run(services: SessionServices, session: PlanningSession) -> Run | N
     if not session.planner_session_id:
         return None
     try:
-        run = services.store.run(session.planner_session_id)
+        run = services.store.runs.get(session.planner_session_id)
     except NotFound:
         return None
     if run.phase is not RunPhase.PLANNING:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from ringi.app.ledger import LedgerReader
 from ringi.kernel import codec
 from ringi.kernel.fs import OsFileSystem, open_own, publish
 from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder, Place
 from ringi.ledger.subject import Subject, SubjectKind
 from ringi.sessions.document import PlanningSession, SessionStatus, StoredSession
 from ringi.sessions.rows import LOG_PHASES
+from ringi.sessions.store import SessionStore
 
 SESSIONS: Final = (AGENT_FOLDER, "planning-sessions")
 LOGS: Final = (AGENT_FOLDER, "logs")
@@ -30,7 +30,7 @@ class SessionFiles:
         self._fs = OsFileSystem()
 
     def show(
-        self, ledger: LedgerReader, changed: Mapping[str, StoredSession], since: Collection[Subject]
+        self, ledger: SessionStore, changed: Mapping[str, StoredSession], since: Collection[Subject]
     ) -> None:
         """Writes what changed now, and the sessions that changed since the last time."""
         missed = {name for kind, name in since if kind is SubjectKind.SESSION} - changed.keys()
@@ -41,16 +41,16 @@ class SessionFiles:
         newest, older = self._parted(ledger)
         for session_id in newest if not names else newest & {*changed, *missed}:
             stored = changed.get(session_id)
-            if stored is None or ledger.session_revision(session_id) != stored.revision:
-                stored = ledger.session(session_id)
+            if stored is None or ledger.sessions.revision(session_id) != stored.revision:
+                stored = ledger.sessions.get(session_id)
             # First the logs, which the session names.
             self._append_logs(ledger, session_id)
             self._write(stored.session)
         self._drop(older)
 
-    def _parted(self, ledger: LedgerReader) -> tuple[set[str], set[str]]:
+    def _parted(self, ledger: SessionStore) -> tuple[set[str], set[str]]:
         """The newest, and those too old to have files."""
-        ids = ledger.session_ids()
+        ids = ledger.sessions.ids()
         border = max(0, len(ids) - self._most)
         return {*ids[border:]}, {*ids[:border]}
 
@@ -60,11 +60,11 @@ class SessionFiles:
                 self._agent.drop((*LOGS, session_id), [*map(log_name, LOG_PHASES)])
                 self._agent.drop(SESSIONS, [name])
 
-    def write_all(self, ledger: LedgerReader) -> None:
+    def write_all(self, ledger: SessionStore) -> None:
         newest, older = self._parted(ledger)
         self._drop(older)
         for session_id in newest:
-            self._write(ledger.session(session_id).session)
+            self._write(ledger.sessions.get(session_id).session)
             logs = _logs(ledger, session_id)
             if not logs and not self._agent.differing((*LOGS, session_id), _expected(logs)):
                 continue
@@ -77,7 +77,7 @@ class SessionFiles:
                         with contextlib.suppress(FileNotFoundError):
                             self._fs.remove(folder, name)
 
-    def places(self, ledger: LedgerReader, only: str = "") -> Iterator[Place]:
+    def places(self, ledger: SessionStore, only: str = "") -> Iterator[Place]:
         newest, older = self._parted(ledger)
         there = {name.removesuffix(_JSON) for name in (*self.names(), *self._agent.names(LOGS))}
         for session_id in [only] if only else sorted(newest | (older & there)):
@@ -94,17 +94,17 @@ class SessionFiles:
     def names(self) -> list[str]:
         return self._agent.names(SESSIONS)
 
-    def foreign(self, ledger: LedgerReader, names: Collection[str]) -> list[str]:
+    def foreign(self, ledger: SessionStore, names: Collection[str]) -> list[str]:
         """Those of the names that the ledger does not know, as paths below the workspace."""
-        known = {file_name(session_id) for session_id in ledger.session_ids()}
+        known = {file_name(session_id) for session_id in ledger.sessions.ids()}
         return ["/".join((*SESSIONS, name)) for name in sorted(names) if known and name not in known]
 
     def _write(self, session: PlanningSession) -> None:
         with self._agent.folder(*SESSIONS) as folder:
             publish(folder, file_name(session.session_id), codec.pretty(session))
 
-    def _append_logs(self, ledger: LedgerReader, session_id: str) -> None:
-        sizes = {phase: ledger.log_size(session_id, phase) for phase in LOG_PHASES}
+    def _append_logs(self, ledger: SessionStore, session_id: str) -> None:
+        sizes = {phase: ledger.sessions.log_size(session_id, phase) for phase in LOG_PHASES}
         if not any(sizes.values()):
             return
         with self._agent.folder(*LOGS, session_id) as folder:
@@ -121,8 +121,8 @@ def log_name(phase: SessionStatus) -> str:
     return f"{phase}.log"
 
 
-def _logs(ledger: LedgerReader, session_id: str) -> dict[str, bytes]:
-    found = {log_name(phase): ledger.log_after(session_id, phase, 0)[1] for phase in LOG_PHASES}
+def _logs(ledger: SessionStore, session_id: str) -> dict[str, bytes]:
+    found = {log_name(phase): ledger.sessions.log_after(session_id, phase, 0)[1] for phase in LOG_PHASES}
     return {name: data for name, data in found.items() if data}
 
 
@@ -130,23 +130,23 @@ def _expected(logs: Mapping[str, bytes]) -> dict[str, bytes | None]:
     return {log_name(phase): logs.get(log_name(phase)) for phase in LOG_PHASES}
 
 
-def _session_file(ledger: LedgerReader, session_id: str) -> Expected:
-    return {file_name(session_id): codec.pretty(ledger.session(session_id).session)}
+def _session_file(ledger: SessionStore, session_id: str) -> Expected:
+    return {file_name(session_id): codec.pretty(ledger.sessions.get(session_id).session)}
 
 
-def _log_files(ledger: LedgerReader, session_id: str) -> Expected:
+def _log_files(ledger: SessionStore, session_id: str) -> Expected:
     return _expected(_logs(ledger, session_id))
 
 
-def _append(ledger: LedgerReader, folder: int, session_id: str, phase: SessionStatus) -> None:
+def _append(ledger: SessionStore, folder: int, session_id: str, phase: SessionStatus) -> None:
     """The file's length shows what it has; an entry truncated by a crash is written again."""
     descriptor = open_own(folder, log_name(phase), os.O_RDWR)
     try:
         size = os.fstat(descriptor).st_size
-        begins, data = ledger.log_after(session_id, phase, size)
+        begins, data = ledger.sessions.log_after(session_id, phase, size)
         if begins and os.pread(descriptor, 1, begins - 1) != _LINE_END:
             # Every entry ends with a newline, so somebody else wrote into it.
-            begins, data = ledger.log_after(session_id, phase, 0)
+            begins, data = ledger.sessions.log_after(session_id, phase, 0)
         if begins != size:
             os.ftruncate(descriptor, begins)
         while data:

@@ -43,13 +43,13 @@ def work(services: SessionServices, stored: StoredSession, on_progress: OnProgre
     stored = righted(services, stored)
     if session_id in services.open_calls:
         with services.working_on(session_id):
-            stored = _counted(services, services.store.session(session_id))
+            stored = _counted(services, services.store.sessions.get(session_id))
     while isinstance(pending(state_of(stored)), WorkPending):
         # First, so that without a model the session stays as it is.
         model = services.model()
         with services.working_on(session_id):
             # Another process may have done the work while this one waited, or died over it.
-            stored = righted(services, _counted(services, services.store.session(session_id)))
+            stored = righted(services, _counted(services, services.store.sessions.get(session_id)))
             due = pending(state_of(stored))
             if isinstance(due, WorkPending):
                 if not stored.facts.usage.requests:

@@ -8,18 +8,19 @@ from ringi.errors import RingiError
 from ringi.kernel import codec
 from ringi.kernel.system import Clock
 from ringi.kernel.text import Text
-from ringi.ledger.ports import SessionStore
 from ringi.ledger.subject import is_session
-from ringi.models.cache import AnswerOrigin, KeptCounts, KeptPlan, PlanKind, SimilarPlan, Vault
+from ringi.ledger.vault import SealedFiles
+from ringi.models.cache import AnswerOrigin, KeptCounts, KeptPlan, PlanKind, SimilarPlan
 from ringi.models.usage import TokenUsage
 from ringi.runs.document import Run, RunPhase, StepStatus
 from ringi.sessions.document import SessionStatus
+from ringi.sessions.store import SessionStore
 
 PLAN: Final = "plan"
 
 
 class CacheServices(NamedTuple):
-    vault: Vault
+    vault: SealedFiles
     clock: Clock
     ttl_sec: int
     store: SessionStore
@@ -140,12 +141,12 @@ def accepted(store: SessionStore, origin: AnswerOrigin) -> bool:
     """Whether what an answer was for came to a good end, by what the ledger says now."""
     try:
         if origin.step_id:
-            return _step_done(store.run(origin.subject), origin)
+            return _step_done(store.runs.get(origin.subject), origin)
         if is_session(origin.subject):
-            session = store.session(origin.subject).session
+            session = store.sessions.get(origin.subject).session
             if session.status is not SessionStatus.APPROVED:
                 return False
-            return not session.planner_session_id or _stands(store.run(session.planner_session_id))
+            return not session.planner_session_id or _stands(store.runs.get(session.planner_session_id))
     except RingiError:  # gone, or unreadable
         return False
     return True

@@ -49,7 +49,7 @@ def request_files(root: Path) -> list[str]:
 def next_id(workspace: "OpenWorkspace") -> str:
     """The next free one of today, among the files and the ledger."""
     day = workspace.clock.now()[:10].replace("-", "")
-    known = {*request_files(workspace.places.root), *workspace.sessions.request_ids(day)}
+    known = {*request_files(workspace.places.root), *workspace.store.runs.request_ids(day)}
     return next_request_id(day, known)
 
 
@@ -64,7 +64,7 @@ def new_request(workspace: "OpenWorkspace", title: str, say: Callable[[Text], st
     data = _template(title, say).encode()
     tree, mode = workspace.services.tree, workspace.services.new_file_mode
     # Inside a transaction: a session that is planned at the same time gets another number.
-    with workspace.sessions.transaction(), tree.open_root() as root:
+    with workspace.store.transaction(), tree.open_root() as root:
         while True:
             path = f"{FOLDER}/{next_id(workspace)}{SUFFIX}"
             try:

@@ -10,12 +10,14 @@ from ringi.errors import BadDocument, NotFound, SessionRace
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject
-from ringi.ledger.connection import Reader, Row, as_bytes
+from ringi.ledger.connection import Row, as_bytes
 from ringi.ledger.event import NewEvent
-from ringi.ledger.events import About, EventLog, text_of
+from ringi.ledger.events import About, text_of
+from ringi.ledger.ledger import Ledger
 from ringi.ledger.subject import SESSION_PREFIX, is_session_id, short
 from ringi.plans.document import title_of
 from ringi.sessions.document import (
+    OPEN_SESSIONS,
     LogEntry,
     PlanningSession,
     SessionFacts,
@@ -34,6 +36,8 @@ _SAVE_SESSION: Final = (
     " last_event = ? WHERE id = ? AND revision = ?"
 )
 _SESSION_REVISION: Final = "SELECT revision FROM sessions WHERE id = ?"
+_REFS: Final = "SELECT ref FROM sessions ORDER BY at DESC"
+_OPEN_REFS: Final = "SELECT ref FROM sessions WHERE status IN (?, ?, ?, ?) ORDER BY at DESC"
 _SESSION_IDS: Final = "SELECT id FROM sessions ORDER BY at"
 _SESSIONS_FROM: Final = "SELECT id FROM sessions WHERE id >= ? AND id < ? ORDER BY id LIMIT 5"
 _ADD_LOG: Final = "INSERT INTO session_logs (session_id, seq, phase, ends, text) VALUES (?, ?, ?, ?, ?)"
@@ -49,46 +53,53 @@ LOG_PHASES: Final = (SessionStatus.DISCOVERY, SessionStatus.DESIGN, SessionStatu
 """Phases that have a log."""
 
 
-class Sessions(Reader):
-    def find_session(self, name: str) -> str:
+class Sessions:
+    """Each save is one event of the chain."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def find(self, name: str) -> str:
+        """The id of the session, given its id or the beginning of it, with or without `planning-`."""
         beginning = name.lower().removeprefix(SESSION_PREFIX)
-        found = self._beginning_with(_SESSIONS_FROM, name, beginning, SESSION_PREFIX + beginning)
+        found = self._ledger.find_id(_SESSIONS_FROM, name, beginning, SESSION_PREFIX + beginning)
         if found is None:
             raise _no_session(name)
         return found
 
-    def session(self, session_id: str) -> StoredSession:
-        return _as_stored(self._select(_SESSION, session_id), session_id)
+    def get(self, session_id: str) -> StoredSession:
+        return _as_stored(self._ledger.select(_SESSION, session_id), session_id)
 
-    def session_revision(self, session_id: str) -> int:
-        found = self._select(_SESSION_REVISION, session_id)
+    def revision(self, session_id: str) -> int:
+        found = self._ledger.select(_SESSION_REVISION, session_id)
         return int(str(found[0][0])) if found else 0
 
-    def session_ids(self) -> list[str]:
-        return [str(row[0]) for row in self._select(_SESSION_IDS)]
+    def ids(self) -> list[str]:
+        return [str(row[0]) for row in self._ledger.select(_SESSION_IDS)]
 
-    def session_logs(self, session_id: str) -> tuple[LogEntry, ...]:
-        return tuple(_as_log_entry(row) for row in self._select(_LOGS, session_id))
+    def refs(self, *, open_only: bool = False) -> list[SessionRef]:
+        """The newest first; the open ones are those that a person can continue."""
+        found = (
+            self._ledger.select(_OPEN_REFS, *sorted(OPEN_SESSIONS))
+            if open_only
+            else self._ledger.select(_REFS)
+        )
+        return [as_session_ref(row) for row in found]
+
+    def logs(self, session_id: str) -> tuple[LogEntry, ...]:
+        return tuple(_as_log_entry(row) for row in self._ledger.select(_LOGS, session_id))
 
     def log_size(self, session_id: str, phase: SessionStatus) -> int:
         """The length of the phase's log in bytes."""
-        return int(str(self._select(_LOG_END, session_id, phase)[0][0]))
+        return int(str(self._ledger.select(_LOG_END, session_id, phase)[0][0]))
 
     def log_after(self, session_id: str, phase: SessionStatus, size: int) -> tuple[int, bytes]:
         """The offset of the first entry that is not within that many bytes, and the log from there on."""
-        begins = int(str(self._select(_LOG_END_BEFORE, session_id, phase, size)[0][0]))
-        rows = self._select(_LOG_AFTER, session_id, phase, begins)
+        begins = int(str(self._ledger.select(_LOG_END_BEFORE, session_id, phase, size)[0][0]))
+        rows = self._ledger.select(_LOG_AFTER, session_id, phase, begins)
         return begins, b"".join(as_bytes(row[0]) for row in rows)
 
-
-class SessionWrites(EventLog):
-    """Each save is one event of the chain, about the session or the run."""
-
-    def session(self, session_id: str) -> StoredSession:
-        rows = self._database.execute(_SESSION, (session_id,)).fetchall()
-        return _as_stored(rows, session_id)
-
-    def add_session(
+    def add(
         self, session: PlanningSession, facts: SessionFacts, event: NewEvent, logs: Sequence[LogEntry] = ()
     ) -> StoredSession:
         if not is_session_id(session.session_id):
@@ -98,13 +109,13 @@ class SessionWrites(EventLog):
         hash_ = self._session_event(stored, _bound(document, known, len(logs)), event)
         values = (session.session_id, status, len(logs), ref, document, known, hash_)
         try:
-            self._database.execute(_ADD_SESSION, values)
+            self._ledger.execute(_ADD_SESSION, *values)
         except sqlite3.IntegrityError:
             raise SessionRace(session=short(session.session_id)) from None
         self._add_logs(session.session_id, 0, logs)
         return stored
 
-    def save_session(
+    def save(
         self,
         stored: StoredSession,
         session: PlanningSession,
@@ -112,8 +123,9 @@ class SessionWrites(EventLog):
         event: NewEvent,
         logs: Sequence[LogEntry] = (),
     ) -> StoredSession:
+        """Raises SessionRace if somebody saved it since it was read."""
         session_id, read = stored.session.session_id, stored.revision
-        row = self._database.execute(_COUNT_LOGS, (session_id, read)).fetchone()
+        row = self._ledger.execute(_COUNT_LOGS, session_id, read).fetchone()
         if row is None or session.session_id != session_id:
             raise SessionRace(session=short(session_id))
         count = row[0] + len(logs)
@@ -121,15 +133,15 @@ class SessionWrites(EventLog):
         status, ref, document, known = _columns(newest)
         hash_ = self._session_event(newest, _bound(document, known, count), event)
         values = (status, count, ref, document, known, hash_, session_id, read)
-        self._database.execute(_SAVE_SESSION, values)
+        self._ledger.execute(_SAVE_SESSION, *values)
         self._add_logs(session_id, row[0], logs)
         return newest
 
     def _session_event(self, stored: StoredSession, text: str, event: NewEvent) -> str:
         session_id = stored.session.session_id
         about = subject.session(session_id)
-        self.changed.saved[about] = stored
-        return self._add_event(About(about, text), self._clock.now(), event)
+        self._ledger.changed.saved[about] = stored
+        return self._ledger.append(About(about, text), event)
 
     def _add_logs(self, session_id: str, count: int, logs: Sequence[LogEntry]) -> None:
         ends: dict[SessionStatus, int] = {}
@@ -138,10 +150,10 @@ class SessionWrites(EventLog):
             phase = entry.phase if entry.phase in LOG_PHASES else LOG_PHASES[-1]
             text = _as_lines(entry.text)
             if phase not in ends:
-                ends[phase] = self._database.execute(_LOG_END, (session_id, phase)).fetchone()[0]
+                ends[phase] = self._ledger.execute(_LOG_END, session_id, phase).fetchone()[0]
             ends[phase] += len(text.encode())
             rows.append((session_id, seq, phase, ends[phase], text))
-        self._database.executemany(_ADD_LOG, rows)
+        self._ledger.execute_many(_ADD_LOG, rows)
 
 
 def _columns(stored: StoredSession) -> tuple[str, str, str, str]:

@@ -1,7 +1,7 @@
 """planning.json of a session in review (RN-3): compiled before the person reads the summary."""
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -15,16 +15,29 @@ from ringi.errors import NotFound
 from ringi.kernel import codec
 from ringi.kernel.problems import Level
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.ledger.ports import SessionStore, SessionTransaction
 from ringi.plans.document import title_of
-from ringi.runs.document import Run, RunPhase, StepState, run_id
+from ringi.runs.document import Run, RunPhase, StepState, StoredRun, run_id
 from ringi.sessions import operations
 from ringi.sessions.document import PlanningSession, QuestionType, SessionStatus
 from ringi.sessions.operations import State
 from ringi.sessions.request import next_request_id
 from ringi.sessions.services import SessionServices
+from ringi.sessions.store import SessionStore
 
 _SHOWN: Final = 5
+
+
+class RunRows(Protocol):
+    """What planning sessions ask of runs, which are above them."""
+
+    def find(self, name: str) -> str: ...
+    def get(self, run_id: str) -> Run: ...
+    def stored(self, run_id: str) -> StoredRun: ...
+    def plan(self, run_id: str) -> RunPlan | None: ...
+    def all(self) -> list[Run]: ...
+    def request_ids(self, day: str) -> set[str]: ...
+    def add(self, run: Run, event: NewEvent, plan: RunPlan | None = None) -> None: ...
+    def save(self, run: Run, event: NewEvent, revision: int | None = None) -> None: ...
 
 
 def planner(services: SessionServices, state: State) -> Callable[[], State]:
@@ -65,13 +78,13 @@ def _names(services: SessionServices, state: State, branch: str) -> RunNames:
 def _replaced(services: SessionServices, state: State) -> str:
     """The request id of the run that is planned anew."""
     try:
-        return services.store.run(state.facts.replaces).request_id if state.facts.replaces else ""
+        return services.store.runs.get(state.facts.replaces).request_id if state.facts.replaces else ""
     except NotFound:
         return ""
 
 
 def free_request_id(services: SessionServices, day: str) -> str:
-    return next_request_id(day, {*services.requests(), *services.store.request_ids(day)})
+    return next_request_id(day, {*services.requests(), *services.store.runs.request_ids(day)})
 
 
 def _found(state: State) -> Planned:
@@ -112,14 +125,14 @@ def run_of(plan: RunPlan, session_id: str, instruction: str, now: str, created_b
     )
 
 
-def take_over(store: SessionStore, transaction: SessionTransaction, run: Run) -> None:
+def take_over(store: SessionStore, run: Run) -> None:
     """Tells the run that it replaces, if there is one."""
     if not run.replaces:
         return
     try:
-        stored = store.stored_run(run.replaces)
+        stored = store.runs.stored(run.replaces)
     except NotFound:
         return
     before = replace(stored.run, replaced_by=run.run_id, updated_at=run.created_at)
     event = NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM, f"replaced by {run.run_id}")
-    transaction.save_run(before, event, stored.revision)
+    store.runs.save(before, event, stored.revision)

@@ -7,7 +7,6 @@ from typing import Final, TypeVar
 from ringi.engine.call_log import Call, call_text
 from ringi.errors import Busy, SessionRace, StorageFailed
 from ringi.ledger.event import NewEvent
-from ringi.ledger.ports import SessionTransaction
 from ringi.models.usage import Purpose
 from ringi.sessions.document import (
     MOST_MESSAGES,
@@ -20,6 +19,7 @@ from ringi.sessions.document import (
 from ringi.sessions.operations import State
 from ringi.sessions.run_plan import planner
 from ringi.sessions.services import SessionServices
+from ringi.sessions.store import SessionStore
 
 _PHASES: Final = {
     Purpose.DISCOVERY: SessionStatus.DISCOVERY,
@@ -107,7 +107,7 @@ T = TypeVar("T")
 _PAUSES_SEC: Final = (0.05, 0.2, 0.8)
 
 
-def kept(services: SessionServices, save: Callable[[SessionTransaction], T]) -> T:
+def kept(services: SessionServices, save: Callable[[SessionStore], T]) -> T:
     """Saves everything in one transaction; raises the error of the last try."""
     for pause in _PAUSES_SEC:
         try:
@@ -139,10 +139,10 @@ def save(
 ) -> StoredSession:
     state, entries = settled(services, state, logs)
     planned = planner(services, state)
-    return kept(services, lambda transaction: transaction.save_session(stored, *planned(), event, entries))
+    return kept(services, lambda transaction: transaction.sessions.save(stored, *planned(), event, entries))
 
 
 def add(services: SessionServices, state: State, event: NewEvent) -> StoredSession:
     state, entries = settled(services, state, ())
     planned = planner(services, state)
-    return kept(services, lambda transaction: transaction.add_session(*planned(), event, entries))
+    return kept(services, lambda transaction: transaction.sessions.add(*planned(), event, entries))

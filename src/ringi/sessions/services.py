@@ -14,11 +14,11 @@ if TYPE_CHECKING:  # only names of types
     from ringi.approvals.person import PersonChannel
     from ringi.approvals.signing import Signatures
     from ringi.kernel.system import Clock, Ids
-    from ringi.ledger.ports import SessionStore
     from ringi.models.prompt import Budget, LanguageModel, Prompt
     from ringi.models.usage import TokenUsage
     from ringi.project.context import CodeContext
     from ringi.sessions.document import StoredSession
+    from ringi.sessions.store import SessionStore
 
 
 class SessionServices(NamedTuple):

@@ -67,22 +67,22 @@ class _Sessions:
         return _view(self.get(session_id))
 
     def find(self, name: str) -> str:
-        return self._services.store.find_session(name)
+        return self._services.store.sessions.find(name)
 
     def find_run(self, name: str) -> str:
-        return self._services.store.find_run(name)
+        return self._services.store.runs.find(name)
 
     def run(self, run_id: str) -> Run:
-        return self._services.store.run(run_id)
+        return self._services.store.runs.get(run_id)
 
     def runs(self) -> list[Run]:
-        return self._services.store.runs()
+        return self._services.store.runs.all()
 
     def get(self, session_id: str) -> StoredSession:
-        return self._services.store.session(self._services.store.find_session(session_id))
+        return self._services.store.sessions.get(self._services.store.sessions.find(session_id))
 
     def list(self, *, open_only: bool = False) -> list[SessionRef]:
-        return self._services.store.session_refs(open_only=open_only)
+        return self._services.store.sessions.refs(open_only=open_only)
 
     def approval(self, session_id: str) -> Approval | None:
         """The approval that covers its run; None until a person approves, and once it is cancelled.
@@ -122,7 +122,7 @@ class _Sessions:
 
     def _known(self, session_id: str) -> bool:
         try:
-            self._services.store.session(session_id)
+            self._services.store.sessions.get(session_id)
         except NotFound:
             return False
         return True
@@ -156,7 +156,7 @@ class PlanningTool(_Sessions):
         state = self._begun(instruction).knowing(request=request, replaces=replaces, by_model=by_model)
         state = state.knowing(forge=forge)
         if replaces:
-            created_by = services.store.run(replaces).created_by
+            created_by = services.store.runs.get(replaces).created_by
         if created_by:
             state = state.knowing(created_by=created_by)
         services.permits.require_allowed(state.facts.created_by, services.person.user())
@@ -336,7 +336,7 @@ class PlanningTool(_Sessions):
         planned = [(planner(self._services, state), logs) for state, logs in states]
         with self._services.store.transaction() as transaction:
             for plan, logs in planned:
-                transaction.add_session(*plan(), event, logs)
+                transaction.sessions.add(*plan(), event, logs)
 
 
 def _permitted(services: SessionServices, stored: StoredSession) -> StoredSession:

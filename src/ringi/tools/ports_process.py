@@ -1,15 +1,11 @@
-"""What the process of a task needs from outside: tools, and its place in the ledger."""
+"""Tools that the process of a task can call."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ringi.ledger.ports import SessionStore, SessionTransaction
-
 if TYPE_CHECKING:
-    from ringi.engine.process import ActionRecord, Feedback, Process, Recovery, StoredProcess
     from ringi.kernel.text import Text
     from ringi.tools.effects import ErrorKind, ToolEffect
 
@@ -55,40 +51,6 @@ class Tools(Protocol):
 class CheckedTools(Tools, Protocol):
     def check(self, name: str, arguments: Mapping[str, Any]) -> ToolResult | None:
         """What is wrong with a call, before anybody is asked about it; None if nothing is."""
-
-
-class ProcessTransaction(Protocol):
-    def save_process(self, process: Process, records: Sequence[ActionRecord], revision: int) -> None:
-        """With the records that are new or changed. Raises RunRace if somebody saved it since that revision
-        was read; 0 is a new one.
-        """
-
-    def add_feedback(self, feedback: Feedback) -> None:
-        """Noted in the log of its run, which stays as it is."""
-
-    def note_recovery(self, kind: ErrorKind, tool: str, strategy: str, *, helped: bool) -> None: ...
-
-
-class RunTransaction(SessionTransaction, ProcessTransaction, Protocol):
-    """A run together with its processes."""
-
-
-class ProcessStore(Protocol):
-    """The part of the ledger about processes."""
-
-    def transaction(self) -> AbstractContextManager[ProcessTransaction]: ...
-    def stored_process(self, process_id: str) -> StoredProcess | None: ...
-    def processes(self, run_id: str = "") -> list[Process]:
-        """Of a run, or all; in the order they began."""
-
-    def feedback(self, run_id: str) -> tuple[Feedback, ...]:
-        """In the order it was given."""
-
-    def recoveries(self, kind: ErrorKind) -> tuple[Recovery, ...]: ...
-
-
-class RunStore(SessionStore, ProcessStore, Protocol):
-    def transaction(self) -> AbstractContextManager[RunTransaction]: ...
 
 
 class ServerState(NamedTuple):

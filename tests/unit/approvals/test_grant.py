@@ -145,7 +145,7 @@ def lines(count: int) -> str:
 def retry(ws: Workspace, plan_id: str, grant: Grant) -> None:
     """As a request that found the grant does."""
     services = ws.services
-    stored, again = services.store.plan(plan_id), services.store.requests(plan_id)[-1]
+    stored, again = services.store.plans.get(plan_id), services.store.approvals.requests(plan_id)[-1]
     subject = subject_now(services, stored.document, ALL_SPECS, again.expires_at)
     ws.grants.approve(stored, grant, again, codec.canonical(subject))
 
@@ -444,7 +444,7 @@ def test_an_older_approval_of_a_person_outlives_a_revoked_grant(tmp_path: Path, 
         ws.plan.mark_pending(plan_id, True)
         grant = granted(ws, keys)
         ws.plan.ask(plan_id)
-        assert ledger_of(ws).approvals(plan_id)[-1].proof.grant == grant.id
+        assert ledger_of(ws).approvals.of(plan_id)[-1].proof.grant == grant.id
         ws.grants.revoke(grant.id)
         assert ws.plan.execute(plan_id).overall_success
 
@@ -490,7 +490,7 @@ def test_commands_are_covered_in_a_sandbox_only(ws, keys):
     rewire(ws, commands=boxed)
     grant = granted(ws, keys, scope(kinds=(SpecKind.RUN,), max_risk=Risk.MEDIUM, globs=("**",)))
     plan_id = proposed(ws, create("docs/a.md", "x\n"))
-    stored = ws.services.store.plan(plan_id)
+    stored = ws.services.store.plans.get(plan_id)
     spec = stored.document.state.action_specs[0]
     # However a command became low: this is about the sandbox.
     run = msgspec.structs.replace(
@@ -511,7 +511,7 @@ def test_commands_are_covered_in_a_sandbox_only(ws, keys):
 @pytest.mark.parametrize("change", ["not validated", "no specs", "no requester", "reads elsewhere"])
 def test_plans_that_no_grant_covers(ws, keys, change: str):
     grant = granted(ws, keys, scope(kinds=(*CHANGES, SpecKind.READ)))
-    stored = ws.services.store.plan(proposed(ws, create("docs/a.md", "x\n")))
+    stored = ws.services.store.plans.get(proposed(ws, create("docs/a.md", "x\n")))
     assert ws.grants.covering(stored) == grant
     document = stored.document
     spec = document.state.action_specs[0]
@@ -599,7 +599,7 @@ def test_a_grant_written_past_the_program_covers_no_more_than_one_may(ws, keys, 
     )
     ledger = ledger_of(ws)
     with ledger.transaction() as transaction:
-        transaction.add_grant(
+        transaction.grants.add(
             Grant(
                 id=subject.id,
                 approver="hanako",
@@ -609,7 +609,7 @@ def test_a_grant_written_past_the_program_covers_no_more_than_one_may(ws, keys, 
                 after_event=transaction.last_hash(),
             )
         )
-    stored = ledger.plan(proposed(ws, create("docs/a.md", "x\n")))
+    stored = ledger.plans.get(proposed(ws, create("docs/a.md", "x\n")))
     spec = stored.document.state.action_specs[0]
     base = {
         "high risk": spec.base,
@@ -650,7 +650,7 @@ def test_a_grant_revoked_in_the_very_moment_of_its_use_is_not_used(ws, keys, tmp
 @pytest.mark.req("CP-8", "CP-9")
 def test_a_change_plan_is_never_covered(ws, keys):
     granted(ws, keys)
-    stored = ws.services.store.plan(proposed(ws, create("docs/a.md", "x\n")))
+    stored = ws.services.store.plans.get(proposed(ws, create("docs/a.md", "x\n")))
     facts = ChangeFacts(
         snapshot_id="s",
         basis=PlanBasis(Trigger.USER_REQUEST, ()),
@@ -676,14 +676,14 @@ def test_an_approval_row_that_names_a_grant_is_not_enough(ws, keys, root: Path):
     """Written by hand, complete with its event: the grant must stand."""
     grant = granted(ws, keys)
     plan_id = asked(ws, create("docs/a.md", "x\n"))
-    given_ = ledger_of(ws).approvals(plan_id)[0]
+    given_ = ledger_of(ws).approvals.of(plan_id)[0]
     proof = msgspec.structs.replace(given_.proof, grant="made-up")
     forged = msgspec.structs.replace(given_, id="forged", proof=proof)
     ledger_of(ws).database.execute("DELETE FROM approvals")
     with ledger_of(ws).transaction() as transaction:
-        transaction.add_approval(forged)
-        stored = transaction.plan(plan_id)
-        transaction.save_plan(
+        transaction.approvals.add(forged)
+        stored = transaction.plans.get(plan_id)
+        transaction.plans.save(
             stored, stored.document, NewEvent(EventKind.APPROVED, Actor.SYSTEM, grant.id, forged)
         )
     with untouched(root), pytest.raises(GrantRefused, match="not in the ledger"):
@@ -747,4 +747,4 @@ def test_long_lines_and_binaries_spend_the_budget_by_their_bytes(ws, keys):
     assert status(ws, asked(ws, image)) == "pending_review"
     plan_id = asked(ws, create("docs/b.md", "x" * 901))
     assert status(ws, plan_id) == "approved"
-    assert ws.services.store.approvals(plan_id)[-1].proof.used_lines == 10
+    assert ws.services.store.approvals.of(plan_id)[-1].proof.used_lines == 10

@@ -147,7 +147,7 @@ def test_a_statement_about_something_else_does_not_count(ws, keys, changes: dict
     proof = signed(ws, keys, ws.plan.ask(plan_id))
     with pytest.raises(WrongAnswer, match=words):
         ws.plan.approve(plan_id, "hanako", ALL_SPECS, keys.sign("hers", retold(proof, **changes)))
-    assert ledger_of(ws).approvals(plan_id) == ()
+    assert ledger_of(ws).approvals.of(plan_id) == ()
     assert ws.plan.approve(plan_id, "hanako", ALL_SPECS, proof)
 
 
@@ -159,7 +159,7 @@ def test_a_statement_about_other_files_does_not_count(ws, keys):
     other = replace(read_signed(proof.statement), subject=(Resource("other.txt", Digests("0" * 64)),))
     with pytest.raises(WrongAnswer, match="something else"):
         ws.plan.approve(plan_id, "hanako", ALL_SPECS, keys.sign("hers", to_sign(other)))
-    assert ledger_of(ws).approvals(plan_id) == ()
+    assert ledger_of(ws).approvals.of(plan_id) == ()
 
 
 def respelled(text: str, old: str, new: str) -> str:
@@ -257,7 +257,7 @@ def test_a_signature_is_used_once(ws, keys):
     with pytest.raises(WrongAnswer, match="something else"):
         ws.plan.approve(plan_id, "hanako", ALL_SPECS, unused)
     ws.plan.approve(plan_id, "hanako", ALL_SPECS, signed(ws, keys, asked))
-    assert len(ledger_of(ws).approvals(plan_id)) == 2
+    assert len(ledger_of(ws).approvals.of(plan_id)) == 2
 
 
 @pytest.mark.req("PT-8", "PT-9")
@@ -380,7 +380,7 @@ def test_the_outcomes_of_a_request(tmp_path: Path):
         clock.pass_by(DAY + 1)
         assert ws.plan.outcome(plan_id) == ExpiredRequest(asked.expires_at)
         approve(ws, plan_id)
-        given = ledger_of(ws).approvals(plan_id)[-1]
+        given = ledger_of(ws).approvals.of(plan_id)[-1]
         assert ws.plan.outcome(plan_id) == ApprovedPlan(given)
         clock.pass_by(DAY + 1)
         assert ws.plan.outcome(plan_id) == ApprovedPlan(given)
@@ -423,7 +423,7 @@ def test_only_what_is_undecided_is_sent_back(tmp_path: Path):
 def test_an_approval_edited_in_the_ledger_covers_nothing(tmp_path: Path, what: str):
     with open_scratch(tmp_path) as ws:
         plan_id = approved(ws, write("README.md", "x\n"))
-        given = ledger_of(ws).approvals(plan_id)[0]
+        given = ledger_of(ws).approvals.of(plan_id)[0]
         value = {"proof": msgspec.structs.replace(given.proof, user="taro")}.get(what, "0" * 64)
         forged = codec.canonical(msgspec.structs.replace(given, **{what: value})).decode()
         ledger_of(ws).database.execute("UPDATE approvals SET document = ?", (forged,))
@@ -438,7 +438,7 @@ def test_an_approval_row_copied_to_another_plan_covers_nothing(tmp_path: Path, r
     with open_scratch(tmp_path) as ws:
         plan_id = approved(ws, write("README.md", "x\n"))
         other = proposed(ws, write("README.md", "x\n"))
-        given = ledger_of(ws).approvals(plan_id)[0]
+        given = ledger_of(ws).approvals.of(plan_id)[0]
         if rewritten:
             subject = of_plan(ws.plan.get(other), ALL_SPECS, ledger_of(ws).workspace_id(), given.expires_at)
             text = codec.canonical(subject).decode()

@@ -70,8 +70,8 @@ class Bureau:
         self.ws, self.plan = ws, a_plan()
         self.run = a_run(self.plan)
         rewire(ws, signatures=keys, run_id=RUN_ID)
-        with ws.sessions.transaction() as transaction:
-            transaction.add_run(self.run, NewEvent(EventKind.RUN_CREATED, Actor.USER), self.plan)
+        with ws.store.transaction() as transaction:
+            transaction.runs.add(self.run, NewEvent(EventKind.RUN_CREATED, Actor.USER), self.plan)
         subject = ws.grants.draft(scope_of(terms_of(self.run)), ws.clock.after(3600))
         ws.grants.add(subject, "hanako", keys.sign("hers", ws.grants.statement(subject, "hanako")))
         self.plans = {
@@ -89,13 +89,13 @@ class Bureau:
         made = set_specs(ws.services, plan_id, [spec], basis={}, actor=Actor.AI, requester=who)
         assert not made.problems
         version = ws.plan.get(plan_id).plan.version
-        stored = ws.sessions.stored_run(RUN_ID)
+        stored = ws.store.runs.stored(RUN_ID)
         steps = tuple(
             replace(one, plan_version=version) if one.step_id == step_id else one for one in stored.run.steps
         )
-        with ws.sessions.transaction() as transaction:
+        with ws.store.transaction() as transaction:
             event = NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM)
-            transaction.save_run(replace(stored.run, steps=steps), event, stored.revision)
+            transaction.runs.save(replace(stored.run, steps=steps), event, stored.revision)
         ws.plan.request_approval(plan_id)
         return ws.plan.get_state(plan_id).status
 

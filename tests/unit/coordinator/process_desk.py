@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from ringi.app.ledger import Ledger
 from ringi.config.keys import Depth, Level
 from ringi.config.rules import Value
 from ringi.engine.document import ActionPlan, PlannedAction, PlanningDocument, Subtask, TaskDecomposition
@@ -20,6 +19,7 @@ from ringi.runs.process.completion import resumed
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
 from ringi.runs.process.services import CoordinatorServices, ProcessTask
+from ringi.runs.store import Store
 from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo, ToolResult
 from ringi.tools.rules import ToolRules
@@ -179,7 +179,7 @@ class ProcessDesk:
         self.config = config_with(**{"planning.reflection.depth": Depth.SHALLOW, **(config or {})})
         self.bounds = bounds or {}
         self.task = ProcessTask("p/1", "Add a login", plan=one_step("Add a login").document, **task)
-        self.ledger = Ledger(folder, clock=self.clock, ids=new_id, wait_sec=1.0, after_commit=lambda *_: None)
+        self.ledger = Store(folder, clock=self.clock, ids=new_id, wait_sec=1.0, after_commit=lambda *_: None)
         self.saves = 0
 
     def services(self) -> CoordinatorServices:
@@ -190,7 +190,7 @@ class ProcessDesk:
                 config=self.config,
                 tools=self.tools.offered(),
                 rules=rules,
-                recoveries=self.ledger.recoveries,
+                recoveries=self.ledger.processes.recoveries,
                 mask=str,
                 complexity=Level.MINIMAL,
                 model=self.model.name,
@@ -213,13 +213,13 @@ class ProcessDesk:
 
     def resume(self) -> None:
         """Somebody goes on with the run that stopped because of it."""
-        stored = self.ledger.stored_process(self.task.process_id)
+        stored = self.ledger.processes.get(self.task.process_id)
         assert stored
         with self.ledger.transaction() as transaction:
-            transaction.save_process(resumed(stored.process), (), stored.revision)
+            transaction.processes.save(resumed(stored.process), (), stored.revision)
 
     def go(self) -> Process:
         return ExecutionCoordinator(self.services()).execute_with_planning(self.task)
 
     def records(self) -> tuple[ActionRecord, ...]:
-        return self.ledger.actions(self.task.process_id)
+        return self.ledger.processes.actions(self.task.process_id)

@@ -3,6 +3,7 @@
 import contextlib
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ def in_a_run(made: ProcessDesk) -> ProcessDesk:
     run = Run(run_id=RUN, planning_session_id="", phase=RunPhase.EXECUTING, instruction="", created_at="",
               updated_at="")  # fmt: skip
     with made.ledger.transaction() as transaction:
-        transaction.add_run(run, NewEvent(EventKind.RUN_CREATED, Actor.USER))
+        transaction.runs.add(run, NewEvent(EventKind.RUN_CREATED, Actor.USER))
     made.task = made.task._replace(run_id=RUN)
     return made
 
@@ -41,7 +42,7 @@ def in_a_run(made: ProcessDesk) -> ProcessDesk:
 def say(made: ProcessDesk, text: str, *, agent: bool = False) -> None:
     one = Feedback(feedback_id=f"f{text[:3]}", run_id=RUN, at="now", who="ann", text=text, agent=agent)
     with made.ledger.transaction() as transaction:
-        transaction.add_feedback(one)
+        transaction.processes.add_feedback(one)
 
 
 @pytest.mark.parametrize("current", ProcessPhase)
@@ -52,13 +53,13 @@ def test_the_table_of_phases_decides(tmp_path: Path, current: ProcessPhase):
         assert not coordinator.transition_phase(ProcessPhase.INITIAL, ProcessPhase.GOAL_UNDERSTANDING)
         waiting = Process(process_id=made.task.process_id, task="x", phase=current, waits=Wait.PERSON)
         with made.ledger.transaction() as transaction:
-            transaction.save_process(waiting, (), 0)
+            transaction.processes.save(waiting, (), 0)
         made.task = made.task._replace(plan=None)
         phase = _phase_of(coordinator, made)
         allowed = target in PROCESS_TRANSITIONS[phase]
         assert coordinator.transition_phase(phase, target) is allowed
         assert coordinator.get_current_phase() is (target if allowed else phase)
-        stored = made.ledger.stored_process(made.task.process_id)
+        stored = made.ledger.processes.get(made.task.process_id)
         assert stored
         assert not allowed or stored.process.phase is target
 
@@ -331,14 +332,12 @@ def test_killed_at_any_save_it_comes_to_the_same_end(tmp_path: Path, killed_at: 
         return real()
 
     services = made.services()
-    store = type("Store", (), {name: getattr(made.ledger, name) for name in
-                               ("stored_process", "processes", "feedback", "recoveries")})()  # fmt: skip
-    store.transaction = transaction
+    store = SimpleNamespace(processes=made.ledger.processes, transaction=transaction)
     try:
         ExecutionCoordinator(services._replace(store=store)).execute_with_planning(made.task)
     except Killed:
         # Whatever it did since the last save may be there, and what it was told is lost with it.
-        stored = made.ledger.stored_process(made.task.process_id)
+        stored = made.ledger.processes.get(made.task.process_id)
         turns = stored.process.turns if stored else 0
         made.model.said = said[turns:]
         if not (stored and stored.process.tree):
@@ -382,6 +381,6 @@ def test_an_action_costs_at_most_three_saves(tmp_path: Path):
     made = desk(tmp_path, {"read": ["a", "b", "c"], "done": False}, WRITE | {"run": ["pytest"]})
     made.tools.files = dict.fromkeys("abc", "")
     made.go()
-    stored = made.ledger.stored_process(made.task.process_id)
+    stored = made.ledger.processes.get(made.task.process_id)
     assert stored
     assert stored.revision <= 3 * len(stored.records)

@@ -43,12 +43,12 @@ def desk(
 
 def answered(made: Desk, *, approved: bool) -> None:
     """As a person does with `ringi continue`."""
-    stored = made.ledger.stored_process(made.task.process_id)
+    stored = made.ledger.processes.get(made.task.process_id)
     assert stored
     assert stored.process.proposed
     process = replace(stored.process, proposed=replace(stored.process.proposed, approved=approved))
     with made.ledger.transaction() as transaction:
-        transaction.save_process(process, (), stored.revision)
+        transaction.processes.save(process, (), stored.revision)
 
 
 def is_complete(process: Process) -> bool:
@@ -66,7 +66,10 @@ def test_file_not_found_is_searched_and_the_next_time_sooner(tmp_path: Path):
     assert [name for name, _ in made.tools.called] == ["read", "search", "read", "read", "write"]
     assert made.tools.called[1] == ("search", {"query": "config"})
     assert [one.strategy for one in process.revisions] == ["find", "new_call"]
-    known = {one.strategy: (one.helped, one.failed) for one in made.ledger.recoveries(ErrorKind.NOT_FOUND)}
+    known = {
+        one.strategy: (one.helped, one.failed)
+        for one in made.ledger.processes.recoveries(ErrorKind.NOT_FOUND)
+    }
     # The search itself worked, and so did the call that the model made of it.
     assert known == {"find": (1, 0), "new_call": (1, 0)}
     assert len(made.model.asked) == 1
@@ -131,7 +134,7 @@ def test_a_revision_waits_until_a_person_approves_it(tmp_path: Path):
     assert [name for name, _ in made.tools.called][:3] == ["read", "search", "read"]
     # The next one is another question.
     assert process.waits is Wait.REVISION
-    known = made.ledger.recoveries(ErrorKind.NOT_FOUND)
+    known = made.ledger.processes.recoveries(ErrorKind.NOT_FOUND)
     assert [(one.strategy, one.helped) for one in known] == [("find", 1)]
 
 

@@ -185,7 +185,7 @@ _AT_ONCE = """
 import sys, threading
 from ringi.kernel.codec import foreign
 from ringi.plans.document import PlanDocument
-from ringi.app.lists import as_document
+from ringi.plans.rows import as_document
 
 data, specs = (sys.argv[1].encode(), b"[]")
 sys.setswitchinterval(1e-6)

@@ -115,7 +115,7 @@ def test_cancelling_leaves_nothing_behind(tmp_path: Path):
         with anyio.move_on_after(0.3) as scope:
             await WaitForPerson(worker).wait("p1", 300, NOBODY)
         assert scope.cancelled_caught
-        looked = await worker.call(lambda workspace: ledger_of(workspace).count())
+        looked = await worker.call(lambda workspace: ledger_of(workspace).plans.count())
         assert looked == 1
 
     waiting(tmp_path, main)
@@ -164,7 +164,7 @@ def test_a_worker_hands_errors_over_and_continues(tmp_path: Path):
             await worker.call(broken)
         with pytest.raises(NotFound):
             await worker.call(lambda workspace: workspace.plan.get("p9"))
-        assert await worker.call(lambda workspace: ledger_of(workspace).count()) == 0
+        assert await worker.call(lambda workspace: ledger_of(workspace).plans.count()) == 0
 
     with working(lambda: open_scratch(tmp_path)) as worker:
         anyio.run(main)
@@ -188,7 +188,7 @@ def test_settings_and_a_ledger_that_changed_count_from_the_next_call_on(repo: Pa
         await worker.call(lambda workspace: workspace.plan.propose("Something"))
         state = places_of(repo, environment).state
         state.rename(state.with_name("damaged"))
-        assert await worker.call(lambda workspace: ledger_of(workspace).count()) == 0
+        assert await worker.call(lambda workspace: ledger_of(workspace).plans.count()) == 0
         assert state.is_dir()
 
     with working(opening.open, opening.is_current) as worker:

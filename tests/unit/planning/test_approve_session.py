@@ -58,7 +58,7 @@ def test_a_signature_counts_once_for_these_words_only(desk: Desk):
     desk.tool.approve(session_id, "hanako", late)
     with pytest.raises(SessionOver):
         desk.tool.approve(session_id, "hanako", late)
-    assert len(desk.ledger.runs()) == 1
+    assert len(desk.ledger.runs.all()) == 1
     assert verify(desk.ledger) == []
 
 
@@ -90,10 +90,10 @@ def test_its_approval_covers_exactly_what_its_run_got(desk: Desk):
     given = desk.tool.approval(session_id)
     assert given is not None
     assert given.spent_by == run_id
-    run = desk.ledger.run(run_id)
+    run = desk.ledger.runs.get(run_id)
     with desk.ledger.transaction() as transaction:
         other = msgspec.structs.replace(run, instruction=f"{run.instruction} And more.")
-        transaction.save_run(other, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM))
+        transaction.runs.save(other, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM))
     assert desk.tool.approval(session_id) is None
 
 
@@ -102,7 +102,7 @@ def test_a_cancelled_session_is_not_approved(desk: Desk):
     session_id = desk.at_review()
     approved(desk, session_id)
     desk.tool.cancel(session_id)
-    assert len(desk.ledger.approvals(session_id)) == 1
+    assert len(desk.ledger.approvals.of(session_id)) == 1
     assert desk.tool.approval(session_id) is None
 
 
@@ -121,7 +121,7 @@ def test_cancelling_what_was_approved_and_failed_takes_its_run_along(desk: Desk)
     run_id = approved(desk, session_id)
     desk.tool.fail(session_id, "it rained")
     desk.tool.cancel(session_id)
-    assert desk.ledger.run(run_id).phase is RunPhase.CANCELLED
+    assert desk.ledger.runs.get(run_id).phase is RunPhase.CANCELLED
     assert verify(desk.ledger) == []
 
 
@@ -140,13 +140,13 @@ def test_a_run_that_began_meanwhile_is_not_cancelled(tmp_path: Path, desk: Desk)
 
     def begin() -> None:
         with runner.ledger.transaction() as transaction:
-            begun = msgspec.structs.replace(runner.ledger.run(run_id), phase=RunPhase.EXECUTING)
-            transaction.save_run(begun, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM))
+            begun = msgspec.structs.replace(runner.ledger.runs.get(run_id), phase=RunPhase.EXECUTING)
+            transaction.runs.save(begun, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM))
 
     clock = InterruptingClock(desk.parts.clock, begin)
     with pytest.raises(SessionOver):
         PlanningTool(desk.parts._replace(clock=clock)).cancel(session_id)
-    assert desk.ledger.run(run_id).phase is RunPhase.EXECUTING
+    assert desk.ledger.runs.get(run_id).phase is RunPhase.EXECUTING
     assert desk.tool.view(session_id).status is SessionStatus.APPROVED
 
 
@@ -158,7 +158,7 @@ def test_going_on_puts_right_first_and_leaves_no_question_out(desk: Desk):
     wrong = msgspec.structs.replace(stored.session, status=SessionStatus.DESIGN)
     event = NewEvent(EventKind.SESSION_ANSWERED, Actor.USER)
     with desk.ledger.transaction() as transaction:
-        transaction.save_session(stored, wrong, stored.facts, event)
+        transaction.sessions.save(stored, wrong, stored.facts, event)
     view = desk.tool.go_on(session_id)
     assert isinstance(view.pending, QuestionPending)
     assert [prompt.purpose for prompt in desk.model.asked] == [Purpose.DISCOVERY]
@@ -181,7 +181,7 @@ def test_a_secret_that_is_cut_in_two_is_masked_in_the_log(tmp_path: Path):
     with pytest.raises(SessionFailed):
         desk.tool.go_on(session_id)
     desk.tool.resume(session_id)
-    log = "".join(entry.text for entry in desk.ledger.session_logs(session_id))
+    log = "".join(entry.text for entry in desk.ledger.sessions.logs(session_id))
     assert "characters more" in log
     assert "hunter" not in log
 

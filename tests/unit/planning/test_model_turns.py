@@ -399,7 +399,7 @@ def test_the_call_of_a_process_that_was_killed_is_counted_once(tmp_path: Path, l
     desk.tool.go_on(session_id)
     assert desk.tool.get(session_id).facts.usage.requests == requests
     assert desk.parts.open_calls == {}
-    logged = [entry.text for entry in desk.ledger.session_logs(session_id)]
+    logged = [entry.text for entry in desk.ledger.sessions.logs(session_id)]
     assert any("interrupted" in text for text in logged) == (requests == 3)
 
 
@@ -433,7 +433,7 @@ def test_the_log_says_when_another_model_goes_on(tmp_path: Path):
     desk.model = ScriptedModel()
     desk.model.name = "other:model"
     desk.led(session_id)
-    logged = [entry.text for entry in desk.ledger.session_logs(session_id) if entry.phase == "design"]
+    logged = [entry.text for entry in desk.ledger.sessions.logs(session_id) if entry.phase == "design"]
     assert "goes on with other:model; before it was scripted:model" in logged[0]
 
 

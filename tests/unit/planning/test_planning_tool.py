@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from ringi.app.integrity import verify
-from ringi.app.ledger import Ledger
 from ringi.approvals.document import TypedAnswer
 from ringi.errors import (
     BadAnswer,
@@ -30,6 +29,7 @@ from ringi.kernel import codec
 from ringi.models.prompt import Exchange, ModelProgress
 from ringi.models.usage import Purpose, TokenUsage
 from ringi.runs.document import RunPhase
+from ringi.runs.store import Store
 from ringi.sessions.approve import enhanced_instruction
 from ringi.sessions.document import (
     MOST_MESSAGES,
@@ -75,10 +75,10 @@ def test_from_an_instruction_to_a_run(desk: Desk):
     session = desk.tool.get(session_id).session
     assert isinstance(done.pending, ApprovedSession)
     assert session.planner_session_id == done.pending.run_id
-    run = desk.ledger.run(done.pending.run_id)
+    run = desk.ledger.runs.get(done.pending.run_id)
     assert (run.phase, run.planning_session_id) == (RunPhase.PLANNING, session_id)
     assert run.instruction == enhanced_instruction(session)
-    approval = desk.ledger.approvals(session_id)[-1]
+    approval = desk.ledger.approvals.of(session_id)[-1]
     assert approval.spent_by == run.run_id
     assert verify(desk.ledger) == []
     facts = desk.tool.get(session_id).facts
@@ -104,7 +104,7 @@ def test_only_a_person_approves_and_only_what_was_shown(tmp_path: Path):
     desk.led(session_id)
     with pytest.raises(WrongAnswer, match="something else"):
         desk.tool.approve(session_id, "person", before)
-    assert desk.ledger.runs() == []
+    assert desk.ledger.runs.all() == []
 
 
 @pytest.mark.req("IP-9")
@@ -185,7 +185,7 @@ def test_cancelling_an_approved_session_takes_its_run_along(desk: Desk):
     session_id = desk.at_review()
     run_id = desk.tool.approve(session_id, "person", yes(desk, session_id)).pending.run_id
     assert isinstance(desk.tool.cancel(session_id).pending, CancelledSession)
-    assert desk.ledger.run(run_id).phase is RunPhase.CANCELLED
+    assert desk.ledger.runs.get(run_id).phase is RunPhase.CANCELLED
     assert verify(desk.ledger) == []
 
 
@@ -209,7 +209,7 @@ def test_a_model_that_fails_in_any_phase(tmp_path: Path, phase: str):
     assert f"the log is .agent/logs/{session_id}/{phase}.log" in hint
     assert f"RINGI_MODEL=playbook ringi plan --resume {session_id[:17]}" in hint
     assert getattr(stored.session, f"{phase}_log_path") == f"logs/{session_id}/{phase}.log"
-    log = "".join(entry.text for entry in desk.ledger.session_logs(session_id) if entry.phase == phase)
+    log = "".join(entry.text for entry in desk.ledger.sessions.logs(session_id) if entry.phase == phase)
     assert "Traceback (most recent call last)" in log
     assert "ModelRejected" in log
     assert "hunter2" not in log
@@ -252,7 +252,7 @@ def test_the_newest_messages_stay_and_older_ones_go_to_the_log(desk: Desk):
     history = desk.tool.get(session_id).session.conversation_history
     assert len(history) == MOST_MESSAGES
     assert history[-1].content == "q-1: answer 119 hunter2hunter2"
-    log = "".join(entry.text for entry in desk.ledger.session_logs(session_id))
+    log = "".join(entry.text for entry in desk.ledger.sessions.logs(session_id))
     kept = {message.content for message in history}
     for number in range(120):
         words = f"q-1: answer {number} "
@@ -267,7 +267,7 @@ def test_the_newest_messages_stay_and_older_ones_go_to_the_log(desk: Desk):
 class FullDisk:
     """The ledger, on a disk that has no space for the next few transactions."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Store) -> None:
         self._ledger = ledger
         self.failures = 0
 

@@ -67,15 +67,15 @@ def test_the_run_gets_exactly_the_plan_that_was_approved(desk: Desk):
     session_id = desk.at_review()
     plan = plan_of(desk, session_id)
     run_id = approved(desk, session_id)
-    run = desk.ledger.run(run_id)
+    run = desk.ledger.runs.get(run_id)
     assert run_id == plan.run_id
-    assert desk.ledger.run_plan(run_id) == plan
+    assert desk.ledger.runs.plan(run_id) == plan
     assert (run.phase, run.request_id, run.base_branch) == (RunPhase.PLANNING, plan.request_id, "main")
     assert run.work_branch == plan.work_branch
     assert [(step.step_id, step.status) for step in run.steps] == [
         (step.step_id, StepStatus.WAITING) for step in plan.steps
     ]
-    [approval] = desk.ledger.approvals(session_id)
+    [approval] = desk.ledger.approvals.of(session_id)
     bound = KINDS[SubjectKind.SESSION].read(approval.subject)
     assert bound is not None
     assert isinstance(bound.document, SessionSubject)
@@ -88,11 +88,11 @@ def test_the_run_gets_exactly_the_plan_that_was_approved(desk: Desk):
 def test_another_plan_in_the_ledger_is_not_approved(desk: Desk):
     session_id = desk.at_review()
     run_id = approved(desk, session_id)
-    run = desk.ledger.run(run_id)
+    run = desk.ledger.runs.get(run_id)
     other = codec.canonical(msgspec.structs.replace(plan_of(desk, session_id), base_branch="other"))
     with desk.ledger.transaction() as transaction:
         changed = msgspec.structs.replace(run, plan_sha256=codec.digest(other))
-        transaction.save_run(changed, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
+        transaction.runs.save(changed, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
     desk.ledger.database.execute("UPDATE runs SET plan = ?", (other.decode(),))
     assert desk.tool.approval(session_id) is None
     assert any("its approval was changed or put in" in str(one) for one in verify(desk.ledger))

@@ -121,7 +121,7 @@ def test_the_newest_hundred_messages_stay(desk: Desk, count: int, moved: int):
     view = taken(desk, session_id, conversation_history=history)
     kept = desk.tool.get(view.session_id).session
     assert kept.conversation_history == history[-100:]
-    text = "".join(entry.text for entry in desk.ledger.session_logs(view.session_id))
+    text = "".join(entry.text for entry in desk.ledger.sessions.logs(view.session_id))
     assert text.count("user: no. ") == moved
     assert (kept.discovery_log_path is not None) == bool(moved)
 

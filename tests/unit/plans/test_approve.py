@@ -103,7 +103,7 @@ def test_where_no_person_can_be_asked_no_answer_counts(tmp_path: Path):
         request = ws.plan.ask(plan_id)
         with pytest.raises(NoChannel, match="below an agent"):
             ws.plan.approve(plan_id, "hanako", ALL_SPECS, answer(request))
-        assert ledger_of(ws).approvals(plan_id) == ()
+        assert ledger_of(ws).approvals.of(plan_id) == ()
 
 
 @pytest.mark.req("PT-8")
@@ -127,7 +127,7 @@ def test_a_proof_for_something_else_does_not_count(ws):
     for digest in (elsewhere.digest, "", "0" * 64):
         with pytest.raises(WrongAnswer):
             ws.plan.approve(plan_id, "hanako", ALL_SPECS, TypedAnswer(digest, digest[:6]))
-    assert ledger_of(ws).approvals(plan_id) == ()
+    assert ledger_of(ws).approvals.of(plan_id) == ()
 
 
 @pytest.mark.req("PT-8")
@@ -434,9 +434,9 @@ def test_the_history_keeps_every_approval(ws, root: Path):
     ws.plan.mark_pending(plan_id, True)
     approve(ws, plan_id)
     assert len(ws.plan.get_state(plan_id).approvals) == 2
-    assert len(ledger_of(ws).approvals(plan_id)) == 2
+    assert len(ledger_of(ws).approvals.of(plan_id)) == 2
     result = ws.plan.execute(plan_id)
-    assert [approval.spent_by for approval in ledger_of(ws).approvals(plan_id)] == [
+    assert [approval.spent_by for approval in ledger_of(ws).approvals.of(plan_id)] == [
         None,
         result.execution_id,
     ]

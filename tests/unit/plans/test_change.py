@@ -276,7 +276,7 @@ def test_files_that_cannot_be_analysed_make_the_affected_ones_incomplete(tmp_pat
         plan_id = make(ws, patch_of(ws, **{path: "x = 1\n"}))
         facts = facts_of(ws.plan.get(plan_id))
         preview = ws.plan.preview(plan_id)
-        facts_shown = PlanFacts(ledger_of(ws).ref(plan_id), ws.plan.get(plan_id), preview)
+        facts_shown = PlanFacts(ledger_of(ws).plans.ref(plan_id), ws.plan.get(plan_id), preview)
         page = "\n".join(str(span.text) for line in plan_lines(facts_shown) for span in line.spans)
         assert facts.risk.level is Risk.LOW
         if unknown is None:
@@ -308,7 +308,7 @@ def test_a_secret_raises_the_spec_and_not_the_change_plan(ws):
     document = ws.plan.get(plan_id)
     assert facts_of(document).risk.level is Risk.LOW
     assert document.state.action_specs[0].risk is Risk.HIGH
-    assert ledger_of(ws).ref(plan_id).risk is Risk.HIGH
+    assert ledger_of(ws).plans.ref(plan_id).risk is Risk.HIGH
     assert TOKEN not in str(document.state.action_specs[0].risk_reasons)
 
 
@@ -380,11 +380,11 @@ def test_an_incomplete_project_state_bears_no_change_plan(ws):
 def rewritten(ws, plan_id: str, **changes: object) -> None:
     """As somebody would who can write the ledger."""
     with ledger_of(ws).transaction() as transaction:
-        stored = transaction.plan(plan_id)
+        stored = transaction.plans.get(plan_id)
         document = msgspec.structs.replace(
             stored.document, change=msgspec.structs.replace(facts_of(stored.document), **changes)
         )
-        transaction.save_plan(stored, document, NewEvent("checked", "system"))
+        transaction.plans.save(stored, document, NewEvent("checked", "system"))
 
 
 @pytest.mark.req("CP-2", "CP-3", "CP-6", "CP-9")
@@ -424,10 +424,10 @@ def test_the_rules_hold_again_at_use(ws, kind, edit):
 def test_its_diffs_are_looked_at_again_at_use(ws, kind, changes):
     plan_id = make(ws, BASE_DIFF.encode())
     with ledger_of(ws).transaction() as transaction:
-        stored = transaction.plan(plan_id)
+        stored = transaction.plans.get(plan_id)
         [spec] = stored.document.state.action_specs
         spec = msgspec.structs.replace(spec, base=msgspec.structs.replace(spec.base, **changes))
-        transaction.save_plan(
+        transaction.plans.save(
             stored, with_state(stored.document, action_specs=(spec,)), NewEvent("checked", "system")
         )
     with pytest.raises(kind):
@@ -438,7 +438,7 @@ def test_its_diffs_are_looked_at_again_at_use(ws, kind, changes):
 def test_the_snapshot_is_part_of_what_is_approved(ws):
     plan_id = make(ws, BASE_DIFF.encode())
     approve(ws, plan_id)
-    [approval] = ledger_of(ws).approvals(plan_id)
+    [approval] = ledger_of(ws).approvals.of(plan_id)
     assert json.loads(approval.subject)["snapshot_id"] == facts_of(ws.plan.get(plan_id)).snapshot_id
 
 

@@ -47,7 +47,7 @@ class Desk:
         plan_id = self.world.tool.propose("A change")
         report = self.world.tool.set_action_specs(plan_id, specs)
         assert report.ok, report.issues
-        return planned(self.world.ledger.plan(plan_id), PlannedChecks(before, after))
+        return planned(self.world.ledger.plans.get(plan_id), PlannedChecks(before, after))
 
     def dry(self, stored: StoredPlan) -> list[tuple[CheckPhase, int]]:
         with untouched(self.root):
@@ -55,7 +55,7 @@ class Desk:
         return [(result.phase, result.exit_code) for result in results]
 
     def told(self, stored: StoredPlan) -> tuple[CheckResult, ...]:
-        return self.world.ledger.plan(stored.document.plan.id).document.state.checks
+        return self.world.ledger.plans.get(stored.document.plan.id).document.state.checks
 
 
 def planned(stored: StoredPlan, checks: PlannedChecks) -> StoredPlan:
@@ -79,7 +79,7 @@ def test_a_dry_run_sees_the_workspace_before_and_the_copy_after(desk: Desk):
         (B, "grep -q hello app/hello.py"),
         (D, "grep -qx after app/hello.py"),
     ]
-    now = desk.world.ledger.plan(stored.document.plan.id).document
+    now = desk.world.ledger.plans.get(stored.document.plan.id).document
     assert now.state.status is PlanStatus.PENDING_REVIEW
     assert now.plan.version == stored.document.plan.version
 
@@ -167,7 +167,7 @@ def test_what_the_plan_was_set_with_counts_and_not_the_configuration_of_today(de
 def test_nothing_to_check_leaves_no_trace(desk: Desk):
     stored = desk.plan(AFTER)
     assert desk.dry(stored) == []
-    now = desk.world.ledger.plan(stored.document.plan.id)
+    now = desk.world.ledger.plans.get(stored.document.plan.id)
     assert (now.revision, now.document.state.checks) == (stored.revision, ())
 
 
@@ -184,7 +184,7 @@ def test_a_plan_that_cannot_be_carried_out_is_refused(desk: Desk):
     plan_id = desk.world.tool.propose("A change")
     assert not desk.world.tool.set_action_specs(plan_id, [delete("gone.txt")]).ok
     with pytest.raises(InvalidSpecs, match="no such file"):
-        desk.dry(desk.world.ledger.plan(plan_id))
+        desk.dry(desk.world.ledger.plans.get(plan_id))
 
 
 def test_a_rule_that_came_later_is_named(desk: Desk):

@@ -117,7 +117,7 @@ def test_what_was_approved_is_committed_and_says_so(ws: Workspace, repo: Path):
     outcome = commit_of(ws.plan.execute(plan_id))
     assert (git(repo, "rev-parse", "HEAD").strip(), outcome.why) == (outcome.commit, "")
     assert names(repo) == CHANGED
-    (approval,) = ledger_of(ws).approvals(plan_id)
+    (approval,) = ledger_of(ws).approvals.of(plan_id)
     lines = [f"Ringi-Plan: {plan_id}", f"Ringi-Approval: {approval.digest}", "Ringi-Approved-By: hanako"]
     assert git(repo, "log", "-1", "--format=%B").strip() == MESSAGE + "\n\n" + "\n".join(lines)
     assert git(repo, "log", "-1", "--format=%(trailers)").strip().split("\n") == lines
@@ -125,7 +125,7 @@ def test_what_was_approved_is_committed_and_says_so(ws: Workspace, repo: Path):
     assert kinds(ws, plan_id)[-2:] == ["completed", "committed"]
     assert outcome_of(ws.log(plan_id)) == outcome
     assert ws.plan.get_state(plan_id).status is PlanStatus.COMPLETED
-    assert ledger_of(ws).checking() is None
+    assert ledger_of(ws).plans.checking() is None
     assert_whole(ws)
 
 
@@ -133,7 +133,7 @@ def test_what_was_approved_is_committed_and_says_so(ws: Workspace, repo: Path):
 def test_the_commit_is_part_of_what_is_approved(ws: Workspace, repo: Path):
     hook(repo, "pre-commit", "exit 0")
     plan_id = approved(ws, *CHANGE)
-    (approval,) = ledger_of(ws).approvals(plan_id)
+    (approval,) = ledger_of(ws).approvals.of(plan_id)
     said = msgspec.json.decode(approval.subject)["commit"]
     parent = git(repo, "rev-parse", "HEAD").strip()
     assert said == {"branch": "main", "parent": parent, "message": MESSAGE, "hooks": ["pre-commit"]}
@@ -230,9 +230,9 @@ def test_a_wish_while_somebody_is_asked_ends_the_request(ws: Workspace):
     with pytest.raises(WrongAnswer):
         ws.plan.approve(plan_id, "hanako", proof=answer(asked))
     assert asked_again.digest != asked.digest
-    before = ledger_of(ws).revision(plan_id)
+    before = ledger_of(ws).plans.revision(plan_id)
     ws.plan.wish_commit(plan_id, MESSAGE)
-    assert ledger_of(ws).revision(plan_id) == before, "the same wish changes nothing"
+    assert ledger_of(ws).plans.revision(plan_id) == before, "the same wish changes nothing"
 
 
 @each(
@@ -362,7 +362,7 @@ def test_checks_that_pass_come_before_the_commit(ws: Workspace, repo: Path):
     plan_id = approved(ws, *CHANGE)
     assert commit_of(ws.plan.execute(plan_id)).commit
     assert kinds(ws, plan_id)[-3:] == ["completed", "checked", "committed"]
-    assert ledger_of(ws).checking() is None
+    assert ledger_of(ws).plans.checking() is None
     assert_whole(ws)
 
 
@@ -479,7 +479,7 @@ def test_a_crash_while_the_checks_ran(ws: Workspace, repo: Path, failing: CheckF
     assert outcome_of(ledger_of(ws).events(plan_id)) == CommitOutcome("", "it was cut off before the commit")
     assert (repo / "docs/a.txt").exists() == (failing is CheckFailure.KEEP)
     assert kinds(ws, plan_id)[-1] == ("undone" if failing is CheckFailure.UNDO else "commit_failed")
-    assert ledger_of(ws).checking() is None
+    assert ledger_of(ws).plans.checking() is None
 
 
 def test_undo_brings_the_files_back_and_leaves_the_commit(ws: Workspace, repo: Path):
@@ -503,14 +503,14 @@ def test_a_standing_approval_never_covers_a_commit(ws: Workspace, repo: Path):
     subject = ws.grants.draft(scope, ws.services.clock.after(86_400))
     grant = ws.grants.add(subject, "hanako", keys.sign("hers", ws.grants.statement(subject, "hanako")))
     plan_id = approved(ws, *CHANGE)
-    (given_,) = ledger_of(ws).approvals(plan_id)
+    (given_,) = ledger_of(ws).approvals.of(plan_id)
     proof = msgspec.structs.replace(grant.proof, kind=ProofKind.GRANT, grant=grant.id)
     forged = msgspec.structs.replace(given_, id="forged", proof=proof)
     with ledger_of(ws).transaction() as transaction:
-        transaction.add_approval(forged)
-        stored = transaction.plan(plan_id)
+        transaction.approvals.add(forged)
+        stored = transaction.plans.get(plan_id)
         event = NewEvent(EventKind.APPROVED, Actor.SYSTEM, grant.id, forged)
-        transaction.save_plan(stored, stored.document, event)
+        transaction.plans.save(stored, stored.document, event)
     with untouched(repo), pytest.raises(GrantRefused, match="a commit is never covered"):
         ws.plan.execute(plan_id)
 

@@ -424,10 +424,10 @@ def test_undo_refuses_file_by_file(workspace: Workspace):
     assert (workspace.places.root / "README.md").read_text() == "# Sample\n"
     assert (workspace.places.root / "a.txt").read_text() == "theirs\n"
     assert not (workspace.places.root / "b.txt").exists()
-    assert not ledger_of(workspace).ref(plan_id).undone
+    assert not ledger_of(workspace).plans.ref(plan_id).undone
     (workspace.places.root / "a.txt").write_text("a\n")
     undo(workspace, plan_id)
-    assert ledger_of(workspace).ref(plan_id).undone
+    assert ledger_of(workspace).plans.ref(plan_id).undone
     assert_whole(workspace)
 
 

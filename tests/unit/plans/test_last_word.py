@@ -170,8 +170,8 @@ def test_checks_that_a_crash_cut_off_did_not_pass(tmp_path: Path, on_failure: st
     with checking(tmp_path, on_failure) as workspace:
         kept = "x\n" if on_failure == "keep" else "# Sample\n"
         assert (tmp_path / "ws/README.md").read_text() == kept
-        assert ledger_of(workspace).ref(plan_id).undone is (on_failure == "undo")
-        assert ledger_of(workspace).checking() is None
+        assert ledger_of(workspace).plans.ref(plan_id).undone is (on_failure == "undo")
+        assert ledger_of(workspace).plans.checking() is None
         assert workspace.plan.recover() == []
         assert (tmp_path / "ws/README.md").read_text() == kept
         assert_whole(workspace)
@@ -192,4 +192,4 @@ def test_a_failed_check_is_told_whatever_the_undo_says(tmp_path: Path):
         with pytest.raises(CheckFailed, match=r"somebody wrote since to: README\.md"):
             tool.execute(plan_id)
         assert (root / "README.md").read_text() == "theirs\n"
-        assert ledger_of(workspace).checking() is None
+        assert ledger_of(workspace).plans.checking() is None

@@ -89,7 +89,7 @@ def test_later_lines_stay_and_the_rest_goes_back(ws: Workspace):
     assert text(ws) == OLD + "mine 1\nmine 2\n"
     (root / "text.txt").write_text(OLD)
     assert fingerprint(root) == before
-    assert ledger_of(ws).ref(plan_id).undone
+    assert ledger_of(ws).plans.ref(plan_id).undone
 
 
 @pytest.mark.req("PT-12")
@@ -118,7 +118,7 @@ def test_a_conflict_is_left_alone_and_named(ws: Workspace):
     ]
     assert text(ws) == mine
     assert text(ws, "README.md") == "# Sample\n"
-    assert not ledger_of(ws).ref(plan_id).undone
+    assert not ledger_of(ws).plans.ref(plan_id).undone
     diff = ws.plan.later_changes(plan_id)["text.txt"]
     assert "-the plan's line 2\n+my line 2\n" in diff
     with pytest.raises(UndoStale, match=r"text\.txt"):
@@ -289,7 +289,7 @@ def test_a_full_disk_leaves_what_was_written(ws: Workspace, call: str):
         assert not tool.undo(plan_id, "hanako", answer(request)).overall_success
     ws.plan.recover()
     assert text(ws) in {LATER, OLD + "mine 1\nmine 2\n"}
-    if not ledger_of(ws).ref(plan_id).undone:
+    if not ledger_of(ws).plans.ref(plan_id).undone:
         undone(ws, plan_id)
     assert text(ws) == OLD + "mine 1\nmine 2\n"
 

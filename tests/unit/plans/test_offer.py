@@ -39,7 +39,7 @@ def shown(ws: Workspace, *words: str) -> str:
 
 def subject(ws: Workspace, plan_id: str) -> ApprovalSubject:
     there = ws.on_branch(RUN).services
-    document = there.store.plan(plan_id).document
+    document = there.store.plans.get(plan_id).document
     return subject_now(there, document, document.state.selection, AT)
 
 

@@ -159,7 +159,7 @@ def test_an_agent_spends_nothing_of_the_persons(ws: Workspace):
     here(ws, Person())
     ws.plan.ask(plan_id)
     assert status(ws, plan_id) is PlanStatus.APPROVED
-    [approval] = ws.services.store.approvals(plan_id)
+    [approval] = ws.services.store.approvals.of(plan_id)
     assert codec.trusted(approval.subject.encode(), ApprovalSubject, "").requester == HANAKO
     assert ws.plan.execute(plan_id).overall_success
     assert not Examination(ws).plan(plan_id).problems

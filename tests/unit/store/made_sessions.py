@@ -4,13 +4,13 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ringi.app.ledger import Ledger
 from ringi.approvals.document import Approval, ProofKind, ProofRecord, SessionSubject, Strength
 from ringi.kernel import codec
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import SubjectKind
 from ringi.plans.document import ALL_SPECS
 from ringi.runs.document import Run, RunPhase
+from ringi.runs.store import Store
 from ringi.sessions.document import (
     LogEntry,
     PlanningSession,
@@ -74,24 +74,24 @@ def planned_run(number: int, session_id: str) -> Run:
     return run(number, session_id, plan_sha256=codec.digest(codec.canonical(PLAN)))
 
 
-def added(ledger: Ledger, number: int = 1, *logs: LogEntry, **changes: Any) -> StoredSession:
+def added(ledger: Store, number: int = 1, *logs: LogEntry, **changes: Any) -> StoredSession:
     with ledger.transaction() as transaction:
-        return transaction.add_session(session(number, **changes), SessionFacts(), STARTED, logs)
+        return transaction.sessions.add(session(number, **changes), SessionFacts(), STARTED, logs)
 
 
-def saved(ledger: Ledger, stored: StoredSession, *logs: LogEntry, **changes: Any) -> StoredSession:
+def saved(ledger: Store, stored: StoredSession, *logs: LogEntry, **changes: Any) -> StoredSession:
     with ledger.transaction() as transaction:
-        return transaction.save_session(
+        return transaction.sessions.save(
             stored, replace(stored.session, **changes), stored.facts, ANSWERED, logs
         )
 
 
-def approved(ledger: Ledger, stored: StoredSession, number: int = 1) -> StoredSession:
+def approved(ledger: Store, stored: StoredSession, number: int = 1) -> StoredSession:
     """With its run, in one transaction."""
     session_id = stored.session.session_id
     made = planned_run(number, session_id)
     with ledger.transaction() as transaction:
-        transaction.add_run(made, CREATED._replace(reason=session_id), PLAN)
+        transaction.runs.add(made, CREATED._replace(reason=session_id), PLAN)
         subject = SessionSubject(
             workspace=ledger.workspace_id(),
             session_id=session_id,
@@ -114,8 +114,8 @@ def approved(ledger: Ledger, stored: StoredSession, number: int = 1) -> StoredSe
             proof=ProofRecord(ProofKind.TYPED, Strength.WEAK, "hanako", "/dev/pts/7", "y"),
             after_event=transaction.last_hash(),
         )
-        transaction.add_approval(approval)
-        transaction.spend(approval.id, made.run_id)
+        transaction.approvals.add(approval)
+        transaction.approvals.spend(approval.id, made.run_id)
         new = replace(stored.session, status=SessionStatus.APPROVED, planner_session_id=made.run_id)
         event = NewEvent(EventKind.SESSION_APPROVED, Actor.USER, "", approval)
-        return transaction.save_session(stored, new, stored.facts, event)
+        return transaction.sessions.save(stored, new, stored.facts, event)

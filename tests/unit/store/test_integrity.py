@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from ringi.app.api import Workspace
 from ringi.app.integrity import verify
-from ringi.app.ledger import LedgerReader
 from ringi.approvals.grant_document import GrantScope
 from ringi.kernel import codec
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.document import ALL_SPECS, SpecKind
 from ringi.plans.execution import CommandEnd, CommandStart
 from ringi.policy.risk_level import Risk
+from ringi.runs.store import Store
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import (
     approve,
@@ -87,7 +87,7 @@ def signed_and_granted(ws: Workspace) -> None:
 def commanded(ws: Workspace, plan_id: str) -> None:
     """Two commands, the first of which a person told the end of after the second had ended."""
     ledger = ledger_of(ws)
-    execution_id = ledger.executions(plan_id)[-1].intent.id
+    execution_id = ledger.executions.of(plan_id)[-1].intent.id
     same = {"execution_id": execution_id, "plan_id": plan_id}
     starts = [
         CommandStart(**same, spec_id=name, argv=("make",), sandboxed=True, snapshot_id="s", started_at="t")
@@ -100,14 +100,14 @@ def commanded(ws: Workspace, plan_id: str) -> None:
     ]  # fmt: skip
     with ledger.transaction() as transaction:
         for start in starts:
-            transaction.start_command(start)
+            transaction.executions.start_command(start)
             event = NewEvent(EventKind.COMMAND_STARTED, Actor.SYSTEM, "", start)
-            stored = transaction.plan(plan_id)
-            transaction.save_plan(stored, stored.document, event)
+            stored = transaction.plans.get(plan_id)
+            transaction.plans.save(stored, stored.document, event)
         for end in ends:
-            transaction.end_command(end)
-            stored = transaction.plan(plan_id)
-            transaction.save_plan(
+            transaction.executions.end_command(end)
+            stored = transaction.plans.get(plan_id)
+            transaction.plans.save(
                 stored, stored.document, NewEvent(EventKind.COMMAND_ENDED, Actor.SYSTEM, "", end)
             )
 
@@ -130,9 +130,9 @@ def breaks(
         if everything(database) == before:
             assert currently_in_test_context(), "the test changed nothing"
             assume(condition=False)
-    reader = LedgerReader(place, 1)
+    reader = Store(place, 1)
     with contextlib.closing(reader.database):
-        return [str(text) for text in verify(reader, reader.find(f"p{plan}") if plan else "")]
+        return [str(text) for text in verify(reader, reader.plans.find(f"p{plan}") if plan else "")]
 
 
 def everything(database: sqlite3.Connection) -> list[object]:
@@ -151,10 +151,10 @@ def sql(*statements: str) -> Callable[[sqlite3.Connection], object]:
 
 def test_an_untouched_copy_is_whole(original: Path, place: Path):
     copyfile(original, place / "ringi.db")
-    reader = LedgerReader(place, 1)
+    reader = Store(place, 1)
     with contextlib.closing(reader.database):
         assert verify(reader) == []
-        assert [verify(reader, plan_id) for plan_id in reader.plan_ids()] == [[]] * reader.count()
+        assert [verify(reader, plan_id) for plan_id in reader.plans.ids()] == [[]] * reader.plans.count()
 
 
 def test_an_empty_ledger_is_whole(tmp_path: Path):

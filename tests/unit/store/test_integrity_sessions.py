@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ringi.app.integrity import verify
-from ringi.app.ledger import Ledger, LedgerReader
 from ringi.kernel import codec
 from ringi.runs.document import RunPhase
+from ringi.runs.store import Store
 from ringi.sessions.document import SessionStatus
 from tests.helpers import SetClock, ledger_of, open_scratch
 from tests.unit.store.made_sessions import CREATED, added, approved, id_of, log, planned_run, saved
@@ -29,7 +29,7 @@ COPIED = "revision, status, logs, ref, document, facts, last_event"
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sessions")
-    made = Ledger(folder, clock=SetClock(), ids=lambda: "x", wait_sec=1, after_commit=lambda *_: None)
+    made = Store(folder, clock=SetClock(), ids=lambda: "x", wait_sec=1, after_commit=lambda *_: None)
     with contextlib.closing(made) as ledger:
         first = added(ledger, 1, log("discovery", "a\n"), log("design", "b\n"), status=SessionStatus.REVIEW)
         second = added(ledger, 2, status=SessionStatus.REVIEW)
@@ -56,7 +56,7 @@ def breaks(original: Path, place: Path, tamper: Callable[[sqlite3.Connection], o
     copyfile(original, place / "ringi.db")
     with contextlib.closing(sqlite3.connect(place / "ringi.db")) as database, database:
         tamper(database)
-    reader = LedgerReader(place, 1)
+    reader = Store(place, 1)
     with contextlib.closing(reader.database):
         return [str(text) for text in verify(reader)]
 
@@ -200,7 +200,7 @@ def test_a_past_that_was_written_anew_contradicts_the_approvals(original: Path, 
 
 
 def test_an_approval_of_one_session_in_the_event_of_another(tmp_path: Path):
-    made = Ledger(tmp_path, clock=SetClock(), ids=lambda: "x", wait_sec=1, after_commit=lambda *_: None)
+    made = Store(tmp_path, clock=SetClock(), ids=lambda: "x", wait_sec=1, after_commit=lambda *_: None)
     with contextlib.closing(made) as ledger:
         added(ledger, 2)
         approved(ledger, added(ledger, 1, status=SessionStatus.REVIEW))
@@ -209,7 +209,7 @@ def test_an_approval_of_one_session_in_the_event_of_another(tmp_path: Path):
             f" SELECT 'x', '{TWO}', kind, 2, document, spent_by FROM approvals"
         )
         assert any(f"{TWO}: its approval was changed or put in" in str(line) for line in verify(ledger))
-        assert ledger.runs() == [planned_run(1, ONE)]
+        assert ledger.runs.all() == [planned_run(1, ONE)]
 
 
 @pytest.mark.req("PT-11")
@@ -221,9 +221,9 @@ def test_a_run_that_is_not_what_was_approved(tmp_path: Path, changes: dict[str, 
         approved(ledger, added(ledger, 1))
         assert ws.verify_log() == []
         with ledger.transaction() as transaction:
-            transaction.save_run(replace(planned_run(1, ONE), phase=RunPhase.EXECUTING), CREATED)
+            transaction.runs.save(replace(planned_run(1, ONE), phase=RunPhase.EXECUTING), CREATED)
         assert ws.verify_log() == []
         with ledger.transaction() as transaction:
-            transaction.save_run(replace(planned_run(1, ONE), **changes), CREATED)
+            transaction.runs.save(replace(planned_run(1, ONE), **changes), CREATED)
         [broken] = ws.verify_log()
         assert "its approval was changed or put in" in str(broken)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from ringi.app.lists import PlanReader
 from ringi.engine.process import ActionRecord, Process
 from ringi.errors import (
     Busy,
@@ -26,8 +25,10 @@ from ringi.kernel.system import SystemClock
 from ringi.ledger.connection import GET_META, connect, private_folder
 from ringi.ledger.contents import Contents
 from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.ledger.ledger import Ledger
 from ringi.ledger.migrations import MIGRATIONS
 from ringi.plans.document import PlanStatus, with_state
+from ringi.plans.rows import Plans
 from ringi.project.state import Dependencies, ProjectState, StateSource
 from ringi.tools.effects import ErrorKind
 from tests.helpers import (
@@ -114,8 +115,8 @@ def test_later_steps_bring_a_ledger_up_to_date(tmp_path: Path):
         database.execute("INSERT INTO later SELECT id FROM plans")
 
     later = (*MIGRATIONS, ("CREATE TABLE later (x TEXT)",), (fill,))
-    with contextlib.closing(PlanReader(folder, 1, later)) as reader:
-        assert reader.document(plan_id).state.status is PlanStatus.PENDING_REVIEW
+    with contextlib.closing(Ledger(folder, 1, migrations=later)) as reader:
+        assert Plans(reader).get(plan_id).document.state.status is PlanStatus.PENDING_REVIEW
         assert reader.database.execute("SELECT x FROM later").fetchall() == [(plan_id,)]
         assert reader.meta("format") == "3"
     with pytest.raises(NewerVersion, match="format 3, this one knows 1"):
@@ -173,9 +174,9 @@ def test_an_open_ledger_that_was_upgraded_is_not_written(ws):
     with pytest.raises(LedgerUpgraded, match="start this command again"):
         proposed(ws, write("README.md", "y\n"))
     with pytest.raises(LedgerUpgraded), ledger.transaction() as transaction:
-        transaction.set_checking(plan_id)
+        transaction.plans.set_checking(plan_id)
     assert ledger.last_seq() == last
-    assert ledger.checking() is None
+    assert ledger.plans.checking() is None
 
 
 def test_old_bytes_of_an_upgraded_ledger_are_kept(ws):
@@ -192,14 +193,14 @@ def test_reading_what_an_upgrade_changed_is_no_damage(ws):
     plan_id = proposed(ws, write("README.md", "x\n"))
     migrated(ledger_of(ws).folder, "ALTER TABLE plans RENAME COLUMN document TO body")
     with pytest.raises(LedgerUpgraded):
-        ledger_of(ws).plan(plan_id)
+        ledger_of(ws).plans.get(plan_id)
 
 
 def test_the_mark_of_an_upgrade_that_failed_stops_nobody(ws):
     """Power was lost between the mark and the commit."""
     (ledger_of(ws).folder / f"format-{len(MIGRATIONS) + 1}").touch()
     plan_id = proposed(ws, write("README.md", "x\n"))
-    assert ledger_of(ws).document(plan_id).plan.id == plan_id
+    assert ledger_of(ws).plans.get(plan_id).document.plan.id == plan_id
 
 
 def test_a_new_ledger_has_no_mark(ws):
@@ -218,14 +219,14 @@ def test_a_missing_table_is_damage(ws, tmp_path: Path, table: str):
     ledger_of(ws).database.execute(f"DROP TABLE {table}")
     with pytest.raises(LedgerCorrupt), open_scratch(tmp_path) as again:  # noqa: PT012  # whichever needs it
         again.verify_log()
-        ledger_of(again).project_state()
-        for process in [*ledger_of(again).processes(), process_of()]:
-            ledger_of(again).stored_process(process.process_id)
-        ledger_of(again).feedback("20260102-030405-0a0b0c")
-        ledger_of(again).recoveries(ErrorKind.TIMEOUT)
+        ledger_of(again).states.newest()
+        for process in [*ledger_of(again).processes.of(), process_of()]:
+            ledger_of(again).processes.get(process.process_id)
+        ledger_of(again).processes.feedback("20260102-030405-0a0b0c")
+        ledger_of(again).processes.recoveries(ErrorKind.TIMEOUT)
         with ledger_of(again).transaction() as transaction:
-            transaction.set_state(STATE)
-            transaction.save_process(process_of(), [RECORD], 0)
+            transaction.states.set(STATE)
+            transaction.processes.save(process_of(), [RECORD], 0)
         again.plan.execute(approved(again, write("README.md", "x\n")))
 
 
@@ -273,16 +274,16 @@ def test_somebody_elses_folder_is_refused(tmp_path: Path):
 def test_a_lost_race_loses_nothing(ws):
     plan_id = ws.plan.propose("A change")
     ledger = ledger_of(ws)
-    stale = ledger.plan(plan_id)
+    stale = ledger.plans.get(plan_id)
     ws.plan.mark_pending(plan_id, True)
     event = NewEvent(EventKind.MARKED_PENDING, Actor.USER, "too late")
     with (
         pytest.raises(LostRace, match="Plan p1 was saved by someone else") as caught,
         ledger.transaction() as open_,
     ):
-        open_.save_plan(stale, with_state(stale.document, status=PlanStatus.APPROVED), event)
+        open_.plans.save(stale, with_state(stale.document, status=PlanStatus.APPROVED), event)
     assert caught.value.exit_code == 7
-    assert ledger.plan(plan_id).revision == 2
+    assert ledger.plans.get(plan_id).revision == 2
     assert kinds(ws, plan_id) == ["plan_proposed", "marked_pending"]
     assert_whole(ws)
 
@@ -290,17 +291,17 @@ def test_a_lost_race_loses_nothing(ws):
 def test_a_transaction_is_all_or_nothing(ws):
     plan_id = ws.plan.propose("A change")
     ledger = ledger_of(ws)
-    stored = ledger.plan(plan_id)
+    stored = ledger.plans.get(plan_id)
     with pytest.raises(ZeroDivisionError), ledger.transaction() as transaction:  # noqa: PT012  # all of it
-        transaction.save_plan(stored, stored.document, NewEvent(EventKind.CHECKED, Actor.SYSTEM))
+        transaction.plans.save(stored, stored.document, NewEvent(EventKind.CHECKED, Actor.SYSTEM))
         transaction.put_bytes(b"x" * 10, FAR)
-        transaction.clear_current()
+        transaction.plans.clear_current()
         raise ZeroDivisionError
-    assert ledger.plan(plan_id).revision == 1
-    assert ledger.current() == plan_id
+    assert ledger.plans.get(plan_id).revision == 1
+    assert ledger.plans.current() == plan_id
     assert ledger.get_bytes(codec.digest(b"x" * 10)) is None
     with pytest.raises(NotFound), ledger.transaction() as transaction:
-        transaction.plan("nothing")
+        transaction.plans.get("nothing")
     ws.plan.propose("Goes on")
     assert_whole(ws)
 
@@ -308,12 +309,12 @@ def test_a_transaction_is_all_or_nothing(ws):
 def test_reads_inside_a_transaction_see_what_it_wrote(ws):
     plan_id = ws.plan.propose("A change")
     with ledger_of(ws).transaction() as transaction:
-        stored = transaction.plan(plan_id)
+        stored = transaction.plans.get(plan_id)
         new = with_state(stored.document, status=PlanStatus.PENDING_REVIEW)
-        saved = transaction.save_plan(stored, new, NewEvent(EventKind.MARKED_PENDING, Actor.USER))
-        assert transaction.plan(plan_id) == saved
-        assert ledger_of(ws).plan(plan_id) == saved
-    assert ledger_of(ws).plan(plan_id) == saved
+        saved = transaction.plans.save(stored, new, NewEvent(EventKind.MARKED_PENDING, Actor.USER))
+        assert transaction.plans.get(plan_id) == saved
+        assert ledger_of(ws).plans.get(plan_id) == saved
+    assert ledger_of(ws).plans.get(plan_id) == saved
 
 
 def test_a_busy_ledger_is_told_after_the_wait(tmp_path: Path):

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import Workspace
-from ringi.app.ledger import Ledger
 from ringi.approvals.document import ApprovalHistory
 from ringi.errors import StorageFailed
 from ringi.kernel import codec
@@ -21,6 +20,7 @@ from ringi.plans.document import PlanDocument, PlanIndex, PlanPage, PlanStatus
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.tool import PlanTool
 from ringi.plans.verify import verify_plan
+from ringi.runs.store import Store
 from tests.helpers import (
     approve,
     approved,
@@ -87,7 +87,7 @@ def test_what_the_files_contain(ws, root: Path):
     assert document == ws.plan.get(plan_id)
     assert (document.approval, document.result) == ("approval.json", "result.json")
     history = codec.foreign((folder / "approval.json").read_bytes(), ApprovalHistory, "approval.json")
-    assert history.approvals == ledger_of(ws).approvals(plan_id)
+    assert history.approvals == ledger_of(ws).approvals.of(plan_id)
     assert len(history.requests) == 1
     assert codec.foreign((folder / "result.json").read_bytes(), ExecutionResult, "result.json") == result
     lines = (folder / "events.jsonl").read_bytes().splitlines()
@@ -356,7 +356,7 @@ def test_a_linked_file_is_not_written_through(ws, root: Path, tmp_path: Path, na
         link(victim)
         ws.plan.request_approval(plan_id)
         assert victim.read_text() == "precious\n"
-    assert ledger_of(ws).count() == 1
+    assert ledger_of(ws).plans.count() == 1
 
 
 def test_pipes_and_sockets_in_its_place_do_not_make_it_wait(ws, root: Path):
@@ -381,7 +381,7 @@ def test_pipes_and_sockets_in_its_place_do_not_make_it_wait(ws, root: Path):
 @contextlib.contextmanager
 def dying(ws: Workspace) -> Iterator[PlanTool]:
     """The tool of a process that is killed after each commit, before it writes anything out."""
-    ledger = Ledger(
+    ledger = Store(
         ws.places.state, clock=ws.clock, ids=ws.services.ids, wait_sec=1.0, after_commit=lambda *_: None
     )
     with contextlib.closing(ledger):

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from ringi.app.api import Workspace
-from ringi.app.ledger import Ledger
 from ringi.engine.run_plan import RunPlan
 from ringi.kernel import codec
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import Run, RunPhase, StepState, StopCode
+from ringi.runs.store import Store
 from tests.helpers import ledger_of, open_scratch
 from tests.unit.runner.run_samples import REQUEST_ID, done, passed, plan_of, run_of, step_of, stopped
 
@@ -31,17 +31,17 @@ def differences(ws: Workspace) -> list[str]:
     return ws.upkeep._projection.differences(ledger_of(ws))
 
 
-def added(ledger: Ledger, number: int = 1) -> tuple[Run, RunPlan]:
+def added(ledger: Store, number: int = 1) -> tuple[Run, RunPlan]:
     plan = plan_of(step_of(1, ["AC-01"]), step_of(2, ["AC-02"]), run_id=f"20260102-030405-{number:06x}")
     run = run_of(plan, StepState(step_id="S01"), StepState(step_id="S02"), phase=RunPhase.PLANNING)
     with ledger.transaction() as transaction:
-        transaction.add_run(run, CREATED, plan)
+        transaction.runs.add(run, CREATED, plan)
     return run, plan
 
 
-def saved(ledger: Ledger, run: Run) -> Run:
+def saved(ledger: Store, run: Run) -> Run:
     with ledger.transaction() as transaction:
-        transaction.save_run(run, ADVANCED)
+        transaction.runs.save(run, ADVANCED)
     return run
 
 
@@ -88,7 +88,7 @@ def test_an_edit_by_hand_is_named_not_followed_and_mended(ws):
     assert differences(ws) == [f"{path}/planning.json", f"{path}/stage.json", f"{path}/errors.json"]
     assert ws.upkeep.differences(run.run_id) == differences(ws)
     assert ws.upkeep.differences("20260102-030405-ffffff") == []
-    assert ledger.run_plan(run.run_id) == plan
+    assert ledger.runs.plan(run.run_id) == plan
     ws.upkeep.write_anew()
     assert differences(ws) == []
     assert names(folder) == ["planning.json", "report.md", "stage.json"]
@@ -158,7 +158,7 @@ def test_a_run_of_an_earlier_version_or_with_an_odd_request_has_no_files(ws):
     for number, request in enumerate(("", "../..", "a/b", ".", "..")):
         odd = replace(run, run_id=f"20260102-030405-00ff0{number}", request_id=request, plan_sha256="")
         with ledger.transaction() as transaction:
-            transaction.add_run(odd, CREATED)
+            transaction.runs.add(odd, CREATED)
     assert names(ws.places.root / ".agent" / "runs") == [REQUEST_ID]
     assert ws.upkeep.problem() is None
     assert differences(ws) == []

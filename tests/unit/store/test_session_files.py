@@ -65,7 +65,7 @@ def test_the_layout(ws, agent: Path):
     approved(ledger, stored)
     assert shown(agent) == {f"planning-sessions/{ONE}.json"} | logs
     written = codec.foreign(file_of(agent).read_bytes(), PlanningSession, "session")
-    assert written == ledger.session(ONE).session
+    assert written == ledger.sessions.get(ONE).session
     assert file_of(agent).read_bytes() == codec.pretty(written)
     assert written.status is SessionStatus.APPROVED
     assert ws.upkeep._projection.problem is None
@@ -94,7 +94,7 @@ def test_only_the_newest_have_files(tmp_path: Path):
         assert len(shown(agent / "planning-sessions")) == 2
         ws.upkeep.write_anew()
         assert differences(ws) == []
-        assert ledger.session(ONE).session.session_id == ONE
+        assert ledger.sessions.get(ONE).session.session_id == ONE
 
 
 @pytest.mark.req("IP-17")
@@ -182,7 +182,7 @@ def test_what_differs_is_named_and_rebuilt(ws, agent: Path, way: str):
         (agent / "elsewhere.json").unlink()
     assert {name: (agent / name).read_bytes() for name in before} == before
     assert shown(agent) - {"logs/plans/index.json"} == before.keys()
-    assert ledger.session(ONE).session.instruction.startswith("# Instruction 1")
+    assert ledger.sessions.get(ONE).session.instruction.startswith("# Instruction 1")
 
 
 @pytest.mark.req("IP-17")
@@ -255,7 +255,7 @@ def test_what_a_dead_process_left_is_written_by_the_next(tmp_path: Path):
 
     assert in_child(dies_with_a_plan) == 0
     with opened() as workspace:
-        saved(ledger_of(workspace), ledger_of(workspace).session(ONE), log("design", "three\n"))
+        saved(ledger_of(workspace), ledger_of(workspace).sessions.get(ONE), log("design", "three\n"))
         workspace.flush()
         assert differences(workspace) == []
 

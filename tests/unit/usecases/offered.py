@@ -59,11 +59,11 @@ def offer(workspace: Workspace, plan_id: str, commit: str) -> None:
     """Says in the plan that this is its commit."""
     store = ledger_of(workspace)
     with store.transaction() as transaction:
-        stored = transaction.plan(plan_id)
+        stored = transaction.plans.get(plan_id)
         planned = stored.document.state.commit
         assert isinstance(planned, PlannedCommit)
         document = with_state(stored.document, commit=replace(planned, offered=commit))
-        transaction.save_plan(stored, document, NewEvent(EventKind.AMENDED, Actor.SYSTEM, "offered"))
+        transaction.plans.save(stored, document, NewEvent(EventKind.AMENDED, Actor.SYSTEM, "offered"))
 
 
 def offered_step(workspace: Workspace, plan_id: str, files: Files, parent: str = "") -> str:
@@ -85,5 +85,5 @@ def offer_on_forge(workspace: Workspace, terms: ForgeTerms, number: int, **commi
     head, ledger = steps[-1].commit, ledger_of(workspace)
     offer = Offer(head=head, steps=tuple(steps), pushed=head, number=number)
     with ledger.transaction() as transaction:
-        run = replace(ledger.run(RUN), forge=terms, offer=offer)
-        transaction.save_run(run, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
+        run = replace(ledger.runs.get(RUN), forge=terms, offer=offer)
+        transaction.runs.save(run, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))

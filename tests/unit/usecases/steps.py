@@ -51,7 +51,7 @@ def begun(workspace: Workspace, run_id: str = RUN, *, in_place: bool = False, br
         in_place=in_place,
     )
     with ledger_of(workspace).transaction() as transaction:
-        transaction.add_run(run, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM))
+        transaction.runs.add(run, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM))
     return run_id
 
 
@@ -76,7 +76,7 @@ def difference(before: Files, after: Files, executable: Sequence[str] = ()) -> D
 
 
 def order(workspace: Workspace, step_id: str = "S01", run_id: str = RUN, **more: object) -> StepPlan:
-    step = StepOf(run_id, step_id, "RQ-1", workspace.sessions.run(run_id).in_place)
+    step = StepOf(run_id, step_id, "RQ-1", workspace.store.runs.get(run_id).in_place)
     plan = StepPlan(workspace.services.ids(), step, f"Do {step_id}", "Because it is needed.", ("claude",))
     return plan._replace(**more)
 

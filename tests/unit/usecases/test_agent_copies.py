@@ -15,11 +15,11 @@ from ringi.agents.sandbox import AgentSandbox
 from ringi.app.api import Workspace, open_workspace
 from ringi.app.doctor import doctor_of
 from ringi.app.doctor_checks import REPAIR, Mark
-from ringi.app.ledger import Ledger
 from ringi.errors import BegunInEditor, Busy, CopyFailed, NothingToResume, StorageFailed
 from ringi.plans.answer_document import DropSpec, NewContent
 from ringi.plans.document import PlanStatus
 from ringi.plans.from_difference import Taken
+from ringi.runs.store import Store
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import SCRATCH
 from tests.fakes.people import InterruptingClock
@@ -147,7 +147,7 @@ def test_one_copy_is_one_agents(workspace: Workspace) -> None:
 class DyingLedger:
     """The ledger, until the power goes after so many transactions."""
 
-    def __init__(self, ledger: Ledger, transactions: int) -> None:
+    def __init__(self, ledger: Store, transactions: int) -> None:
         self._ledger = ledger
         self._left = transactions
 
@@ -316,7 +316,7 @@ def test_two_who_take_the_same_copy_make_one_plan(workspace: Workspace) -> None:
     for copy in (one, two):
         with copy.claimed():
             assert taken(workspace, copy).plan is not None
-    assert ledger_of(workspace).count() == 1
+    assert ledger_of(workspace).plans.count() == 1
 
 
 def test_what_somebody_went_on_with_meanwhile_stays(workspace: Workspace) -> None:

@@ -189,7 +189,7 @@ def test_plans_come_back_as_proposed_and_nothing_a_person_decided_does(tmp_path:
                 (),
             )
             assert not any(spec.validated for spec in document.state.action_specs)
-            assert ledger_of(ws).approvals(plan_id) == ()
+            assert ledger_of(ws).approvals.of(plan_id) == ()
         assert ws.plan.get(ready).plan.version == 2
         assert ws.plan.get_state(sent_back).feedback[0].text == "why?"
         assert_whole(ws)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ringi.app.api import Workspace
-from ringi.app.ledger import Ledger
 from ringi.config.keys import DEFAULTS, RoleHow
 from ringi.config.rules import Value
 from ringi.engine.document import (
@@ -31,6 +30,7 @@ from ringi.metrics.measure import measure
 from ringi.models.usage import Spent, TokenUsage
 from ringi.plans.answer_document import DropHunks, NewContent
 from ringi.runs.document import Attempt, Run, RunPhase, StepState, StepStatus
+from ringi.runs.store import Store
 from ringi.sessions.document import TargetPath
 from ringi.tools.effects import ErrorKind
 from tests.fakes.config import config_with
@@ -44,7 +44,7 @@ NOW = "2026-06-01T00:00:00.000000Z"
 PRICED = {"llm.prices": ("openai:priced 1 10",)}
 
 
-def measured(ledger: Ledger, root: Path, since: str = "", **values: Value) -> Metrics:
+def measured(ledger: Store, root: Path, since: str = "", **values: Value) -> Metrics:
     config = config_with(**PRICED, **values)
     return measure(ledger, config, root, NOW, lambda text: text.replace("hunter2", "[masked]"), since)
 
@@ -149,14 +149,14 @@ def a_run(name: str, phase: RunPhase, *steps: StepState, **more: Any) -> Run:
     )  # fmt: skip
 
 
-def saved(ledger: Ledger, run: Run, *reasons: tuple[EventKind, str], steps: int = 0) -> None:
+def saved(ledger: Store, run: Run, *reasons: tuple[EventKind, str], steps: int = 0) -> None:
     plan = plan_of(*(step_of(number, ["AC-01"]) for number in range(1, steps + 1))) if steps else None
     if plan:
         run = replace(run, plan_sha256=codec.digest(codec.canonical(plan)))
     with ledger.transaction() as transaction:
-        transaction.add_run(run, NewEvent(EventKind.RUN_CREATED, Actor.USER), plan)
+        transaction.runs.add(run, NewEvent(EventKind.RUN_CREATED, Actor.USER), plan)
         for kind, reason in reasons:
-            transaction.save_run(run, NewEvent(kind, Actor.SYSTEM, reason))
+            transaction.runs.save(run, NewEvent(kind, Actor.SYSTEM, reason))
 
 
 def turn(role: RunRole, seconds: int, **more: Any) -> Attempt:
@@ -297,7 +297,7 @@ def test_a_task_of_its_own(tmp_path: Path):
                      error=ErrorKind.TIMEOUT, duration_sec=4.0)
     )  # fmt: skip
     with ledger.transaction() as transaction:
-        transaction.save_process(process, records, 0)
+        transaction.processes.save(process, records, 0)
     found = measured(ledger, tmp_path)
     assert of(found, F.TASK_COMPLETION_RATE) == (1.0, 1)
     assert of(found, F.REVISION_RATE) == (1.0, 1)
@@ -323,7 +323,7 @@ def test_what_a_process_took_is_not_counted_again_in_its_turn(tmp_path: Path):
     saved(ledger, a_run(name, RunPhase.COMPLETED, step))
     with ledger.transaction() as transaction:
         process = a_process("one", run_id=name, step_id="S01", execution=spent)
-        transaction.save_process(process, (), 0)
+        transaction.processes.save(process, (), 0)
     assert of(measured(ledger, tmp_path), F.TOKENS_USED) == (110, 1)
 
 

@@ -1,6 +1,6 @@
 """When an answer is used again: only if what it was for came to a good end."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -31,22 +31,21 @@ class Stored:
     session: Session
 
 
-@dataclass
-class Ledger:
-    """As far as it is asked."""
+class Rows(dict[str, Any]):
+    def get(self, name: str) -> Any:
+        if name not in self:
+            raise NotFound(what="row", name=name, see="")
+        return self[name]
 
-    runs: dict[str, Run] = field(default_factory=dict)
-    sessions: dict[str, Session] = field(default_factory=dict)
 
-    def run(self, name: str) -> Run:
-        if name not in self.runs:
-            raise NotFound(what="run", name=name, see="")
-        return self.runs[name]
+class Known:
+    """As much of the store as is asked."""
 
-    def session(self, name: str) -> Stored:
-        if name not in self.sessions:
-            raise NotFound(what="session", name=name, see="")
-        return Stored(self.sessions[name])
+    def __init__(
+        self, runs: dict[str, Run] | None = None, sessions: dict[str, Session] | None = None
+    ) -> None:
+        self.runs = Rows(runs or {})
+        self.sessions = Rows({name: Stored(one) for name, one in (sessions or {}).items()})
 
 
 def turn(role: RunRole, problem: str = "") -> Attempt:
@@ -59,7 +58,7 @@ def is_accepted(attempts: list[Attempt], number: int, role: RunRole = WORKED, **
         run_of(plan_of(step_of(1, [])), done(1, attempts=tuple(attempts), status=status)), **changes
     )
     origin = AnswerOrigin(subject="r", step_id="S01", role=str(role), turn=number)
-    return accepted(Ledger({"r": run}), origin)  # type: ignore[arg-type]  # as far as it is asked
+    return accepted(Known({"r": run}), origin)  # type: ignore[arg-type]  # as far as it is asked
 
 
 def test_the_last_turn_of_a_step_that_was_committed():
@@ -85,12 +84,12 @@ def test_not_if_it_was_taken_back_or_is_unknown():
     assert not is_accepted([], 1)
     assert not is_accepted([turn(JUDGED)], 1)
     origin = AnswerOrigin(subject="gone", step_id="S01", role="implementer", turn=1)
-    assert not accepted(Ledger(), origin)  # type: ignore[arg-type]  # as above
+    assert not accepted(Known(), origin)  # type: ignore[arg-type]  # as above
 
 
 def of_session(status: SessionStatus, **changes: Any) -> bool:
     run = replace(run_of(plan_of(step_of(1, [])), done(1)), **changes)
-    store = Ledger({"r": run}, {"planning-1": Session(status, "r")})
+    store = Known({"r": run}, {"planning-1": Session(status, "r")})
     return accepted(store, AnswerOrigin(subject="planning-1"))  # type: ignore[arg-type]  # as above
 
 
@@ -99,8 +98,8 @@ def test_a_session_must_be_approved_and_its_run_stand():
     assert not any(of_session(status) for status in SessionStatus if status is not SessionStatus.APPROVED)
     for change in ({"undone": True}, {"replaced_by": "r2"}, {"phase": RunPhase.CANCELLED}):
         assert not of_session(SessionStatus.APPROVED, **change)
-    assert not accepted(Ledger(), AnswerOrigin(subject="planning-gone"))  # type: ignore[arg-type]  # as above
+    assert not accepted(Known(), AnswerOrigin(subject="planning-gone"))  # type: ignore[arg-type]  # as above
 
 
 def test_what_was_judged_by_whoever_asked_needs_no_ledger():
-    assert accepted(Ledger(), AnswerOrigin(subject="add a section"))  # type: ignore[arg-type]  # as above
+    assert accepted(Known(), AnswerOrigin(subject="add a section"))  # type: ignore[arg-type]  # as above

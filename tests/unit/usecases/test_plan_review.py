@@ -146,7 +146,7 @@ def with_commit(repo: Path) -> Iterator[tuple[Workspace, str]]:
 
 
 def approved_message(workspace: Workspace, plan_id: str) -> str:
-    [approval] = ledger_of(workspace).approvals(plan_id)
+    [approval] = ledger_of(workspace).approvals.of(plan_id)
     return json.loads(approval.subject)["commit"]["message"]
 
 
@@ -199,7 +199,7 @@ def test_a_high_risk_is_typed(workspace: Workspace) -> None:
     assert sitting.state.approvals == ()
     sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, answers=(lambda asked: f" {wanted(asked)} ",))
     assert sitting.run() is ReviewEnd.APPLY
-    [approval] = ledger_of(workspace).approvals(plan_id)
+    [approval] = ledger_of(workspace).approvals.of(plan_id)
     assert sitting.heard(f"What you approve is sha256 {approval.digest}")
     assert sitting.state.status is PlanStatus.APPROVED
 
@@ -217,7 +217,7 @@ def test_approve_with_a_note(workspace: Workspace, plan_id: str) -> None:
     sitting = Sitting(workspace, plan_id, ReviewAct.APPROVE, ReviewAct.APPROVE, answers=(" ", " as agreed "))
     assert sitting.run() is ReviewEnd.APPROVED
     assert sitting.prompter.said == ["Nothing was approved."]
-    [approval] = ledger_of(workspace).approvals(plan_id)
+    [approval] = ledger_of(workspace).approvals.of(plan_id)
     assert approval.note == "as agreed"
     sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, ReviewAct.APPLY, answers=("n", "y"))
     assert sitting.run() is ReviewEnd.APPLY

@@ -43,15 +43,15 @@ def stopped(ws: Workspace, run: Run, code: StopCode, **more: Any) -> None:
     stop = Stop(
         reason_code=code, message="it was too much", next_action="", step_id="S01", detail="E: 1 != 2"
     )
-    with ws.sessions.transaction() as transaction:
+    with ws.store.transaction() as transaction:
         made = msgspec.structs.replace(
-            ws.sessions.run(run.run_id),
+            ws.store.runs.get(run.run_id),
             phase=RunPhase.FAILED,
             stopped_in=RunPhase.EXECUTING,
             stop=stop,
             **more,
         )
-        transaction.save_run(made, NewEvent(EventKind.RUN_STOPPED, Actor.SYSTEM, str(code)))
+        transaction.runs.save(made, NewEvent(EventKind.RUN_STOPPED, Actor.SYSTEM, str(code)))
 
 
 @pytest.mark.req("RN-7", "RN-14")
@@ -62,13 +62,13 @@ def test_a_step_that_was_too_large_becomes_two_that_a_person_approves(ws: Worksp
     stopped(ws, run, StopCode.STEP_TOO_LARGE)
     again = replan(ws, run.run_id, StopCode.STEP_TOO_LARGE)
     assert isinstance(again, Run)
-    plan = ws.sessions.run_plan(again.run_id)
+    plan = ws.store.runs.plan(again.run_id)
     assert plan is not None
     assert [step.scope.target_paths for step in plan.steps] == [("a.py",), ("b.py",)]
     assert (again.replaces, again.request_id) == (run.run_id, run.request_id)
     assert again.work_branch != run.work_branch
     assert run.run_id not in codec.canonical(plan).decode()
-    before = ws.sessions.run(run.run_id)
+    before = ws.store.runs.get(run.run_id)
     assert (before.replaced_by, before.plan_sha256) == (again.run_id, run.plan_sha256)
     assert covering(ws, again.run_id) is None, "the old approval is for the old plan"
     with pytest.raises(RunOver, match="planned anew"):
@@ -113,7 +113,7 @@ def test_no_other_reason_counts(ws: Workspace, code: StopCode):
 @pytest.mark.parametrize("code", sorted(ANEW))
 def test_another_design_begins_with_what_happened(ws: Workspace, code: StopCode):
     view = start_from_request(ws, REQUEST.encode(), str(ws.places.root / "requests/RQ-20260102-009.md"))
-    run = ws.sessions.run(approved_session(ws, at_review(ws, view.session_id)))
+    run = ws.store.runs.get(approved_session(ws, at_review(ws, view.session_id)))
     if code is StopCode.NO_CHANGES:
         stopped(ws, run, code)
         with pytest.raises(CannotReplan):
@@ -127,11 +127,11 @@ def test_another_design_begins_with_what_happened(ws: Workspace, code: StopCode)
     assert all(
         words in again.instruction for words in (run.run_id, str(code), "it was too much", "E: 1 != 2")
     )
-    assert ws.sessions.run(run.run_id).replaced_by == "", "until a person approves the new design"
-    made = ws.sessions.run(approved_session(ws, at_review(ws, again.session_id)))
+    assert ws.store.runs.get(run.run_id).replaced_by == "", "until a person approves the new design"
+    made = ws.store.runs.get(approved_session(ws, at_review(ws, again.session_id)))
     assert (made.replaces, made.request_id) == (run.run_id, run.request_id)
-    assert ws.sessions.run(run.run_id).replaced_by == made.run_id
-    plan = ws.sessions.run_plan(made.run_id)
+    assert ws.store.runs.get(run.run_id).replaced_by == made.run_id
+    plan = ws.store.runs.plan(made.run_id)
     assert plan is not None
     assert plan.context.acceptance_criteria[0].id == "AC-07", "what the request demands still holds"
     assert isinstance(ws.planning.view(again.session_id).pending, ApprovedSession)
@@ -149,7 +149,7 @@ def test_it_is_split_by_what_was_really_changed(ws: Workspace):
     stopped(ws, run, StopCode.STEP_TOO_LARGE, copy_id=copy.id, steps=(state,))
     again = replan(ws, run.run_id)
     assert isinstance(again, Run)
-    plan = ws.sessions.run_plan(again.run_id)
+    plan = ws.store.runs.plan(again.run_id)
     assert plan is not None
     assert [step.scope.target_paths for step in plan.steps] == [
         ("src/one.py",),

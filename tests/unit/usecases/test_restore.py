@@ -76,21 +76,21 @@ def test_they_come_back_and_nothing_that_was_approved_does(tmp_path: Path):
     assert "3 planning sessions came back from .agent; approvals do not come back" in mended(tmp_path)
     with open_scratch(tmp_path) as ws:
         ledger = ledger_of(ws)
-        assert ledger.session_ids() == [id_of(2), ONE, id_of(3)]
-        back = ledger.session(ONE)
+        assert ledger.sessions.ids() == [id_of(2), ONE, id_of(3)]
+        back = ledger.sessions.get(ONE)
         assert back.session.status is SessionStatus.REVIEW
         assert back.session.planner_session_id is None
         assert (back.session.questions, back.session.design_summary) == (answered, "So.")
         assert back.facts.run_plan, "what a person approves has one"
         assert (replace(back.facts, run_plan=None), back.revision) == (SessionFacts(), 1)
         assert back.session.design_log_path == f"logs/{ONE}/design.log"
-        assert [entry.text for entry in ledger.session_logs(ONE)] == ["one\n"]
-        assert ledger.approvals(ONE) == ()
-        assert ledger.runs() == []
-        failed = ledger.session(id_of(2)).session
+        assert [entry.text for entry in ledger.sessions.logs(ONE)] == ["one\n"]
+        assert ledger.approvals.of(ONE) == ()
+        assert ledger.runs.all() == []
+        failed = ledger.sessions.get(id_of(2)).session
         assert (failed.status, failed.error_message) == (SessionStatus.FAILED, "why")
-        assert ledger.session(id_of(2)).facts == SessionFacts(language="ja", designed=True)
-        cancelled = ledger.session(id_of(3)).session
+        assert ledger.sessions.get(id_of(2)).facts == SessionFacts(language="ja", designed=True)
+        cancelled = ledger.sessions.get(id_of(3)).session
         assert (cancelled.status, cancelled.planner_session_id) == (SessionStatus.CANCELLED, None)
         kinds = {logged.event.event for logged in ledger.events()}
         assert kinds == {EventKind.SESSION_TAKEN_IN}
@@ -161,7 +161,7 @@ def test_what_cannot_come_back_is_named_and_stops_nothing(tmp_path: Path, way: s
     assert len(named) == (1 if why else 0), said
     assert all(why in line for line in named), said
     with open_scratch(tmp_path) as ws:
-        assert ledger_of(ws).session_ids() == [id_of(2)]
+        assert ledger_of(ws).sessions.ids() == [id_of(2)]
         assert ws.verify_log() == []
 
 
@@ -174,7 +174,7 @@ def test_a_folder_that_is_a_link_is_not_looked_into(tmp_path: Path):
     logs.symlink_to(tmp_path / "logs")
     with open_scratch(tmp_path) as ws:
         assert restore_sessions(ws) == (1, [])
-        assert ledger_of(ws).session_logs(ONE) == ()
+        assert ledger_of(ws).sessions.logs(ONE) == ()
     shutil.rmtree(tmp_path / "state")
     logs.unlink()
     (tmp_path / "logs").rename(logs)
@@ -182,7 +182,7 @@ def test_a_folder_that_is_a_link_is_not_looked_into(tmp_path: Path):
     logs.parent.symlink_to(tmp_path / "all-logs")
     with open_scratch(tmp_path) as ws:
         assert restore_sessions(ws) == (1, [])
-        assert ledger_of(ws).session_logs(ONE) == ()
+        assert ledger_of(ws).sessions.logs(ONE) == ()
     shutil.rmtree(tmp_path / "state")
     folder = file_of(tmp_path).parent
     folder.rename(tmp_path / "sessions")
@@ -199,7 +199,7 @@ def test_paths_of_logs_are_not_believed(tmp_path: Path):
     file_of(tmp_path).write_bytes(codec.pretty(evil))
     mended(tmp_path)
     with open_scratch(tmp_path) as ws:
-        found = ledger_of(ws).session(ONE).session
+        found = ledger_of(ws).sessions.get(ONE).session
         assert (found.discovery_log_path, found.review_log_path) == (None, None)
 
 

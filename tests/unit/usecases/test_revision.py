@@ -55,8 +55,8 @@ def proposed(ws: Workspace, change: ModifyAction | None = None) -> str:
 
 
 def save(ws: Workspace, process: Process, revision: int) -> None:
-    with ws.sessions.transaction() as transaction:
-        transaction.save_process(process, (), revision)
+    with ws.store.transaction() as transaction:
+        transaction.processes.save(process, (), revision)
 
 
 def reviewed(ws: Workspace, run_id: str, timeout_sec: float = 3_600) -> ReviewedRevision:
@@ -64,7 +64,7 @@ def reviewed(ws: Workspace, run_id: str, timeout_sec: float = 3_600) -> Reviewed
 
 
 def process_of(ws: Workspace, run_id: str) -> Process:
-    (found,) = ws.sessions.processes(run_id)
+    (found,) = ws.store.processes.of(run_id)
     return found
 
 
@@ -81,7 +81,7 @@ def test_approved_as_it_was_shown(ws: Workspace):
     assert isinstance(after, Process)
     assert after.plan.task_decomposition
     assert after.plan.task_decomposition.subtasks[1].description == "Mend it"
-    given = ws.sessions.approvals(run_id)[-1]
+    given = ws.store.approvals.of(run_id)[-1]
     said = codec.trusted(given.subject.encode(), RevisionSubject, "it")
     assert (said.process_id, said.difference) == (process.process_id, waiting.lines)
     assert [one.event.event for one in ws.log(run_id)][-1] is EventKind.RUN_REVISION_APPROVED
@@ -96,7 +96,7 @@ def test_approved_as_it_was_shown(ws: Workspace):
 def test_bound_to_exactly_this_revision(ws: Workspace, person: Person):
     run_id = proposed(ws)
     waiting = reviewed(ws, run_id)
-    run = ws.sessions.approvals(run_id)[-1]
+    run = ws.store.approvals.of(run_id)[-1]
     for answer in (
         TypedAnswer("0" * 64, "y"),
         TypedAnswer(waiting.digest, "n"),
@@ -105,7 +105,7 @@ def test_bound_to_exactly_this_revision(ws: Workspace, person: Person):
         with pytest.raises(WrongAnswer):
             waiting.approve(answer)
     # Another one took its place since.
-    stored = ws.sessions.stored_process(waiting.process.process_id)
+    stored = ws.store.processes.get(waiting.process.process_id)
     assert stored
     assert stored.process.proposed
     other = revise(stored.process, suggestion(described("Delete it")), SETTINGS, RULES, "")
@@ -116,7 +116,7 @@ def test_bound_to_exactly_this_revision(ws: Workspace, person: Person):
     with pytest.raises(WrongAnswer):
         reviewed(ws, run_id).approve(TypedAnswer(waiting.digest, "y"))
     assert process_of(ws, run_id).proposed == other.record
-    assert len(ws.sessions.approvals(run_id)) == 1
+    assert len(ws.store.approvals.of(run_id)) == 1
     del person
 
 
@@ -131,17 +131,17 @@ def test_an_agent_can_neither_approve_nor_decline(ws: Workspace, person: Person)
     with pytest.raises(NoChannel):
         waiting.decline("I know better")
     assert process_of(ws, run_id) == waiting.process
-    assert ws.sessions.feedback(run_id) == ()
+    assert ws.store.processes.feedback(run_id) == ()
     # A key counts anywhere; only people have it.
     waiting.approve(KEYS.sign("hers", waiting.statement(person.user())))
-    assert ws.sessions.approvals(run_id)[-1].proof.kind == "signed"
+    assert ws.store.approvals.of(run_id)[-1].proof.kind == "signed"
 
 
 @pytest.mark.req("PP-20")
 def test_declined_with_words_is_feedback(ws: Workspace):
     run_id = proposed(ws)
     reviewed(ws, run_id).decline(" Use the other module ")
-    (said,) = ws.sessions.feedback(run_id)
+    (said,) = ws.store.processes.feedback(run_id)
     assert (said.text, said.who, said.agent, said.source) == (
         "Use the other module",
         "hanako",
@@ -167,7 +167,7 @@ def test_declined_with_words_is_feedback(ws: Workspace):
 def test_declined_without_words(ws: Workspace):
     run_id = proposed(ws)
     reviewed(ws, run_id).decline("  ")
-    assert ws.sessions.feedback(run_id) == ()
+    assert ws.store.processes.feedback(run_id) == ()
     assert process_of(ws, run_id).proposed
 
 
@@ -185,7 +185,7 @@ def test_time_does_not_approve(ws: Workspace):
     with pytest.raises(RevisionExpired):
         late.decline("no")
     assert process_of(ws, run_id).proposed == late.record
-    assert len(ws.sessions.approvals(run_id)) == 1
+    assert len(ws.store.approvals.of(run_id)) == 1
 
 
 def test_nothing_waits(ws: Workspace):

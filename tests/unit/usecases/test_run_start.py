@@ -109,7 +109,7 @@ def test_a_restored_session_is_approved_with_its_plan(tmp_path: Path):
     with open_scratch(tmp_path) as ws:
         assert restore_sessions(ws) == (1, [])
         run_id = approved_session(ws, session_id)
-        plan = ws.sessions.run_plan(run_id)
+        plan = ws.store.runs.plan(run_id)
         assert plan
         assert plan.steps
         assert start_from_session(ws, session_id).run_id == run_id
@@ -125,7 +125,7 @@ def test_a_plan_from_a_file_runs_only_once_a_person_approved_it(ws: Workspace):
     assert (run.run_id, run.request_id) == ("20260102-030405-0a0b0c", "RQ-20260102-001")
     assert (run.phase, run.planning_session_id) == (RunPhase.PLANNING, "")
     assert "## Acceptance criteria" in run.instruction
-    assert ws.sessions.run_plan(run.run_id) == codec.foreign(PLAN, RunPlan, "it")
+    assert ws.store.runs.plan(run.run_id) == codec.foreign(PLAN, RunPlan, "it")
     assert covering(ws, run.run_id) is None
     waiting = ReviewedRun(ws, run.run_id)
     waiting.approve(typed(waiting))
@@ -150,7 +150,7 @@ def test_everything_that_is_wrong_with_it_is_said_at_once(ws: Workspace):
     for data in (b"{", b"", b"[]", b"\xff", b"# A request\n"):
         with pytest.raises(UnfitForRun):
             start_from_file(ws, data, "my.json")
-    assert ws.sessions.runs() == []
+    assert ws.store.runs.all() == []
 
 
 @pytest.mark.req("RN-16")
@@ -160,7 +160,7 @@ def test_the_sample_of_the_specification_is_a_run(ws: Workspace):
     run = start_from_file(ws, sample, "planning.json")
     assert run.work_branch == "aiflow/RQ-20251214-008/20251214-210501"
     assert [step.step_id for step in run.steps] == ["S01"]
-    plan = ws.sessions.run_plan(run.run_id)
+    plan = ws.store.runs.plan(run.run_id)
     assert plan is not None
     assert plan.context.test_instructions["unit"] == "php artisan test"
     assert "AC-01" not in plan.steps[0].links_to_ac
@@ -174,7 +174,7 @@ def test_the_same_file_again_is_another_run(ws: Workspace):
     first, second = start_from_file(ws, PLAN, "a"), start_from_file(ws, PLAN, "a")
     assert first.run_id != second.run_id
     assert first.work_branch != second.work_branch
-    plan = ws.sessions.run_plan(second.run_id)
+    plan = ws.store.runs.plan(second.run_id)
     assert plan is not None
     text = codec.canonical(plan).decode()
     assert first.run_id not in text
@@ -208,8 +208,8 @@ def test_another_plan_in_the_ledger_counts_for_nothing(ws: Workspace):
     approved = waiting.approve(typed(waiting))
     text = codec.canonical(msgspec.structs.replace(waiting.plan, base_branch="other"))
     changed = msgspec.structs.replace(approved, plan_sha256=codec.digest(text))
-    with ws.sessions.transaction() as transaction:
-        transaction.save_run(changed, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
+    with ws.store.transaction() as transaction:
+        transaction.runs.save(changed, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
     ledger_of(ws).database.execute("UPDATE runs SET plan = ?", (text.decode(),))
     assert covering(ws, run.run_id) is None
     assert any("its approval was changed or put in" in str(one) for one in verify(ledger_of(ws)))
@@ -222,9 +222,9 @@ def test_what_has_begun_or_is_cancelled_is_not_approved(ws: Workspace):
     waiting.approve(typed(waiting))
 
     def save(kind: EventKind, **changes: Any) -> None:
-        with ws.sessions.transaction() as transaction:
-            made = msgspec.structs.replace(ws.sessions.run(run.run_id), **changes)
-            transaction.save_run(made, NewEvent(kind, Actor.USER))
+        with ws.store.transaction() as transaction:
+            made = msgspec.structs.replace(ws.store.runs.get(run.run_id), **changes)
+            transaction.runs.save(made, NewEvent(kind, Actor.USER))
 
     save(EventKind.RUN_ADVANCED, phase=RunPhase.EXECUTING)
     with pytest.raises(RunOver, match="begun"):

@@ -101,7 +101,7 @@ def test_the_commit_says_where_it_comes_from(ws: Workspace, repo: Path) -> None:
         assisted_by=("a", "a", "b\nRingi-Run: x"),
     )
     approved_step(ws, plan_id).plan.execute(plan_id)
-    (approval,) = ledger_of(ws).approvals(plan_id)
+    (approval,) = ledger_of(ws).approvals.of(plan_id)
     assert git(repo, "log", "-1", "--format=%B", WORK).strip().split("\n") == [
         "Say [1m more",
         "",
@@ -125,7 +125,7 @@ def test_the_commit_says_where_it_comes_from(ws: Workspace, repo: Path) -> None:
 def test_the_approved_bytes_say_which_step_it_is(ws: Workspace) -> None:
     plan_id = proposed_step(ws, README, MORE)
     approved_step(ws, plan_id)
-    (approval,) = ledger_of(ws).approvals(plan_id)
+    (approval,) = ledger_of(ws).approvals.of(plan_id)
     said = msgspec.json.decode(approval.subject, type=ApprovalSubject)
     assert said.step
     assert (said.step.run_id, said.step.step_id, said.step.request_id) == (RUN, "S01", "RQ-1")
@@ -288,7 +288,8 @@ def test_verify_proves_a_step_by_its_commit(ws: Workspace, repo: Path) -> None:
 def is_clean(ws: Workspace) -> bool:
     root = ws.branch(RUN).root
     return (
-        git(root, "status", "--porcelain", "--untracked-files=all") == "" and ledger_of(ws).checking() is None
+        git(root, "status", "--porcelain", "--untracked-files=all") == ""
+        and ledger_of(ws).plans.checking() is None
     )
 
 
@@ -431,8 +432,8 @@ def test_killed_anywhere_it_is_finished_or_taken_back_on_the_branch_alone(repo: 
             assert wanted == end.commit
             if end.commit:
                 assert git(repo, "show", f"{branch}:d/a.txt") == "a\n"
-            assert ledger_of(ws).unfinished() == ()
-            assert ledger_of(ws).checking() is None
+            assert ledger_of(ws).executions.unfinished() == ()
+            assert ledger_of(ws).plans.checking() is None
         if done.returncode == 0:
             break
         assert done.returncode == -signal.SIGKILL, done.stderr.decode()
@@ -449,7 +450,7 @@ def test_recovery_of_a_plan_of_the_persons_leaves_the_branch_alone(ws: Workspace
     approved_step(ws, plan_id)
     for name, where in ((mine, ws), (plan_id, ws.on_branch(RUN))):
         _begin_and_die(where, name)
-    assert len(ledger_of(ws).unfinished()) == 2
+    assert len(ledger_of(ws).executions.unfinished()) == 2
     with opened(repo) as again:
         assert {result.plan_id for result in again.recovered} == {mine, plan_id}
         assert (repo / "README.md").read_text() == "# Mine\n"
@@ -522,8 +523,8 @@ def test_in_place_the_step_is_written_to_the_checkout(repo: Path) -> None:
 def test_a_run_that_is_over_can_still_be_looked_at(ws: Workspace) -> None:
     plan_id = proposed_step(ws, README, MORE)
     ws.branch(RUN).remove()
-    run = msgspec.structs.replace(ws.sessions.run(RUN), phase=RunPhase.CANCELLED)
+    run = msgspec.structs.replace(ws.store.runs.get(RUN), phase=RunPhase.CANCELLED)
     with ledger_of(ws).transaction() as transaction:
-        transaction.save_run(run, NewEvent(EventKind.RUN_CANCELLED, Actor.USER))
+        transaction.runs.save(run, NewEvent(EventKind.RUN_CANCELLED, Actor.USER))
     assert ws.plan.preview(plan_id).diffs[0].added == 2
     assert not ws.branch(RUN).is_made

@@ -33,9 +33,9 @@ def done(ws: Workspace) -> str:
     approved_step(ws, plan_id).plan.execute(plan_id)
     commit = git(ws.branch(RUN).root, "rev-parse", "HEAD").strip()
     state = StepState(step_id="S01", plan_id=plan_id, commit=commit)
-    run = msgspec.structs.replace(ws.sessions.run(RUN), steps=(state,))
+    run = msgspec.structs.replace(ws.store.runs.get(RUN), steps=(state,))
     with ledger_of(ws).transaction() as transaction:
-        transaction.save_run(run, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
+        transaction.runs.save(run, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
     return plan_id
 
 
@@ -58,7 +58,7 @@ def test_the_branch_and_its_folder_go(ws: Workspace, repo: Path, folder: bool) -
     assert undo_run(ws, RUN) == Undone(WORK)
     assert refs(repo) == ["refs/heads/main"]
     assert not ws.branch(RUN).folder.exists()
-    assert ws.sessions.run(RUN).phase is RunPhase.CANCELLED
+    assert ws.store.runs.get(RUN).phase is RunPhase.CANCELLED
     assert undo_run(ws, RUN) == Undone(WORK), "as after a crash"
     assert [str(logged.event.event) for logged in ws.log(RUN)][-1] == "run_undone"
 
@@ -83,7 +83,7 @@ def test_a_branch_with_foreign_commits_stays(ws: Workspace, repo: Path) -> None:
 
 
 def test_no_step_is_taken_out_of_a_run(ws: Workspace, repo: Path) -> None:
-    plan_id = ws.sessions.run(RUN).steps[0].plan_id
+    plan_id = ws.store.runs.get(RUN).steps[0].plan_id
     with pytest.raises(NothingToUndo, match=f"ringi undo {RUN}"):
         undo(ws.of_plan(plan_id), plan_id)
     assert f"refs/heads/{WORK}" in refs(repo)

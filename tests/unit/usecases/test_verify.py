@@ -190,7 +190,7 @@ def test_a_plan_that_was_not_carried_out_says_who_approved_it(ws):
     assert document.proven
     assert not document.carried_out
     assert [one.approver for one in document.unused] == ["hanako"]
-    assert list(Examination(ws).carried_out()) == [ledger_of(ws).find("p1")]
+    assert list(Examination(ws).carried_out()) == [ledger_of(ws).plans.find("p1")]
 
 
 def test_a_plan_that_only_reads_needs_no_approval(ws):
@@ -429,7 +429,7 @@ def test_a_standing_approval_that_had_ended(ws, keys):
 
 def test_a_revocation_before_the_use(ws, keys):
     plan_id = granted(ws, keys)
-    grant = ledger_of(ws).grants()[0].grant
+    grant = ledger_of(ws).grants.all()[0].grant
     hash_ = codec.digest(codec.canonical(grant))
     [event] = [logged.event for logged in ws.log() if logged.event.evidence == hash_]
     forged = codec.canonical(

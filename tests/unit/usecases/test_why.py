@@ -39,11 +39,10 @@ def workspace(session_id: str = "planning-1") -> Any:
 
     steps = [SimpleNamespace(step_id=f"S0{n}", title=f"Step {n}") for n in (1, 2)]
     store = SimpleNamespace(
-        run=run,
-        run_plan=lambda _: SimpleNamespace(steps=steps),
-        session=lambda _: SimpleNamespace(session=SimpleNamespace(decisions=decisions)),
+        runs=SimpleNamespace(get=run, plan=lambda _: SimpleNamespace(steps=steps)),
+        sessions=SimpleNamespace(get=lambda _: SimpleNamespace(session=SimpleNamespace(decisions=decisions))),
     )
-    return SimpleNamespace(sessions=store)
+    return SimpleNamespace(store=store)
 
 
 def test_the_request_the_step_and_what_was_decided() -> None:

@@ -91,7 +91,7 @@ def _titles(app: App, run_ids: Sequence[str]) -> dict[str, str]:
     from ringi.runs.view import title_of  # noqa: PLC0415
 
     with reading(app) as reader:
-        return {run_id: title_of(reader.ledger.run(run_id).instruction) for run_id in run_ids}
+        return {run_id: title_of(reader.ledger.runs.get(run_id).instruction) for run_id in run_ids}
 
 
 def tell_no_plans(app: App) -> None:

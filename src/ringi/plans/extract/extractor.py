@@ -67,7 +67,7 @@ class Extractor:
         `with_model` passes what could not be placed to the configured model. Raises ModelFailed,
         UnknownModel, NoModelKey, NoExtra.
         """
-        stored = self._services.store.plan(plan_id_of(self._services, plan_id))
+        stored = self._services.store.plans.get(plan_id_of(self._services, plan_id))
         content = stored.document.plan.content
         found = extract(content)
         return ask_model(self._services, content, found, on_progress) if with_model else found

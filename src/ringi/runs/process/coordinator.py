@@ -127,7 +127,7 @@ class _Execution:
 
     def _unheard(self) -> dict[str, str]:
         process = self.book.process
-        found = self._services.store.feedback(process.run_id) if process.run_id else ()
+        found = self._services.store.processes.feedback(process.run_id) if process.run_id else ()
         return {one.feedback_id: one.text for one in found if one.feedback_id not in process.heard}
 
     def _ask_person(self, outcome: Unclear | Undecomposed | Refused) -> None:

@@ -70,7 +70,7 @@ class Judgement:
         book = self._book
         if not book.process.run_id or book.process.phase is not _P.EXECUTION:
             return
-        for one in self._services.store.feedback(book.process.run_id):
+        for one in self._services.store.processes.feedback(book.process.run_id):
             # What was said before the turn began is in its brief.
             if one.feedback_id in book.process.heard or one.at < book.process.created_at:
                 continue
@@ -141,7 +141,7 @@ class Judgement:
         self._follow(suggestion, record)
 
     def _has_helped(self, record: ActionRecord, strategy: str) -> bool:
-        known = self._services.store.recoveries(record.error) if record.error else ()
+        known = self._services.store.processes.recoveries(record.error) if record.error else ()
         return any(one.strategy == strategy and one.helped > one.failed for one in known)
 
     def _follow(self, suggestion: Suggestion, record: ActionRecord | None) -> None:

@@ -20,7 +20,7 @@ class Book:
         self._spent = services.model.spent
         self._changed: set[int] = set()
         self._learnt: list[tuple[Recovery, bool]] = []
-        stored = services.store.stored_process(task.process_id)
+        stored = services.store.processes.get(task.process_id)
         self._revision = stored.revision if stored else 0
         self.is_new = stored is None
         self._records = {record.number: record for record in stored.records} if stored else {}
@@ -89,9 +89,9 @@ class Book:
         self._began = now
         changed = [self._records[number] for number in sorted(self._changed)]
         with self._services.store.transaction() as transaction:
-            transaction.save_process(self.process, changed, self._revision)
+            transaction.processes.save(self.process, changed, self._revision)
             for tried, helped in self._learnt:
-                transaction.note_recovery(tried.kind, tried.tool, tried.strategy, helped=helped)
+                transaction.processes.note_recovery(tried.kind, tried.tool, tried.strategy, helped=helped)
         self._revision += 1
         self._changed.clear()
         self._learnt.clear()

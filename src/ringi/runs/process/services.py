@@ -14,7 +14,8 @@ from ringi.kernel.text import Text
 from ringi.models.prompt import Material, Prompt
 from ringi.models.usage import Spent
 from ringi.runs.process.reflection import ReflectionEngine
-from ringi.tools.ports_process import CheckedTools, ProcessStore, ToolResult
+from ringi.runs.store import Store
+from ringi.tools.ports_process import CheckedTools, ToolResult
 
 T = TypeVar("T")
 
@@ -60,7 +61,7 @@ def _unheard(_: Text) -> None:
 
 
 class CoordinatorServices(NamedTuple):
-    store: ProcessStore
+    store: Store
     clock: Clock
     ids: Callable[[], str]
     seconds: Callable[[], float]

@@ -464,7 +464,7 @@ def test_what_does_not_count(desk: Offered):
             fresh.approve(attack(fresh))
         assert why in str(refused.value), attack.__name__
         assert desk.ws.plan.get_state(desk.plan_id).status is PlanStatus.PENDING_REVIEW
-    assert not ledger_of(desk.ws).approvals(desk.plan_id)
+    assert not ledger_of(desk.ws).approvals.of(desk.plan_id)
 
 
 def test_nobody_is_asked_about_a_review_elsewhere(desk: Offered):
@@ -521,7 +521,7 @@ def test_a_forge_that_fails_approves_nothing(desk: Offered):
         desk.forge.failing = {call: ForgeBusy(host="forge.example", why="503")}
         with pytest.raises(ForgeBusy):
             desk.approve(desk.proof())
-    assert not ledger_of(desk.ws).approvals(desk.plan_id)
+    assert not ledger_of(desk.ws).approvals.of(desk.plan_id)
 
 
 # How much it is worth.
@@ -582,8 +582,8 @@ def test_a_high_risk_takes_the_words(repo: Path, forge: MemoryForge):
             offer = Offer(
                 head=step, steps=(OfferedStep("S01", plan_id, version, step),), number=CHANGE.number
             )
-            run = replace(ledger.run(RUN), forge=TERMS, offer=offer)
-            transaction.save_run(run, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
+            run = replace(ledger.runs.get(RUN), forge=TERMS, offer=offer)
+            transaction.runs.save(run, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
         there = workspace.of_plan(plan_id)
         rewire(there, reviews=ForgeReviews(lambda _: forge.host))
         desk = Offered(there, forge, plan_id, step, step)
@@ -607,7 +607,7 @@ def test_a_high_risk_takes_the_words(repo: Path, forge: MemoryForge):
 
 def test_what_was_not_offered_is_not_approved_there(desk: Offered):
     ledger = ledger_of(desk.ws)
-    run = ledger.run(RUN)
+    run = ledger.runs.get(RUN)
     assert run.offer
     others = [
         replace(run, offer=None),
@@ -618,7 +618,7 @@ def test_what_was_not_offered_is_not_approved_there(desk: Offered):
     ]
     for other in others:
         with ledger.transaction() as transaction:
-            transaction.save_run(other, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
+            transaction.runs.save(other, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
         with pytest.raises(ReviewRefused):
             desk.approve(desk.proof())
 

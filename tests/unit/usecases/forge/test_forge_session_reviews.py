@@ -66,9 +66,9 @@ def at_review(ws: Workspace, terms: ForgeTerms | None = TERMS) -> str:
             case _:
                 break
     stored = tool.get(session_id)
-    with ws.sessions.transaction() as transaction:
+    with ws.store.transaction() as transaction:
         event = NewEvent(EventKind.SESSION_RESUMED, Actor.SYSTEM)
-        transaction.save_session(stored, stored.session, replace(stored.facts, forge=terms), event)
+        transaction.sessions.save(stored, stored.session, replace(stored.facts, forge=terms), event)
     return session_id
 
 
@@ -88,7 +88,7 @@ def test_a_comment_that_names_the_plan_approves_it(ws: Workspace, forge: MemoryF
     proof = proof_of(forge)
     pending = ws.planning.approve(session_id, "whoever", ReviewAnswer(digest, proof)).pending
     assert isinstance(pending, ApprovedSession)
-    assert ws.sessions.run(pending.run_id).forge == TERMS
+    assert ws.store.runs.get(pending.run_id).forge == TERMS
     given = covering(ws, pending.run_id)
     assert given
     assert (given.approver, given.proof.kind, given.proof.strength, given.proof.review) == (
@@ -134,7 +134,7 @@ def test_what_does_not_count(ws: Workspace, forge: MemoryForge):
     with pytest.raises(ReviewRefused, match="something else"):
         ws.planning.approve(session_id, "x", ReviewAnswer("0" * 64, proof_of(forge)))
     ws.planning.reject(session_id, "Otherwise, please.")
-    assert ledger_of(ws).approvals(session_id) == ()
+    assert ledger_of(ws).approvals.of(session_id) == ()
 
 
 def test_a_plan_that_came_back_takes_new_words(ws: Workspace, forge: MemoryForge):
@@ -174,9 +174,9 @@ def test_only_signatures(ws: Workspace, forge: MemoryForge):
 
 def test_a_run_that_is_approved_alone(ws: Workspace, forge: MemoryForge):
     run = start_from_file(ws, PLAN, "planning.json")
-    with ws.sessions.transaction() as transaction:
+    with ws.store.transaction() as transaction:
         event = NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM)
-        transaction.save_run(replace(run, forge=TERMS), event)
+        transaction.runs.save(replace(run, forge=TERMS), event)
     waiting = ReviewedRun(ws, run.run_id)
     forge.comments_on(ISSUE, approving(waiting.digest[:12]))
     with pytest.raises(ReviewRefused):
@@ -190,19 +190,19 @@ def test_a_run_that_is_approved_alone(ws: Workspace, forge: MemoryForge):
 @pytest.mark.req("PP-20")
 def test_a_revision_is_approved_by_its_own_digits(ws: Workspace, forge: MemoryForge):
     run_id = proposed(ws)
-    run = ws.sessions.run(run_id)
-    with ws.sessions.transaction() as transaction:
-        transaction.save_run(replace(run, forge=TERMS), NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
+    run = ws.store.runs.get(run_id)
+    with ws.store.transaction() as transaction:
+        transaction.runs.save(replace(run, forge=TERMS), NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
     waiting = ReviewedRevision(ws, run_id, 3_600)
-    first = ws.sessions.approvals(run_id)[0]
+    first = ws.store.approvals.of(run_id)[0]
     forge.comments_on(ISSUE, approving(first.digest))
     with pytest.raises(ReviewRefused, match="something else"):
         waiting.approve(ReviewAnswer(waiting.digest, proof_of(forge)))
     forge.comments_on(ISSUE, approving(waiting.digest[:12]))
     waiting.approve(ReviewAnswer(waiting.digest, proof_of(forge)))
-    given = ws.sessions.approvals(run_id)[-1]
+    given = ws.store.approvals.of(run_id)[-1]
     assert (given.approver, given.proof.kind) == ("alice@forge.example", ProofKind.REVIEW)
-    events = {one.event.evidence: one.event for one in ws.sessions.events(run_id)}
+    events = {one.event.evidence: one.event for one in ws.store.events(run_id)}
     facts = Facts(ledger_of(ws), ws.services.signatures, subjects.run(run_id), events)
     assert list(doubts(facts, given)) == []
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from ringi.app.integrity import verify
-from ringi.app.ledger import Ledger, LedgerReader
 from ringi.app.projection import PLANS, Projection
 from ringi.errors import Busy, LedgerCorrupt, RingiError
 from ringi.kernel.text import Text
 from ringi.ledger.connection import DATABASE, SET_META, is_read_only, translated
+from ringi.ledger.event import Actor
 from ringi.ledger.subject import SESSION_PREFIX
+from ringi.runs.store import Store
 from ringi.sessions.document import SessionStatus
 from ringi.sessions.files import LOGS, SESSIONS, log_name
 from ringi.sessions.rows import LOG_PHASES
@@ -21,13 +22,14 @@ _WAIT_SEC: Final = 10.0
 
 
 class LedgerUpkeep:
-    def __init__(self, root: Path, ledger: Ledger, projection: Projection, flush: Callable[[], None]) -> None:
+    def __init__(self, root: Path, ledger: Store, projection: Projection, flush: Callable[[], None]) -> None:
         self._root = root
         self._ledger = ledger
         self._projection = projection
         self._flush = flush
 
     def require_sound(self) -> str:
+        """Checks that the ledger can be read and written; returns its path. Raises LedgerCorrupt."""
         path = str(self._ledger.folder / DATABASE)
         try:
             verdict = str(self._ledger.database.execute("PRAGMA quick_check(1)").fetchone()[0])
@@ -49,41 +51,54 @@ class LedgerUpkeep:
                     self._ledger.database.execute("ROLLBACK")
 
     def breaks(self, plan_id: str = "") -> list[Text]:
+        """Every place where the ledger was changed; with a plan, in the chain and what is about that plan."""
         return verify(self._ledger, plan_id)
 
     def is_read_only(self) -> bool:
         return is_read_only(self._ledger.folder)
 
     def is_older(self) -> bool:
+        """Whether the ledger is an older copy of itself."""
         noted = self._ledger.head.read()
         return noted is not None and self._ledger.is_behind(noted)
 
     def accept_older(self) -> None:
-        self._ledger.accept_older()
+        """From here on it counts, as after a backup was restored; what was revoked stays revoked."""
+        ledger = self._ledger
+        with ledger.transaction(even_older=True):
+            noted = ledger.head.read()
+            for grant_id in ledger.unrevoked(noted) if noted else ():
+                ledger.grants.revoke(grant_id, "again, after the ledger was restored", Actor.SYSTEM)
+        ledger.head.note(ledger.last_seq(), ledger.last_hash())
 
     def flush(self) -> None:
+        """Writes pending changes to `.agent/` now."""
         self._flush()
 
     def problem(self) -> RingiError | None:
+        """Why the last write to `.agent/` failed."""
         return self._projection.problem
 
     def differences(self, subject_id: str = "") -> list[str]:
+        """Files in `.agent/` that differ from the ledger; only those of the subject if one is given."""
         self._flush()
         with self._reader() as reader:
             return self._projection.differences(reader, subject_id)
 
     def foreign(self) -> list[str]:
+        """Plans and sessions in `.agent/` that the ledger does not know."""
         with self._reader() as reader:
             return self._projection.foreign(reader)
 
-    def _reader(self) -> contextlib.closing[LedgerReader]:
+    def _reader(self) -> contextlib.closing[Store]:
         """A connection of its own: the caller may be looking at one moment."""
-        return contextlib.closing(LedgerReader(self._ledger.folder, _WAIT_SEC))
+        return contextlib.closing(Store(self._ledger.folder, _WAIT_SEC))
 
     def write_anew(self) -> None:
         self._projection.rebuild(self._ledger)
 
     def written_plans(self) -> list[Path]:
+        """Plans in `.agent/`, whatever the ledger says; regular files only."""
         # Opening a pipe would block until somebody writes to it.
         return list(filter(_is_regular, sorted(self._root.joinpath(*PLANS).glob("*/plan.json"))))
 

@@ -1,0 +1,40 @@
+"""The whole ledger of a workspace: the core, and the rows of each subject."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ringi.approvals.grant_rows import GrantRows
+from ringi.approvals.rows import Approvals
+from ringi.kernel.system import Clock, Ids, new_id
+from ringi.ledger.events import Changed
+from ringi.plans.execution_rows import Executions
+from ringi.plans.rows import Plans
+from ringi.project.rows import ProjectStates
+from ringi.runs.process_rows import Processes
+from ringi.runs.rows import Runs
+from ringi.sessions.rows import Sessions
+from ringi.sessions.store import SessionStore
+
+
+class Store(SessionStore):
+    runs: Runs
+    processes: Processes
+
+    def __init__(
+        self,
+        folder: Path,
+        wait_sec: float,
+        *,
+        clock: Clock | None = None,
+        ids: Ids = new_id,
+        after_commit: Callable[[Changed], None] = lambda _: None,
+    ) -> None:
+        super().__init__(folder, wait_sec, clock=clock, ids=ids, after_commit=after_commit)
+        self.approvals = Approvals(self)
+        self.grants = GrantRows(self)
+        self.states = ProjectStates(self)
+        self.plans = Plans(self)
+        self.executions = Executions(self)
+        self.sessions = Sessions(self)
+        self.runs = Runs(self)
+        self.processes = Processes(self)
