@@ -9,18 +9,15 @@ from ringi.approvals.forge import ForgeKind
 from ringi.runs.document import RunPhase
 from tests.functional.forge_scenarios import SCENARIOS, Task, merged_and_verified, on_a_small_forge
 
-SHOWN = (ForgeKind.GITHUB, "tutorial")
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = (DOCS / "forges.md", DOCS / "ja" / "forges.md")
-BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
 
 
-@pytest.mark.parametrize(("kind", "name"), [SHOWN, (ForgeKind.GITLAB, "all")])
 @pytest.mark.req("PP-19", "PP-20", "PP-25")
-def test_from_an_issue_to_a_verified_merge(
-    kind: ForgeKind, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with on_a_small_forge(kind, BY_NAME[name], monkeypatch) as (task, folder):
+def test_from_an_issue_to_a_verified_merge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that is shown in the documentation."""
+    [shown] = [scenario for scenario in SCENARIOS if scenario.name == "tutorial"]
+    with on_a_small_forge(ForgeKind.GITHUB, shown, monkeypatch) as (task, folder):
         task.planned()
         task.offered()
         task.reviewed()
@@ -28,10 +25,9 @@ def test_from_an_issue_to_a_verified_merge(
         assert task.run.phase is RunPhase.COMPLETED
         merged_and_verified(task, folder)
         assert task.secrets_in_the_open() == []
-        if (kind, name) == SHOWN:
-            lines = {*as_on_github(task).splitlines()}
-            for page in PAGES:
-                assert [line for line in shown_on(page) if line not in lines] == []
+        lines = {*as_on_github(task).splitlines()}
+        for page in PAGES:
+            assert [line for line in shown_on(page) if line not in lines] == []
 
 
 def as_on_github(task: Task) -> str:

@@ -189,6 +189,7 @@ def test_commands_that_need_no_model_load_no_model_library(repo: Path):
         "from ringi.cli.main import main\n"
         "codes = [main(words) for words in json.loads(sys.argv[1])]\n"
         "assert codes == [0, 3, 3, 0, 0, 0, 0, 0], codes\n"
+        "assert 'ringi.sessions.playbook' in sys.modules\n"
     )
     commands = [
         ["plan", "--help"],

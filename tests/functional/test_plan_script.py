@@ -16,7 +16,7 @@ from tests.fakes.signing import RealKey
 from tests.functional import warm
 from tests.functional.desk import RINGI
 from tests.functional.planning_desk import LOADED_TO_PLAN, PlanningDesk, ScriptedModel, imported, question
-from tests.helpers import PATIENCE_SEC, accept_signers_in
+from tests.helpers import PATIENCE_SEC, accept_signers_in, assert_not_loaded
 
 ANSWERS = """\
 answers:
@@ -477,19 +477,5 @@ def test_two_processes_answer_the_same_question(room: Room) -> None:
     assert room.desk.answers()[1] is None
 
 
-MODEL_LIBRARIES = ("pydantic_ai", "openai", "anthropic", "httpx", "pydantic")
-
-
-@pytest.mark.parametrize(
-    "words",
-    [["plan", "--help"], ["status"], ["plan", "Add JSON"], ["plan", "--resume"], []],
-    ids=lambda words: " ".join(words) or "alone",
-)
-def test_no_model_library_is_loaded(repo: Path, words: list[str]) -> None:
-    loaded = imported(repo, *words)
-    assert "ringi.cli.main" in loaded
-    assert {name.partition(".")[0] for name in loaded}.isdisjoint(MODEL_LIBRARIES)
-    if words == ["plan", "Add JSON"]:
-        assert "ringi.sessions.playbook" in loaded
-    if words in ([], ["plan", "--help"]):
-        assert not {name for name in loaded if name.startswith(LOADED_TO_PLAN)}
+def test_help_loads_nothing_that_plans(repo: Path) -> None:
+    assert_not_loaded(imported(repo, "plan", "--help"), *LOADED_TO_PLAN)
