@@ -75,6 +75,14 @@ class Desk:
     def terminal(self, *words: str, **variables: str) -> "Terminal":
         return Terminal(self.root, words, variables)
 
+    def typed_ahead(self, typed: str, *words: str) -> "Terminal":
+        """At which somebody typed before the program began; it gets the terminal only then."""
+        with tempfile.NamedTemporaryFile() as held:
+            waits = 'while [ -e "$0" ]; do sleep 0.02; done; exec "$@"'
+            terminal = Terminal(self.root, words, {}, before=("sh", "-c", waits, held.name))
+            terminal.send(typed)
+        return terminal
+
     def files(self) -> dict[str, tuple[bytes, int]]:
         """Everything but what belongs to git and ringi, with permission bits."""
         found = {}
@@ -163,10 +171,16 @@ class Terminal:
         *,
         columns: int = 80,
         rows: int = 24,
+        before: Sequence[str] = (),
     ) -> None:
         plain = {"TERM": "xterm", "NO_COLOR": "1"}
         self.child = spawned(
-            [*RINGI, *words], root, {**plain, **variables}, columns=columns, rows=rows, encoding="utf-8"
+            [*before, *RINGI, *words],
+            root,
+            {**plain, **variables},
+            columns=columns,
+            rows=rows,
+            encoding="utf-8",
         )
         self.seen = ""
         """Everything that stood on the screen."""

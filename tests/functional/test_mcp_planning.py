@@ -225,25 +225,6 @@ def test_nobody_else_waits_for_the_model(talk, repo: Path, agent: Agent):
     assert client.end() == 0
 
 
-def test_a_cancelled_call_stops_the_model_and_loses_nothing(talk, agent: Agent):
-    agent.mark("hold")
-    client: RawClient = talk(**agent.variables)
-    client.greet()
-    call = client.begin("planning_start", instruction=INSTRUCTION)
-    agent.until_asked(1)
-    client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call}})
-    [left] = client.fine("planning_get")["open_sessions"]
-    assert left["status"] == "discovery"
-    # It would have gone on for ever.
-    stopped = client.fine("planning_get", session_id=left["session_id"], seconds=60)["session"]
-    assert stopped["waits_for"] == "resume"
-    agent.unmark("hold")
-    now = client.fine("planning_answer", session_id=left["session_id"], resume=True, seconds=60)
-    assert now["question"]["id"] == "q-1"
-    assert agent.asked == 2
-    assert client.end() == 0
-
-
 def test_a_client_that_goes_while_the_model_works_leaves_a_session_to_go_on_with(
     talk, repo: Path, agent: Agent
 ):
@@ -260,45 +241,6 @@ def test_a_client_that_goes_while_the_model_works_leaves_a_session_to_go_on_with
     now = later.fine("planning_answer", session_id=left["session_id"], resume=True, seconds=60)
     assert now["question"]["id"] == "q-1"
     assert saved(repo, left["session_id"], lambda found: bool(found.questions)).status == "discovery"
-
-
-@pytest.mark.req("IP-12")
-def test_a_model_that_fails_leaves_a_log_and_the_session_can_be_resumed(talk, repo: Path, agent: Agent):
-    agent.mark("broken")
-    client: RawClient = talk(**agent.variables)
-    client.greet()
-    error = client.refused("planning_start", instruction=INSTRUCTION, seconds=60)
-    assert error["code"] == "session_failed"
-    assert "the line is dead" in error["message"]
-    [left] = client.fine("planning_get")["open_sessions"]
-    found = client.fine("planning_get", session_id=left["session_id"])["session"]
-    assert (found["status"], found["waits_for"]) == ("failed", "resume")
-    document = saved(repo, left["session_id"], lambda found: found.status == "failed")
-    assert "the line is dead" in (document.error_message or "")
-    assert "Traceback" in written(repo / ".agent" / str(document.discovery_log_path))
-    agent.unmark("broken")
-    now = client.fine("planning_answer", session_id=left["session_id"], resume=True, seconds=60)
-    assert (now["error"], now["question"]["id"]) == (None, "q-1")
-
-
-def test_two_servers_on_one_session_take_one_answer_each(talk, repo: Path, agent: Agent):
-    clients: list[RawClient] = [talk(**agent.variables), talk(**agent.variables)]
-    for client in clients:
-        client.greet()
-    session = clients[0].fine("planning_start", instruction=INSTRUCTION, seconds=60)["session_id"]
-    calls = [
-        client.begin("planning_answer", session_id=session, answer=f"from {number}", question_id="q-1")
-        for number, client in enumerate(clients)
-    ]
-    results = [client.hear(call)["result"] for client, call in zip(clients, calls, strict=True)]
-    assert sorted(result["isError"] for result in results) == [False, True]
-    refused = next(result for result in results if result["isError"])
-    assert json.loads(refused["content"][0]["text"])["error"]["code"] in {"not_asked", "session_race"}
-    assert saved(repo, session, lambda found: found.current_question_index == 1).status == "discovery"
-    # A person goes on in a terminal; the agent that did not hear of it is told.
-    with open_workspace(repo, environment={**os.environ, **agent.variables}) as person:
-        person.planning.cancel(session)
-    assert clients[1].refused("planning_answer", session_id=session, answer="x")["code"] == "session_over"
 
 
 def test_a_model_that_cannot_be_had_is_told_before_anything_is_kept(talk):

@@ -161,25 +161,6 @@ def test_silence_never_skips(room: Room) -> None:
     assert room.desk.session()["questions"][0]["answeredAt"] is None
 
 
-@pytest.mark.req("IP-2")
-def test_the_third_reject_cancels(room: Room) -> None:
-    with room.talk("Add JSON") as talk:
-        to_review(talk)
-        talk.reject("more")
-        talk.decide("1")
-        talk.decide("1")
-        talk.reject("less")
-        talk.decide("1")
-        talk.decide("1")
-        talk.say("r", MENU)
-        assert "last reject" in talk.say("no")
-        code, rest = talk.end()
-    assert code == 5
-    assert "cancelled" in rest
-    assert room.desk.session()["status"] == "cancelled"
-    assert room.desk.session()["rejectCount"] == 3
-
-
 @pytest.mark.req("IP-14")
 def test_killed_in_every_phase_it_continues_where_it_was(room: Room) -> None:
     with room.talk("Add JSON") as talk:
@@ -285,16 +266,6 @@ def test_after_an_approval_the_end_of_the_input_changes_nothing(room: Room) -> N
     assert "→ ringi run " in rest
 
 
-def test_cancelling_is_asked_once(room: Room) -> None:
-    with room.talk("Add JSON") as talk:
-        talk.say("/cancel")
-        talk.say("n", YES_NO)
-        talk.say("/cancel")
-        talk.say("y", YES_NO)
-        assert talk.end()[0] == 5
-    assert room.desk.session()["status"] == "cancelled"
-
-
 def test_what_is_no_answer_is_asked_again(room: Room) -> None:
     with room.talk("Add JSON") as talk:
         talk.say("")
@@ -385,23 +356,6 @@ def test_back_from_the_first_decision_and_from_the_review(room: Room) -> None:
     assert room.desk.session()["decisions"][1]["rationale"] == "long"
 
 
-def test_lines_that_are_pasted_are_one_answer(room: Room) -> None:
-    with room.talk("Add JSON") as talk:
-        talk.say("first\nsecond \\\n\nlast")
-        talk.read("Question 2")
-    assert room.desk.answers()[0] == "first\nsecond \\\n\nlast"
-
-
-def test_what_was_typed_before_does_not_answer(room: Room) -> None:
-    room.model.is_slow("questions", 1)
-    with room.talk("Add JSON") as talk:
-        talk.read(r"Preparing \w+ … \d")
-        talk.send("y\n")
-        assert "not taken: y" in talk.say("/quit")
-        talk.end()
-    assert room.desk.answers() == [None, None]
-
-
 def test_nothing_that_was_said_commands_the_terminal(room: Room) -> None:
     room.model.answers(
         questions=[question(HOSTILE, options=[HOSTILE], why=HOSTILE)],
@@ -465,22 +419,6 @@ def test_somebody_else_continues_meanwhile(room: Room) -> None:
         code, _rest = talk.end()
     assert code == 5
     assert room.desk.answers() == ["from elsewhere", "the names"]
-
-
-def test_an_approval_covers_only_what_was_shown(room: Room) -> None:
-    with room.talk("Add JSON") as talk:
-        to_review(talk)
-        talk.say("a", MENU)
-        talk.read(YES_NO)
-        room.model.answers(summary="Something else entirely")
-        name = room.desk.short_id()
-        room.desk.step("--resume", name, "--reject", "no")
-        room.desk.step("--resume", name, "--answer", "opt-a")
-        room.desk.step("--resume", name, "--answer", "opt-a")
-        talk.send("y\n")
-        assert "Something else entirely" in talk.say("q", MENU)
-        talk.end()
-    assert room.desk.session()["status"] == "review"
 
 
 @pytest.mark.req("IP-9")

@@ -128,8 +128,7 @@ def test_the_agent_itself_cannot_review(desk: Desk, monkeypatch: pytest.MonkeyPa
 
 def test_typed_ahead_does_not_answer(desk: Desk) -> None:
     name = desk.agent(CHANGE)
-    terminal = desk.terminal("review", name, "--plain")
-    terminal.child.send("a\n" * 3)
+    terminal = desk.typed_ahead("a\n" * 3, "review", name, "--plain")
     terminal.answer(MENU, "q")
     code, _ = terminal.end()
     assert code == 3

@@ -149,8 +149,7 @@ def test_typed_ahead_does_not_answer(project: Desk) -> None:
     terminal = project.terminal("trust", "--show")
     terminal.end()
     digest = project.json("trust", "--show")["digest"]
-    terminal = project.terminal("trust")
-    terminal.child.send(f"{digest[:6]}\n" * 3)
+    terminal = project.typed_ahead(f"{digest[:6]}\n" * 3, "trust")
     asked(terminal)
     terminal.type("no")
     assert terminal.end()[0] == 3
