@@ -13,10 +13,12 @@ _SHORT: Final = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 200
 
 
-def each(names: str | Sequence[str], cases: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:
+def each(
+    names: str | Sequence[str], cases: Iterable[Any], *, between: str = ""
+) -> Callable[[Callable[..., None]], Any]:
     """As pytest's parametrize, but all cases are one test: for tables whose rows need no world of their own.
 
-    The case that failed is named below its error.
+    `between` names a fixture that is called between them. The case that failed is named below its error.
     """
     keys = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     rows = []
@@ -28,7 +30,10 @@ def each(names: str | Sequence[str], cases: Iterable[Any]) -> Callable[[Callable
     def decorate(test: Callable[..., None]) -> Any:
         @functools.wraps(test)
         def every_case(*args: Any, **fixtures: Any) -> None:
-            for row in rows:
+            rewind = fixtures.pop(between) if between else lambda: None
+            for number, row in enumerate(rows):
+                if number:
+                    rewind()
                 try:
                     test(*args, **fixtures, **row)
                 except BaseException as error:
@@ -37,6 +42,8 @@ def each(names: str | Sequence[str], cases: Iterable[Any]) -> Callable[[Callable
 
         signature = inspect.signature(test)
         others = [one for name, one in signature.parameters.items() if name not in keys]
+        if between:
+            others.append(inspect.Parameter(between, inspect.Parameter.KEYWORD_ONLY))
         every_case.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
         return every_case
 

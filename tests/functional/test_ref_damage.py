@@ -4,7 +4,7 @@ import contextlib
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from tests.fakes.signing import RealKey
 from tests.functional.desk import MENU, Desk
 from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, project
 from tests.functional.test_proving import carried_out, ledger, proposed
+from tests.helpers import rewinding
 from tests.support.damage import (
     CUT,
     HOSTILE,
@@ -34,9 +35,10 @@ from tests.support.damage import (
     object_file,
     overwrite,
 )
+from tests.tables import each
 
-each_cut = pytest.mark.parametrize("damage", CUT, ids=lambda one: one.__name__)
-each_damage = pytest.mark.parametrize("damage", [*CUT, *HOSTILE], ids=lambda one: one.__name__)
+each_cut = each("damage", CUT, between="rewind")
+each_damage = each("damage", [*CUT, *HOSTILE], between="rewind")
 BRANCH = "aiflow/RQ-20260101-001/20260101-000000"
 
 
@@ -54,6 +56,19 @@ def worked(desk: Desk, listed: RealKey) -> Desk:
             git(desk.root, "notes", "--ref", NOTES, "add", "-m", "theirs", readme)
             git(desk.root, "notes", "--ref", "other", "add", "-m", "elsewhere", readme)
     return desk
+
+
+@pytest.fixture
+def rewind(request: pytest.FixtureRequest) -> Iterator[Callable[[], None]]:
+    """Repository, ledger and home as the test found them."""
+    if "run" in request.fixturenames:
+        desk: RunDesk = request.getfixturevalue("run")
+        folders = [desk.root.parent]
+    else:
+        request.getfixturevalue("worked")
+        folders = [request.getfixturevalue(name) for name in ("tmp_path", "isolated")]
+    with rewinding(*folders) as call:
+        yield call
 
 
 def aside(root: Path) -> list[str]:
@@ -163,7 +178,7 @@ class TestNotes:
         said(worked, "recover")
         assert notes_of(worked.root) == before
 
-    @pytest.mark.parametrize("log", ["cut", "empty", "gone"])
+    @each("log", ["cut", "empty", "gone"], between="rewind")
     def test_notes_that_git_wrote_survive_whatever_is_left_of_the_log(self, worked: Desk, log: str) -> None:
         git(worked.root, "notes", "--ref", "elsewhere", "add", "-m", "not for here", "HEAD")
         for words in ("first of Bob", "second of Bob"):
@@ -242,7 +257,7 @@ class TestNotes:
         said(worked, "recover")
         assert json.loads(said(worked, *verified)) == whole
 
-    @pytest.mark.parametrize("words", [(), ("list",), ("status",), ("log",), ("show", "p1"), ("pending",)])
+    @each("words", [(), ("list",), ("status",), ("log",), ("show", "p1"), ("pending",)])
     def test_every_command_says_so(self, worked: Desk, words: tuple[str, ...]) -> None:
         assert "damaged" not in said(worked, *words)
         empty_ref(worked.root, NOTES)
@@ -265,7 +280,7 @@ class TestNotes:
         done = worked.process("with", "--", "true")
         assert (done.returncode, "→ ringi recover" in done.stdout) == (0, True), done
 
-    @pytest.mark.parametrize("packed", [False, True])
+    @each("packed", [False, True], between="rewind")
     def test_sound_ones_are_not_suspected(self, worked: Desk, packed: bool) -> None:
         if packed:
             git(worked.root, "gc", "-q")
@@ -401,7 +416,7 @@ class TestBranch:
             True,
         )
 
-    @pytest.mark.parametrize("damage", HOSTILE, ids=lambda one: one.__name__)
+    @each("damage", HOSTILE, between="rewind")
     def test_a_hostile_one_does_not_hurt(self, run: RunDesk, damage: Damage) -> None:
         tip = git(run.root, "rev-parse", BRANCH)
         damage(run.root, f"refs/heads/{BRANCH}")
@@ -418,7 +433,7 @@ class TestBranch:
         run.go()
         assert run.decide("S02").phase is RunPhase.COMPLETED
 
-    @pytest.mark.parametrize("name", ["HEAD", "index", f"refs/heads/{BRANCH}"])
+    @each("name", ["HEAD", "index", f"refs/heads/{BRANCH}"], between="rewind")
     def test_a_damaged_folder_is_mended(self, run: RunDesk, name: str) -> None:
         overwrite(folder_of(run) / "tree" / ".git" / name, b"")
         assert "was damaged and is mended" in said(Desk(run.root), "recover")
@@ -441,9 +456,7 @@ class TestBranch:
         run.go()
         assert run.decide("S02").phase is RunPhase.COMPLETED
 
-    @pytest.mark.parametrize(
-        "damage", [empty_commit, empty_tree, empty_everything], ids=lambda one: one.__name__
-    )
+    @each("damage", [empty_commit, empty_tree, empty_everything], between="rewind")
     def test_what_cannot_be_had_any_more_is_said(self, run: RunDesk, damage: Damage) -> None:
         shutil.rmtree(folder_of(run))
         damage(run.root, f"refs/heads/{BRANCH}")

@@ -33,3 +33,15 @@ def test_the_case_that_fails_is_named() -> None:
 def test_a_table_without_rows_proves_nothing() -> None:
     with pytest.raises(AssertionError, match="without a row"):
         each("number", [])
+
+
+def test_a_fixture_is_called_between_the_rows() -> None:
+    seen: list[object] = []
+
+    @each("number", [1, 2, 3], between="rewind")
+    def test(number: int) -> None:
+        seen.append(number)
+
+    assert list(inspect.signature(test).parameters) == ["rewind"]
+    test(rewind=lambda: seen.append("rewind"))
+    assert seen == [1, "rewind", 2, "rewind", 3]
