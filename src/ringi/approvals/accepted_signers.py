@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from ringi.approvals.own_key import users_bytes, users_file
+from ringi.approvals.rows import ApprovalStore
 from ringi.approvals.signers import Configured, accepted
 from ringi.approvals.signers_document import RequiredProof, SignerFile
 from ringi.approvals.signing import SignerList, SshSignatures
-from ringi.approvals.store import ApprovalStore
 from ringi.config.file import guarded, project_bytes
 from ringi.config.keys import Config, Origin
 from ringi.config.load import executable

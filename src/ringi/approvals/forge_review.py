@@ -29,7 +29,7 @@ from ringi.approvals.forge import (
 )
 from ringi.approvals.kinds import KINDS, Bound
 from ringi.approvals.person import PersonChannel
-from ringi.approvals.store import ApprovalStore
+from ringi.approvals.rows import ApprovalStore
 from ringi.errors import NoChannel, NotFound, ReviewRefused
 from ringi.kernel.text import Text
 from ringi.policy.risk_level import Risk

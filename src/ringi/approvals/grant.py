@@ -28,8 +28,8 @@ from ringi.approvals.grant_document import (
 )
 from ringi.approvals.permits import Permits, Sandboxing, askers
 from ringi.approvals.proof import Proving, Wanted, approval_of, compose, signed, signer_now
+from ringi.approvals.rows import ApprovalStore
 from ringi.approvals.run_terms import uncovered, unfit_terms
-from ringi.approvals.store import ApprovalStore
 from ringi.approvals.who import actor_at, refuse_agent, requester_of
 from ringi.errors import (
     Ambiguous,

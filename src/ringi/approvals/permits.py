@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from ringi.approvals.permissions import Account, PermissionLists, dangers, is_listed
 from ringi.approvals.person import PersonChannel
-from ringi.approvals.store import ApprovalStore
+from ringi.approvals.rows import ApprovalStore
 from ringi.errors import NotFound, NotPermitted
 from ringi.kernel.text import Text
 from ringi.plans.document import ActionSpecExt, PlanDocument

@@ -20,6 +20,7 @@ from ringi.approvals.document import (
 from ringi.approvals.forge import ReviewProof
 from ringi.approvals.forge_review import Reviewing, reviewed
 from ringi.approvals.person import PersonChannel
+from ringi.approvals.rows import ApprovalStore
 from ringi.approvals.signing import Signatures, Signer, SignerList
 from ringi.approvals.statement import (
     Approved,
@@ -31,7 +32,6 @@ from ringi.approvals.statement import (
     said_in,
     to_sign,
 )
-from ringi.approvals.store import ApprovalStore
 from ringi.errors import (
     BadSignature,
     NoChannel,

@@ -2,11 +2,12 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from ringi.approvals.document import Approval, ApprovalRequest
+from ringi.approvals.grant_rows import GrantRows
 from ringi.errors import SessionRace
 from ringi.kernel import codec
 from ringi.ledger.connection import as_bytes
@@ -14,6 +15,11 @@ from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.events import About, text_of
 from ringi.ledger.ledger import Ledger
 from ringi.ledger.subject import short
+
+if TYPE_CHECKING:
+    from ringi.approvals.grant import PlanRows
+    from ringi.approvals.run_terms import RunRows
+
 
 _ADD_REQUEST: Final = (
     "INSERT INTO requests (id, plan_id, at, document)"
@@ -109,3 +115,12 @@ def as_approval(document: object, run_id: object, used: Mapping[str, str]) -> Ap
 
 def _read(document: object) -> Approval:
     return codec.trusted(as_bytes(document), Approval, "approval")
+
+
+class ApprovalStore(Ledger):
+    """Each package sees the one store of a workspace with the rows it may know; `runs.store` makes it."""
+
+    approvals: Approvals
+    grants: GrantRows
+    plans: "PlanRows"
+    runs: "RunRows"

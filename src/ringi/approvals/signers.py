@@ -18,9 +18,9 @@ from ringi.approvals.document import (
 from ringi.approvals.kinds import as_written
 from ringi.approvals.proof import ELSE, Proving, Wanted, approval_of, compose, require_typing, signed, typed
 from ringi.approvals.request import request_of
+from ringi.approvals.rows import ApprovalStore
 from ringi.approvals.signers_document import RequiredProof, SignerFile, SignersSubject
 from ringi.approvals.signing import SignerList
-from ringi.approvals.store import ApprovalStore
 from ringi.errors import (
     NoChannel,
     NoSigners,

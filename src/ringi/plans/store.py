@@ -3,8 +3,7 @@
 from typing import Final, NamedTuple
 
 from ringi.approvals.document import Approval, ApprovalRequest
-from ringi.approvals.rows import as_approval, as_request
-from ringi.approvals.store import ApprovalStore
+from ringi.approvals.rows import ApprovalStore, as_approval, as_request
 from ringi.errors import NotFound
 from ringi.kernel.text import Text
 from ringi.ledger.connection import Row

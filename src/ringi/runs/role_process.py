@@ -163,12 +163,14 @@ def process_of(task: Task) -> str:
 def uncounted(store: Store, run: Run) -> Spent:
     """What processes of the run took and no attempt counts: of a turn that waited, was killed or given up."""
     processes = store.processes.of(run.run_id)
+    # An attempt that ended before the first process began has nothing to do with any of them.
+    first = min((one.created_at for one in processes), default="")
     took = total(spent for one in processes for spent in (one.planning, one.execution, one.reflection))
     counted = total(
         attempt.spent
         for step in run.steps
         for attempt in step.attempts
-        if (attempt.how, attempt.role) == (RoleHow.MODEL, RunRole.IMPLEMENTER)
+        if (attempt.how, attempt.role) == (RoleHow.MODEL, RunRole.IMPLEMENTER) and attempt.ended_at >= first
     )
     return since(took, counted) if processes else Spent()
 

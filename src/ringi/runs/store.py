@@ -12,8 +12,7 @@ from ringi.plans.rows import Plans
 from ringi.project.rows import ProjectStates
 from ringi.runs.process_rows import Processes
 from ringi.runs.rows import Runs
-from ringi.sessions.rows import Sessions
-from ringi.sessions.store import SessionStore
+from ringi.sessions.rows import Sessions, SessionStore
 
 
 class Store(SessionStore):

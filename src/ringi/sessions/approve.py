@@ -19,10 +19,10 @@ from ringi.sessions import operations
 from ringi.sessions.document import HANDED_ON, PlanningSession, StoredSession
 from ringi.sessions.instruction import ANSWER, NO_REASON, REASON, Instruction
 from ringi.sessions.operations import ENDED, state_of
+from ringi.sessions.rows import SessionStore
 from ringi.sessions.run_plan import run_of, take_over
 from ringi.sessions.save import kept, settled
 from ringi.sessions.services import SessionServices
-from ringi.sessions.store import SessionStore
 
 
 def enhanced_instruction(session: PlanningSession) -> str:

@@ -11,8 +11,7 @@ from ringi.kernel.fs import OsFileSystem, open_own, publish
 from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder, Place
 from ringi.ledger.subject import Subject, SubjectKind
 from ringi.sessions.document import PlanningSession, SessionStatus, StoredSession
-from ringi.sessions.rows import LOG_PHASES
-from ringi.sessions.store import SessionStore
+from ringi.sessions.rows import LOG_PHASES, SessionStore
 
 SESSIONS: Final = (AGENT_FOLDER, "planning-sessions")
 LOGS: Final = (AGENT_FOLDER, "logs")

@@ -14,7 +14,7 @@ from ringi.models.cache import AnswerOrigin, KeptCounts, KeptPlan, PlanKind, Sim
 from ringi.models.usage import TokenUsage
 from ringi.runs.document import Run, RunPhase, StepStatus
 from ringi.sessions.document import SessionStatus
-from ringi.sessions.store import SessionStore
+from ringi.sessions.rows import SessionStore
 
 PLAN: Final = "plan"
 

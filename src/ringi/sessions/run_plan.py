@@ -21,8 +21,8 @@ from ringi.sessions import operations
 from ringi.sessions.document import PlanningSession, QuestionType, SessionStatus
 from ringi.sessions.operations import State
 from ringi.sessions.request import next_request_id
+from ringi.sessions.rows import SessionStore
 from ringi.sessions.services import SessionServices
-from ringi.sessions.store import SessionStore
 
 _SHOWN: Final = 5
 

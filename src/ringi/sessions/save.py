@@ -17,9 +17,9 @@ from ringi.sessions.document import (
     StoredSession,
 )
 from ringi.sessions.operations import State
+from ringi.sessions.rows import SessionStore
 from ringi.sessions.run_plan import planner
 from ringi.sessions.services import SessionServices
-from ringi.sessions.store import SessionStore
 
 _PHASES: Final = {
     Purpose.DISCOVERY: SessionStatus.DISCOVERY,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # only names of types
     from ringi.models.usage import TokenUsage
     from ringi.project.context import CodeContext
     from ringi.sessions.document import StoredSession
-    from ringi.sessions.store import SessionStore
+    from ringi.sessions.rows import SessionStore
 
 
 class SessionServices(NamedTuple):

@@ -374,8 +374,8 @@ def test_an_approval_copied_to_another_plan_covers_nothing(ws, root: Path):
     other = proposed(ws, write("README.md", "x\n"))
     with sqlite3.connect(ledger_of(ws).folder / "ringi.db") as database:
         database.execute(
-            "INSERT INTO approvals (id, subject_id, at, document)"
-            " SELECT 'copied', ?, 99, replace(document, ?, ?) FROM approvals",
+            "INSERT INTO approvals (id, subject_id, kind, at, document)"
+            " SELECT 'copied', ?, kind, 99, replace(document, ?, ?) FROM approvals",
             (other, plan_id, other),
         )
         database.execute("UPDATE plans SET status = 'approved' WHERE id = ?", (other,))

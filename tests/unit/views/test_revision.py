@@ -38,9 +38,9 @@ def test_the_newest_are_listed_in_short():
     at = replace(process(), step_id="S01")
     assert list(revision_lines([at])) == []
     for number in range(5):
-        at = require(applied(at, described(f"way {number}"), most=9))
-    at = require(applied(at, ADD, most=9))
-    at = require(applied(at, RemoveAction(action_id="task_1"), most=9))
+        at = require(applied(at, described(f"way {number}"), max_revisions=9))
+    at = require(applied(at, ADD, max_revisions=9))
+    at = require(applied(at, RemoveAction(action_id="task_1"), max_revisions=9))
     *earlier, last = at.revisions
     at = replace(at, revisions=(*earlier, replace(last, approved=False)))
     text = [words(line) for line in revision_lines([at, Process(process_id="p", task="t")])]

@@ -264,7 +264,7 @@ def child_that(places: Places, command: str) -> subprocess.CompletedProcess[str]
     """A process of its own that checks with the command, in which {pid} is the process's number."""
     program = (
         "import os, sys; from pathlib import Path; from ringi.tree.copy_run import CopyChecks;"
-        "from ringi.kernel.places import places_of; from ringi.plans.document import CheckPhase;"
+        "from ringi.kernel.places import places_of; from ringi.tree.check_result import CheckPhase;"
         "places, command = places_of(Path(sys.argv[1]), os.environ), sys.argv[2].format(pid=os.getpid());"
         "CopyChecks(places, os.environ, 30)([command], {}, CheckPhase.DRY)"
     )
