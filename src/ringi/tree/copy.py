@@ -5,6 +5,7 @@ import hashlib
 import os
 import secrets
 import stat
+import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -48,6 +49,8 @@ from ringi.tree.tree_capture import Captured, CopyShadow, Shadow, doubt
 
 REMOVED: Final = ".removed-"
 """The names of folders that are being deleted begin with it."""
+_UNNAMED: Final = ".new-"
+_UNNAMED_SEC: Final = 3_600.0
 LENT: Final = "lent"
 INCLUDE: Final = ".worktreeinclude"
 """Patterns as in `.gitignore`."""
@@ -217,17 +220,20 @@ class WorkCopy:
             **facts_of(shadow, captured),
             **first,
         )
-        made = cls(folder, record)
+        made, unnamed = cls(folder, record), folder.with_name(_UNNAMED + folder.name)
         try:
-            made.tree.mkdir(mode=0o700, parents=True)
-            folder.chmod(0o700)
-            made.note()
+            # Nobody would find a copy without its record: it gets its name when it has one.
+            (unnamed / "tree").mkdir(mode=0o700, parents=True)
+            unnamed.chmod(0o700)
+            put(unnamed / "copy.json", pretty(record))
+            unnamed.rename(folder)
             fill(made, shadow)
-        except OSError as error:
+        except BaseException as error:
             made.remove()
-            raise StorageFailed(what=str(folder), why=why_failed(error)) from None
-        except BaseException:
-            made.remove()
+            if unnamed.exists():
+                erase(unnamed)
+            if isinstance(error, OSError):
+                raise StorageFailed(what=str(folder), why=why_failed(error)) from None
             raise
         return made
 
@@ -329,7 +335,7 @@ class WorkCopy:
 
         Without `wait` its files are deleted in the background, even after the caller's end.
         """
-        left = [*self.folder.parent.glob(REMOVED + "*")]
+        left = [*self.folder.parent.glob(REMOVED + "*"), *_left_unnamed(self.folder.parent)]
         if self.folder.is_dir() and not self.folder.is_symlink():
             gone = self.folder.rename(self.folder.with_name(REMOVED + self.folder.name))
             if wait:
@@ -338,6 +344,14 @@ class WorkCopy:
                 erase_later(gone)
         for path in left:
             erase(path)
+
+
+def _left_unnamed(cache: Path) -> Iterator[Path]:
+    """Copies whose process was killed before they got their name."""
+    for path in cache.glob(_UNNAMED + "*"):
+        with suppress(FileNotFoundError):  # it just got its name
+            if time.time() - path.stat().st_mtime > _UNNAMED_SEC:
+                yield path
 
 
 def capture(copy: WorkCopy) -> tuple[Captured, list[str]]:
