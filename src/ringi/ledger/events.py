@@ -25,7 +25,7 @@ class Changed:
         self.new: set[Subject] = set()
         self.events: list[LoggedEvent] = []
         self.diffs: dict[str, Mapping[str, bytes]] = {}
-        """By subject and file name; None of the bytes are in the ledger."""
+        """By subject and file name; the ledger has only their hashes."""
         self.held_back = False
         """Written out together with the transaction that follows at once."""
 

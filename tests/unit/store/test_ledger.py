@@ -271,6 +271,21 @@ def test_somebody_elses_folder_is_refused(tmp_path: Path):
     assert list(folder.iterdir()) == []
 
 
+def test_nothing_is_written_outside_a_transaction(ws):
+    ledger, before = ledger_of(ws), ledger_of(ws).last_hash()
+    stored = ledger.plans.get(ws.plan.propose("A change"))
+    after, event = ledger.last_hash(), NewEvent(EventKind.CHECKED, Actor.SYSTEM)
+    assert after != before
+    for attempt in (
+        lambda: ledger.plans.save(stored, stored.document, event),
+        lambda: ledger.grants.revoke("grant", "", Actor.USER),
+        lambda: ledger.put_bytes(b"x", "2100-01-01"),
+    ):
+        with pytest.raises(RuntimeError, match="outside a transaction"):
+            attempt()
+    assert (ledger.last_hash(), ledger.plans.get(stored.document.plan.id)) == (after, stored)
+
+
 def test_a_lost_race_loses_nothing(ws):
     plan_id = ws.plan.propose("A change")
     ledger = ledger_of(ws)
