@@ -74,7 +74,7 @@ def fill(workspace: Workspace, count: int) -> None:
             transaction.plans.add(document, NewEvent(EventKind.PLAN_PROPOSED, Actor.AI))
         # The files in .agent are not what is measured here: say that they have been written.
         transaction.changed.saved.clear()
-    last = max(logged.event.seq for logged in transaction.changed.events)
+    last = ledger_of(workspace).last_seq()
     (workspace.places.state / "projection.lock").write_text(f"{last:020}")
 
 

@@ -12,8 +12,6 @@ import click
 from ringi.cli.ui import Ui
 from ringi.kernel.places import Places, find_root, places_of
 from ringi.kernel.text import COMMIT_SHOWN, Text, stored
-from ringi.ledger.ledger import Ledger
-from ringi.plans.rows import Plans
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -21,6 +19,8 @@ if TYPE_CHECKING:
     from ringi.app.api import Workspace
     from ringi.errors import RingiError
     from ringi.ledger.event import Actor, LoggedEvent
+    from ringi.ledger.ledger import Ledger
+    from ringi.plans.rows import Plans
     from ringi.tree.commit_order import CommitOutcome
 
 EXIT_PERSON_NEEDED: Final = 3

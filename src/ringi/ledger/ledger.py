@@ -3,20 +3,17 @@
 import contextlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from ringi.errors import Ambiguous, Busy, LedgerOlder, LedgerUpgraded, StorageFailed
 from ringi.kernel.system import Clock, Ids, SystemClock, new_id
 from ringi.ledger.connection import GET_META, SET_META, Row, connect, require_known_format, translated
+from ringi.ledger.contents import Contents
 from ringi.ledger.event import FIRST_PREVIOUS, EventKind, LoggedEvent, NewEvent
 from ringi.ledger.events import About, Chain, Changed, as_event
 from ringi.ledger.head import Head, Noted
 from ringi.ledger.migrations import MIGRATIONS, Migration
-
-if TYPE_CHECKING:
-    from ringi.ledger.contents import Contents
 
 _LAST_EVENT: Final = "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1"
 _LAST_DOCUMENT: Final = "SELECT document FROM events ORDER BY seq DESC LIMIT 1"
@@ -54,12 +51,13 @@ class Ledger:
         self.noted: Noted | None = None
         """What was committed at least when the last moment began."""
         self.changed = Changed()
-        """By the transaction that is open, or by the last one."""
+        """By the transaction that is open."""
         self.known: dict[str, int] = {}
         """What rows remember of their tables between transactions; empty again after one that failed."""
         self._ids = ids
         self._after_commit = after_commit
         self._chain = Chain(self.database)
+        self._contents = Contents(folder)
         self._workspace_id: str | None = None
         self._writing = False
         self._up_to_date = False
@@ -112,7 +110,7 @@ class Ledger:
                 if not even_older:
                     self._require_newest()
                 yield self
-                self._flush()
+                self._contents.flush()
                 self.database.execute("COMMIT")
             except BaseException:
                 self._chain.forget()
@@ -122,8 +120,8 @@ class Ledger:
                     self.database.execute("ROLLBACK")
                 raise
             finally:
-                self._writing = False
-        changed = self.changed
+                # Not kept until the next one: it holds what was saved, and its diffs.
+                changed, self.changed, self._writing = self.changed, Changed(), False
         self._note(changed)
         self._after_commit(changed)
 
@@ -228,12 +226,6 @@ class Ledger:
 
     # Bytes.
 
-    @cached_property
-    def _contents(self) -> "Contents":
-        from ringi.ledger.contents import Contents  # noqa: PLC0415  # a list of plans keeps no bytes
-
-        return Contents(self.folder)
-
     def get_bytes(self, sha256: str) -> bytes | None:
         with translated(self.folder):
             return self._contents.get(self.database, sha256)
@@ -250,7 +242,3 @@ class Ledger:
                 with self.transaction():
                     # No date counts that the log has not come to.
                     self._contents.forget(self.database, min(seen, self.last_at()))
-
-    def _flush(self) -> None:
-        if "_contents" in self.__dict__:
-            self._contents.flush()
