@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from ringi.approvals.grant_rows import GrantRows
-from ringi.approvals.rows import Approvals
+from ringi.approvals.rows import Approvals, GrantRows
 from ringi.kernel.system import Clock, Ids, new_id
 from ringi.ledger.events import Changed
 from ringi.plans.execution_rows import Executions

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ringi.cli.arguments import LEAST, require_long
 from ringi.errors import NotFound
-from ringi.ledger import connection
+from ringi.ledger import ledger
 from ringi.plans.words import age
 from ringi.runs.status_view import session_phase, short_names
 from ringi.sessions.document import SessionRef, SessionStatus
@@ -33,7 +33,7 @@ def ref(status: SessionStatus, *counts: int) -> SessionRef:
 
 
 def test_enough_of_an_id_is_what_is_looked_for() -> None:
-    assert connection._SHORTEST_NAME == LEAST
+    assert ledger._SHORTEST_NAME == LEAST
     for name in ("abcd", "planning-abcd", "x" * 50):
         require_long(name)
     for name in ("abc", "planning-", "PLANNING-abc", "\x1b[2"):
