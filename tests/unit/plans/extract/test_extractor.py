@@ -72,7 +72,7 @@ class Desk:
     def __init__(self, world: World, *said: object) -> None:
         self.words = Words(*said)
         self.services = world.services._replace(
-            model=lambda: ModelClient(self.words), model_budget=Budget(seconds=5.0, output_tokens=100)
+            model=lambda: ModelClient(self.words), model_budget=Budget(seconds=60.0, output_tokens=100)
         )
         self.tool = PlanTool(self.services)
         self.extractor = Extractor(self.services)
