@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 
 from bench.measure import Figure, command, ratio, size, take_turns
-from bench.scratch import ledger_of, opened, scratch
-from ringi.app.assemble import session_services
+from bench.scratch import opened, scratch
 from ringi.models.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
 from ringi.models.usage import TokenUsage
 from ringi.sessions.document import DecisionPending, QuestionPending
@@ -64,14 +63,7 @@ def figures() -> Iterator[Figure]:
 
 def overhead() -> Iterator[Figure]:
     with scratch() as (root, environment), opened(root, environment) as workspace:
-        services = session_services(
-            ledger_of(workspace),
-            workspace.services,
-            workspace.configuration,
-            workspace.places,
-            workspace.environment,
-        )
-        tool = PlanningTool(services._replace(model=Instant))
+        tool = PlanningTool(workspace.replace(model=Instant))
         led(tool)
         taken = []
         for _ in range(_SESSIONS):

@@ -20,7 +20,7 @@ from ringi.ledger.vault import SealedFiles
 from ringi.models.cached import Answers, CachedModel
 from ringi.models.prompt import Budget, LanguageModel, ModelAnswer, OnProgress, Prompt
 from ringi.models.usage import TokenUsage
-from ringi.runs.process.services import CoordinatorServices
+from ringi.runs.process.context import ProcessContext
 from ringi.runs.role_model import Caller, Limits
 from ringi.tools.effects import ToolEffect
 from ringi.tools.ports_process import ToolResult
@@ -137,7 +137,7 @@ class _Looking(ProcessDesk):
         self.task = self.task._replace(words=words)
         self._caller = Caller(model, Limits((), None), Budget(60.0, 4_000))
 
-    def services(self) -> CoordinatorServices:
+    def services(self) -> ProcessContext:
         return super().services()._replace(model=self._caller)
 
 

@@ -51,7 +51,7 @@ def opened(root: Path, environment: Mapping[str, str]) -> Workspace:
 
 
 def ledger_of(workspace: Workspace) -> Store:
-    store = workspace.services.store
+    store = workspace.store
     assert isinstance(store, Store)
     return store
 

@@ -19,12 +19,10 @@ from typing import Final
 
 from ringi.app.api import Workspace, open_workspace
 from ringi.approvals.document import ApprovalRequest, TypedAnswer
-from ringi.approvals.grant import Grants
 from ringi.approvals.signers import digest_of
 from ringi.approvals.signers_document import RequiredProof
 from ringi.kernel.text import Text
 from ringi.plans.document import ALL_SPECS, ActionSpec, SpecKind, SpecSelection
-from ringi.plans.tool import PlanTool
 from ringi.runs.store import Store
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -95,15 +93,14 @@ class SetClock:
         self._moment += timedelta(seconds=seconds)
 
 
-def rewire(workspace: Workspace, **services: object) -> None:
-    """With these in place of what the plan tool and the grants know of the world."""
-    workspace.services = workspace.services._replace(**services)
-    workspace.plan, workspace.grants = PlanTool(workspace.services), Grants(workspace.services)
+def rewire(workspace: Workspace, **parts: object) -> None:
+    """With these in place of what its tools know of the world."""
+    workspace.__dict__.update(parts)
 
 
 def ledger_of(workspace: Workspace) -> Store:
     """The store itself, for what no tool of a workspace tells."""
-    store = workspace.services.store
+    store = workspace.store
     assert isinstance(store, Store)
     return store
 
@@ -249,6 +246,12 @@ def fingerprint(root: Path, *, agent: bool = False) -> dict[str, str]:
     return found
 
 
+def _unless_gone(_call: object, _path: str, error: tuple[object, BaseException, object]) -> None:
+    """What the program throws away is erased in the background, possibly at the same moment."""
+    if not isinstance(error[1], FileNotFoundError):
+        raise error[1]
+
+
 @contextmanager
 def rewinding(*folders: Path) -> Iterator[Callable[[], None]]:
     """A call puts the folders back as they are now: that is quicker than to make them anew."""
@@ -261,7 +264,7 @@ def rewinding(*folders: Path) -> Iterator[Callable[[], None]]:
             for folder, copy in zip(folders, copies, strict=True):
                 for child in folder.iterdir():
                     if child.is_dir() and not child.is_symlink():
-                        shutil.rmtree(child)
+                        shutil.rmtree(child, onerror=_unless_gone)
                     else:
                         child.unlink()
                 shutil.copytree(copy, folder, symlinks=True, dirs_exist_ok=True)

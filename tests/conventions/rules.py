@@ -126,7 +126,13 @@ def reaching(source: str, name: str) -> Iterator[str]:
             match node:
                 case ast.Attribute(
                     value=ast.Attribute(attr="workspace") | ast.Name(id="workspace"),
-                    attr="services" | "sessions" as part,
+                    attr="tree"
+                    | "lock"
+                    | "commands"
+                    | "check"
+                    | "signatures"
+                    | "commits"
+                    | "snapshots" as part,
                 ):
                     yield f"{name}:{node.lineno}: workspace.{part}"
 

@@ -115,7 +115,7 @@ class Bureau:
         return kills
 
     def killed_at_saves(
-        self, driver: Driver, moment: str, saved_by: str = "Carrier.save", each: int = 1
+        self, driver: Driver, moment: str, saved_by: str = "RunContext.save", each: int = 1
     ) -> int:
         """At every transition, or some: "call", before it is saved, or "return", after it was."""
         first = {"moment": moment, "save": each, "saved_by": saved_by}

@@ -151,7 +151,7 @@ def test_killed_before_it_could_say_that_it_is_stuck_it_says_so_next_time(
             asked = len(office.server.requests)
             office.fresh()
             office.server.requests.clear()
-            there = {"moment": "call", "save": 1, "saved_by": "Carrier.halt"}
+            there = {"moment": "call", "save": 1, "saved_by": "RunContext.halt"}
             assert driver.run({**task, **there}) == KILLED
             for count in (asked, asked + 3):
                 assert driver.run(task) == PERSON_NEEDED

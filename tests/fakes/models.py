@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ringi.approvals.signing import SshSignatures
+from ringi.config.keys import DEFAULTS
 from ringi.kernel import codec
 from ringi.kernel.system import new_id
 from ringi.models.prompt import (
@@ -23,9 +23,9 @@ from ringi.models.prompt import (
 from ringi.models.usage import Purpose, TokenUsage
 from ringi.project.context import Context, Gathered, ProjectFacts
 from ringi.runs.store import Store
-from ringi.sessions.services import SessionServices
 from ringi.sessions.tool import PlanningTool
-from tests.fakes.people import SeatedPerson, SteppingClock
+from tests.fakes.people import SteppingClock
+from tests.fakes.workspaces import bare_workspace
 
 QUESTIONS = {
     "questions": [
@@ -123,25 +123,20 @@ class Desk:
             folder, clock=SteppingClock(), ids=new_id, wait_sec=1.0, after_commit=lambda *_: None
         )
         given: dict[str, Any] = {
-            "store": self.ledger,
-            "clock": SteppingClock(),
-            "ids": new_id,
+            "code": ShownProject({}, whole=True),
             "model": lambda: self.model,
             "budget": Budget(10.0, 1000),
-            "person": SeatedPerson(),
-            "signatures": SshSignatures(tuple),
-            "code": ShownProject({}, whole=True),
-            "runs": lambda _: True,
+            "has_program": lambda _: True,
             "mask": lambda text: text.replace("hunter2hunter2", "[masked]"),
-            "detailed": True,
+            "config": DEFAULTS,
             "working_on": _nobody_else,
             "open_calls": {},
             "sleep": self.pauses.append,
             "base_branch": lambda: "main",
             "requests": tuple,
         }
-        self.parts = SessionServices(**{**given, **parts})
-        self.tool = PlanningTool(self.parts)
+        self.workspace = bare_workspace(folder, folder / "no-project", self.ledger, **{**given, **parts})
+        self.tool = PlanningTool(self.workspace)
 
     def at_review(self, instruction: str = "Add a login") -> str:
         """The id of a session that waits for its approval."""

@@ -15,7 +15,7 @@ from ringi.engine.document import (
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.process import ActionRecord, ActionState, Process, Recovery
 from ringi.models.prompt import Prompt
-from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
+from ringi.runs.process.reflection import ReflectionEngine
 from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo
 from ringi.tools.rules import ToolRules
@@ -119,7 +119,7 @@ def engine(
 ) -> tuple[ReflectionEngine, Thinker]:
     """With a model if it has answers."""
     thinker = Thinker(*answers)
-    services = ReflectionServices(
+    found = ReflectionEngine(
         ask=thinker,
         config=config_with(**{f"planning.reflection.{name}": value for name, value in reflection.items()}),
         tools=tools,
@@ -129,4 +129,4 @@ def engine(
         complexity=level,
         model="scripted:model" if answers else "",
     )
-    return ReflectionEngine(services), thinker
+    return found, thinker

@@ -11,7 +11,7 @@ from ringi.agents.project_reader import Project
 from ringi.agents.sandbox import agent_sandbox
 from ringi.kernel.places import places_of
 from ringi.policy.masking import masked
-from ringi.runs.copy_commands import CopyServices
+from ringi.runs.copy_commands import CopyCommands
 from ringi.runs.copy_tools import CopyTools
 from ringi.runs.tool_box import ToolBox
 from ringi.tools.effects import ToolEffect
@@ -64,7 +64,7 @@ class ToolDesk:
         project = self.project(**changes)
         return CopyTools(
             self.copy,
-            CopyServices(project, self.environment, mask, agent_sandbox(project), self.printed.extend),
+            CopyCommands(project, self.environment, mask, agent_sandbox(project), self.printed.extend),
         )
 
     def box(self, *servers: Any, approval: Sequence[str] = (), **rules: Any) -> ToolBox:

@@ -9,23 +9,22 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from ringi.app.workspace import Workspace
 from ringi.approvals.document import TypedAnswer
-from ringi.approvals.signing import SshSignatures
-from ringi.config.keys import DEFAULTS, Limits, Run
+from ringi.config.keys import Limits, Run
 from ringi.kernel.fs import FileSystem
 from ringi.kernel.lock import FileLock
-from ringi.kernel.system import new_file_mode, new_id
-from ringi.plans.document import ActionSpec, PlannedChecks
+from ringi.kernel.system import new_id
+from ringi.plans.document import ActionSpec
 from ringi.plans.execution import ExecutionResult
-from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
 from ringi.runs.store import Store
 from ringi.tree.commands import WorkspaceCommands
-from ringi.tree.snapshot import Snapshots
 from ringi.tree.tree import Tree
 from tests.fakes.models import ShownProject
-from tests.fakes.people import SeatedPerson, SteppingClock
+from tests.fakes.people import SteppingClock
 from tests.fakes.power import Power
+from tests.fakes.workspaces import bare_workspace
 
 
 class PoweredLedger(Store):
@@ -48,35 +47,28 @@ class PoweredLedger(Store):
         self._power.tick()
 
 
-def with_most_bytes(services: Services, most: int) -> Services:
+def with_most_bytes(workspace: Workspace, most: int) -> Workspace:
     """As if the configuration allowed files of at most so many bytes."""
-    return services._replace(config=replace(services.config, limits=Limits(max_file_bytes=most)))
+    return workspace.replace(config=replace(workspace.config, limits=Limits(max_file_bytes=most)))
 
 
 class World:
     def __init__(self, state: Path, root: Path, fs: FileSystem, power: Power | None = None) -> None:
         self.fs = fs
         self.ledger = PoweredLedger(state, power or Power())
-        self.services = Services(
-            mask=str,
-            store=self.ledger,
+        self.workspace = bare_workspace(
+            state,
+            root,
+            self.ledger,
             tree=Tree(fs, root),
-            clock=SteppingClock(),
-            ids=new_id,
             lock=FileLock(state / "lock", 2.0),
-            person=SeatedPerson(),
-            config=DEFAULTS,
-            new_file_mode=new_file_mode(),
-            checks=PlannedChecks(),
-            snapshot_id=lambda: Snapshots(state, root).take().id,
-            snapshots=lambda: Snapshots(state, root),
             commands=WorkspaceCommands(root, dict(os.environ), Run(sandbox="off"), ()),
-            signatures=SshSignatures(tuple),
             check=lambda *_: (),
             analyse=lambda path: path,
-            code=lambda: ShownProject({}, whole=True),
+            mask=str,
+            code=ShownProject({}, whole=True),
         )
-        self.tool = PlanTool(self.services)
+        self.tool = PlanTool(self.workspace)
 
     def __enter__(self) -> Self:
         return self

@@ -204,7 +204,6 @@ LOADED_TO_PLAN = (
     "ringi.sessions.playbook.words",
     "ringi.sessions.run_plan",
     "ringi.sessions.save",
-    "ringi.sessions.services",
     "ringi.sessions.tool",
 )
 """Nobody needs these to look at what waits."""

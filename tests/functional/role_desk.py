@@ -15,7 +15,7 @@ from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.models.usage import Spent
 from ringi.runs.document import Attempt, StepState
-from ringi.runs.services import RoleWork, Task
+from ringi.runs.role_work import RoleWork, Task
 from ringi.tree.copy import WorkCopy
 from tests.functional.beside_desk import HomeDesk, home_desk
 from tests.unit.runner.run_samples import plan_of, run_of, step_of

@@ -6,7 +6,7 @@ The model is a server on loopback that answers by what it is told.
 import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,13 @@ from ringi.engine.process import ActionRecord, ActionState, Process, ProcessPhas
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.telemetry.port import Component, Telemetry
 from ringi.kernel.telemetry.port import Level as LogLevel
+from ringi.plans.outside_call import PlannedCalls
+from ringi.runs.configured_tools import server_tools
+from ringi.runs.process.context import ProcessContext, ProcessTask
 from ringi.runs.process.coordinator import ExecutionCoordinator
-from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
-from ringi.runs.process.services import CoordinatorServices, ProcessTask
+from ringi.runs.process.reflection import ReflectionEngine
 from ringi.runs.role_model import Caller, Limits
+from ringi.runs.tool_box import tool_box
 from ringi.tools.effects import ErrorKind
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_steps import stand_at
@@ -111,36 +114,36 @@ class Studio:
         self.lines.append(f"{component}: {message}")
 
     def carried_out(self, words: str, given: PlanningDocument | None = None) -> Process:
-        with self.server, self.desk.open() as workspace, self._services(workspace) as services:
-            coordinator = ExecutionCoordinator(services)
+        with self.server, self.desk.open() as workspace, self._context(workspace) as context:
+            coordinator = ExecutionCoordinator(context)
             process = coordinator.execute_with_planning(ProcessTask("task", words, plan=given))
             assert coordinator.get_current_phase() is process.phase is ProcessPhase.COMPLETION
             assert workspace.store.processes.of() == [process]
             self.records: tuple[ActionRecord, ...] = workspace.store.processes.actions("task")
-            self.offered = [one.name for one in services.tools.offered()]
+            self.offered = [one.name for one in context.tools.offered()]
         return process
 
     @contextmanager
-    def _services(self, workspace: Workspace) -> Iterator[CoordinatorServices]:
-        parts = workspace.roles(None)._services.process
-        places, services = workspace.places, workspace.services
-        assert services.model
-        assert services.model_budget
+    def _context(self, workspace: Workspace) -> Iterator[ProcessContext]:
+        places, config, mask = workspace.places, workspace.config, workspace.mask_lines
         self.copy = WorkCopy.make(self.desk.root, places.state, places.copies)
-        caller = Caller(services.model(), Limits((), None), services.model_budget)
-        with parts.tools(self.copy, lambda _: None) as tools:
+        caller = Caller(workspace.model(), Limits((), None), workspace.budget)
+        with ExitStack() as stack:
+            servers = [
+                stack.enter_context(server_tools(config, workspace.environment, self.copy.tree))
+                for _ in config.mcp_servers[:1]
+            ]
+            tools = tool_box(workspace, self.copy, workspace.environment, mask, servers)
             rules = PlanRules(tools.rules(), 15)
             reflection = ReflectionEngine(
-                ReflectionServices(
-                    caller.ask, parts.config, tools.offered(), rules, parts.store.processes.recoveries,
-                    str, Level.MINIMAL, caller.name,
-                )
+                ask=caller.ask, config=config, tools=tools.offered(), rules=rules, mask=str,
+                recoveries=workspace.store.processes.recoveries, complexity=Level.MINIMAL, model=caller.name,
             )  # fmt: skip
-            yield CoordinatorServices(
-                store=parts.store, clock=parts.clock, ids=parts.ids, seconds=lambda: 0.0, model=caller,
-                tools=tools, place=CopyPlace(self.copy), outside=parts.outside("", "", "en"),
-                reflection=reflection, rules=rules, config=parts.config,
-                engine=lambda: engine_of(workspace), telemetry=Telemetry(log=self._log),
+            yield ProcessContext(
+                store=workspace.store, clock=workspace.clock, ids=workspace.ids, seconds=lambda: 0.0,
+                model=caller, tools=tools, place=CopyPlace(self.copy),
+                outside=PlannedCalls(workspace, "", "", "en"), reflection=reflection, rules=rules,
+                config=config, engine=lambda: engine_of(workspace), telemetry=Telemetry(log=self._log),
             )  # fmt: skip
 
     def file(self, name: str) -> str:

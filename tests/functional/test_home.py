@@ -86,7 +86,7 @@ def test_one_plan_with_its_reasons_and_tests(desk: Desk) -> None:
     with open_workspace(desk.root) as workspace:
         results = [("make test", 0, ""), ("make lint", 1, "bad")]
         checks = [CheckResult(command, code, 1.0, "0" * 40, output) for command, code, output in results]
-        add_checks(workspace.services, plan_id, checks)
+        add_checks(workspace, plan_id, checks)
     lines = desk.run().stdout.splitlines()
     assert lines[:2] == ["1 waiting", "  p1  Rebuild it   claude   6 files  +6 -0   HIGH"]
     assert sum("HIGH because" in line for line in lines) == 3

@@ -29,10 +29,10 @@ from ringi.kernel.system import new_id
 from ringi.models.prompt import Material, Prompt
 from ringi.models.turns import turns
 from ringi.models.usage import Purpose
+from ringi.runs.process.context import ProcessContext, ProcessTask
 from ringi.runs.process.coordinator import ExecutionCoordinator
-from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices, Suggestion
+from ringi.runs.process.reflection import ReflectionEngine, Suggestion
 from ringi.runs.process.revisions import Stuck, revise
-from ringi.runs.process.services import CoordinatorServices, ProcessTask
 from ringi.runs.store import Store
 from ringi.runs.tool_box import ToolBox
 from ringi.tools.effects import ErrorKind, FindingKind, ToolEffect
@@ -360,16 +360,16 @@ class Loop:
     def go(self) -> Process:
         rules = PlanRules(self.tools.rules(), 15)
         config = config_with(**{"planning.reflection.depth": Depth.SHALLOW})
-        reflection = ReflectionServices(
-            self.model.ask, config, self.tools.offered(), rules,
-            self.ledger.processes.recoveries, str, Level.MINIMAL,
+        reflection = ReflectionEngine(
+            ask=self.model.ask, config=config, tools=self.tools.offered(), rules=rules,
+            recoveries=self.ledger.processes.recoveries, mask=str, complexity=Level.MINIMAL,
         )  # fmt: skip
-        services = CoordinatorServices(
+        context = ProcessContext(
             store=self.ledger, clock=SteppingClock(), ids=new_id, seconds=lambda: 0.0, model=self.model,
             tools=self.tools, place=self.place, outside=self.person,
-            reflection=ReflectionEngine(reflection), rules=rules,
+            reflection=reflection, rules=rules,
         )  # fmt: skip
-        return ExecutionCoordinator(services).execute_with_planning(self.task)
+        return ExecutionCoordinator(context).execute_with_planning(self.task)
 
     def records(self) -> tuple[ActionRecord, ...]:
         return self.ledger.processes.actions(self.task.process_id)

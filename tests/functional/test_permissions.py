@@ -173,7 +173,7 @@ def test_no_standing_approval_covers_whom_a_person_always_answers(desk: RunDesk)
         proofs = [
             approval.proof.kind
             for step in desk.run().steps
-            for approval in workspace.services.store.approvals.of(step.plan_id)
+            for approval in workspace.store.approvals.of(step.plan_id)
         ]
         assert proofs == [ProofKind.TYPED, ProofKind.TYPED]
         assert next(state for state in workspace.grants.list() if state.grant.id == grant.id).uses == ()

@@ -152,8 +152,8 @@ def test_a_step_whose_execution_was_cut_off_is_carried_out_again(root: Path):
     with desk.open() as workspace:
         there = workspace.of_plan(plan_id)
         approve(there, plan_id)
-        tree = Tree(HookedFileSystem(hook), there.services.tree.root)
-        there.plan = PlanTool(there.services._replace(tree=tree))
+        tree = Tree(HookedFileSystem(hook), there.tree.root)
+        there.plan = PlanTool(there.replace(tree=tree))
         assert not there.plan.execute(plan_id).overall_success
         assert there.plan.get_state(plan_id).status is PlanStatus.ABORTED
     assert desk.go().phase is RunPhase.COMPLETED

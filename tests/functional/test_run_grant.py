@@ -73,7 +73,7 @@ def test_its_steps_need_no_question(desk: RunDesk, review: Review):
     assert git(desk.root, "rev-parse", "main") == main
     with desk.open() as workspace:
         for step in run.steps:
-            [approval] = workspace.services.store.approvals.of(step.plan_id)
+            [approval] = workspace.store.approvals.of(step.plan_id)
             assert (approval.approver, approval.proof.kind) == ("person", ProofKind.GRANT)
             assert approval.proof.grant == grant.id
             assert verify_plan(workspace, step.plan_id).problems == ()
@@ -389,10 +389,10 @@ def test_two_at_once_do_not_share_the_last_step(desk: RunDesk):
         with desk.open() as workspace:
             there = workspace.of_plan(plan_id)
             asked, stored = (
-                there.services.store.approvals.requests(plan_id)[-1],
-                there.services.store.plans.get(plan_id),
+                there.store.approvals.requests(plan_id)[-1],
+                there.store.plans.get(plan_id),
             )
-            subject = subject_now(there.services, stored.document, ALL_SPECS, asked.expires_at)
+            subject = subject_now(there, stored.document, ALL_SPECS, asked.expires_at)
             barrier.wait()
             try:
                 there.grants.approve(stored, grant, asked, codec.canonical(subject))

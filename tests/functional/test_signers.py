@@ -263,7 +263,7 @@ def test_an_answer_typed_before_does_not_cover_any_more(desk: Desk, listed: Real
 @pytest.mark.req("PT-8")
 def test_verify_names_what_was_typed_although_only_signatures_counted(desk: Desk, strict: RealKey):
     with open_workspace(desk.root, person=SeatedPerson()) as workspace:
-        kept = workspace.services.signatures
+        kept = workspace.signatures
         rewire(workspace, signatures=MadeUpKeys())
         plan_id = proposed_in(workspace, create("x.txt", "x\n"))
         workspace.plan.approve(plan_id, "me", proof=TypedAnswer(workspace.plan.ask(plan_id).digest, "y"))
@@ -541,7 +541,7 @@ def test_what_accepted_is_in_the_log(desk: Desk, strict: RealKey):
         said = workspace.signers.accepted()
         assert said is not None
         assert [file.path for file in said.lists] == [str(signers())]
-        assert digest_of(said) == workspace.services.store.approvals.of("signers")[-1].digest
+        assert digest_of(said) == workspace.store.approvals.of("signers")[-1].digest
 
 
 # --- fresh terminals ------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ringi.app.api import Workspace
-from ringi.app.assemble import assemble
+from ringi.app.workspace import open_workspace
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.grant_document import GrantScope
 from ringi.approvals.signing import SignerList, SshSignatures
@@ -59,10 +59,10 @@ def _opened(tmp_path: Path, files: Mapping[str, str] = FILES) -> Workspace:
     root = tmp_path / "ws"
     (root / ".agent").mkdir(parents=True)
     make_files(root, files)
-    assembly = assemble(
-        root, environment_of(tmp_path), person=Person(), clock=SetClock(), ids=_numbered(), at_once=True
-    )
-    return Workspace(assembly)
+    return open_workspace(
+        root, environment=environment_of(tmp_path), person=Person(), clock=SetClock(), ids=_numbered(),
+        at_once=True,
+    )  # fmt: skip
 
 
 def _numbered() -> Callable[[], str]:
@@ -91,7 +91,7 @@ def live(workspace: Workspace) -> str:
         ActionSpec(SpecKind.MKDIR, "empty", mode="0755"),
     ]
     plan.set_action_specs(plan_id, specs, requester="with:claude")
-    add_checks(workspace.services, plan_id, [CheckResult("make test", 0, 1.5, "tree", "ok\n")])
+    add_checks(workspace, plan_id, [CheckResult("make test", 0, 1.5, "tree", "ok\n")])
     clock.pass_by(1)
     plan.comment(plan_id, "app/hello.py", 2, "朝も？")  # noqa: RUF001  # a question in Japanese
     plan.reject(plan_id, "Please say why.")

@@ -91,7 +91,7 @@ class Story:
         """After the model. Where it failed a few times, the session goes on without one."""
         for number in range(TRIES + 1):
             if number == TRIES:
-                self.tool = PlanningTool(self.workspace.planning._services._replace(model=Playbook))
+                self.tool = PlanningTool(self.workspace.planning._workspace.replace(model=Playbook))
             began = time.monotonic()
             phase = self.document().status
             try:

@@ -1,16 +1,20 @@
 """What a thread in the editor shows of a plan: its diffs, and our words, which no markup can change."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ringi.acp.paths import ProjectPaths
 from ringi.agents.turns import changes_of
-from ringi.app.context import OpenWorkspace
 from ringi.kernel.lines import Line
 from ringi.kernel.text import Text, shown, translated, visible
 from ringi.plans.document import PlanRef
 from ringi.plans.effects import difference
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 MOST_FILES: Final = 50
 MOST_BYTES: Final = 1_000_000
@@ -73,7 +77,7 @@ class Shown(NamedTuple):
     """The content as text, if asked for."""
 
 
-def shown_plan(workspace: OpenWorkspace, plan: PlanRef, paths: ProjectPaths, *, as_text: bool) -> Shown:
+def shown_plan(workspace: Workspace, plan: PlanRef, paths: ProjectPaths, *, as_text: bool) -> Shown:
     blocks: list[dict[str, Any]] = []
     diffs: list[bytes] = []
     unshown, room = 0, MOST_BYTES

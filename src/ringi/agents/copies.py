@@ -1,18 +1,22 @@
 """The copies that agents worked in: which plan each belongs to, and when it is removed."""
 
+from __future__ import annotations
+
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.agents.table import agent_of
-from ringi.app.context import OpenWorkspace
 from ringi.errors import NotFound, RingiError
 from ringi.kernel.fs import walk
 from ringi.kernel.text import Text
 from ringi.plans.document import ENDED, PlanRef, PlanStatus
 from ringi.tree.copy import WorkCopy, empty
 from ringi.tree.copy_run import RUN, SCRATCH
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 MEGABYTE: Final = 1_000_000
 _BLOCK: Final = 512
@@ -35,23 +39,23 @@ class Kept(NamedTuple):
         return self.too_old or (done and not self.copy.record.left_out)
 
 
-def of_agents(workspace: OpenWorkspace) -> list[WorkCopy]:
+def of_agents(workspace: Workspace) -> list[WorkCopy]:
     """Oldest first, without those made for checks and runs."""
     others = (SCRATCH, RUN)
     return [copy for copy in WorkCopy.all(workspace.places.copies) if copy.record.command[:1] not in
             [(other,) for other in others]]  # fmt: skip
 
 
-def abandoned(workspace: OpenWorkspace) -> list[WorkCopy]:
+def abandoned(workspace: Workspace) -> list[WorkCopy]:
     """Copies whose `ringi with` was interrupted before their work became a plan."""
     return [copy for copy in of_agents(workspace) if not copy.record.taken and not copy.is_running]
 
 
-def kept(workspace: OpenWorkspace) -> list[Kept]:
+def kept(workspace: Workspace) -> list[Kept]:
     return [one for copy in of_agents(workspace) if (one := _kept(workspace, copy))]
 
 
-def _kept(workspace: OpenWorkspace, copy: WorkCopy) -> Kept | None:
+def _kept(workspace: Workspace, copy: WorkCopy) -> Kept | None:
     if not copy.record.taken or copy.is_running:
         return None
     now = datetime.fromisoformat(workspace.clock.now())
@@ -63,7 +67,7 @@ def _kept(workspace: OpenWorkspace, copy: WorkCopy) -> Kept | None:
     return Kept(copy, plan_of(workspace, copy), max(0, age.days), too_old=too_old)
 
 
-def plan_of(workspace: OpenWorkspace, copy: WorkCopy) -> PlanRef | None:
+def plan_of(workspace: Workspace, copy: WorkCopy) -> PlanRef | None:
     if not copy.record.plan_id:
         return None
     try:
@@ -72,13 +76,13 @@ def plan_of(workspace: OpenWorkspace, copy: WorkCopy) -> PlanRef | None:
         return None
 
 
-def copy_of_plan(workspace: OpenWorkspace, plan_id: str) -> WorkCopy | None:
+def copy_of_plan(workspace: Workspace, plan_id: str) -> WorkCopy | None:
     """Where an agent can continue its work on the plan."""
     copies = [copy for copy in of_agents(workspace) if copy.record.plan_id == plan_id]
     return copies[-1] if copies else None
 
 
-def remove_settled(workspace: OpenWorkspace) -> list[Text]:
+def remove_settled(workspace: Workspace) -> list[Text]:
     """Removes the copies of finished plans and old copies; returns what to tell the person.
 
     If the agent can continue in a fresh copy, what it needs for that stays until it is too old. Never removes
@@ -96,7 +100,7 @@ def remove_settled(workspace: OpenWorkspace) -> list[Text]:
     return told
 
 
-def make_room(workspace: OpenWorkspace) -> list[Text]:
+def make_room(workspace: Workspace) -> list[Text]:
     """Removes copies, the oldest first, until the others fit into `keep.copies_mb`; returns what to tell.
 
     Leaves the newest, and work that no plan could hold.
@@ -112,7 +116,7 @@ def make_room(workspace: OpenWorkspace) -> list[Text]:
     return told
 
 
-def too_much(workspace: OpenWorkspace) -> list[Kept]:
+def too_much(workspace: Workspace) -> list[Kept]:
     """The copies for which there is no room."""
     found = sorted(kept(workspace), key=_ended, reverse=True)
     if len(found) < 2:  # noqa: PLR2004  # the newest always has room

@@ -1,11 +1,13 @@
 """An agent works in a copy of the repository; what it changed becomes a plan."""
 
+from __future__ import annotations
+
 import contextlib
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -15,7 +17,6 @@ from ringi.agents.sandbox import AgentSandbox, enclosed
 from ringi.agents.socket import AgentSocket, Server
 from ringi.agents.state import AgentState, Replaced, Surrounding
 from ringi.agents.table import agent_of
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.who import FROM_COPY
 from ringi.errors import RingiError, StorageFailed
 from ringi.kernel.process.environment import WITH_VARIABLE
@@ -32,12 +33,15 @@ from ringi.tree.copy_run import CopyRun
 from ringi.tree.difference import Difference
 from ringi.tree.editable_installs import results_doubt
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 MCP_SOCKET: Final = "RINGI_MCP_SOCKET"
 FEEDBACK_FILE: Final = "RINGI_FEEDBACK"
 
 
 def make_copy(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     argv: Sequence[str],
     carry: Sequence[str],
     on_progress: Callable[[Text], None],
@@ -59,7 +63,7 @@ def make_copy(
 
 
 def run_agent(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     copy: WorkCopy,
     argv: Sequence[str],
     environment: Mapping[str, str],
@@ -133,7 +137,7 @@ def agent_place(
 
 
 def settle(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     copy: WorkCopy,
     argv: Sequence[str],
     environment: Mapping[str, str],
@@ -170,7 +174,7 @@ def _server(
 
 
 def take(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     copy: WorkCopy,
     argv: Sequence[str],
     *,
@@ -211,7 +215,7 @@ def take(
         on_check(check)
         results.append(copy_run.check(check, workspace.config.checks.timeout_sec))
     if results:
-        add_checks(workspace.services, plan_id, results)
+        add_checks(workspace, plan_id, results)
     changed = bool(results) and copy.difference().tree != difference.tree
     if all(result.passed for result in results):
         _ask_standing(workspace, plan_id)
@@ -222,14 +226,14 @@ def take(
         tuple(results),
         changed,
         again,
-        overlaps=overlaps(workspace.services, workspace.plan.get(plan_id)),
+        overlaps=overlaps(workspace, workspace.plan.get(plan_id)),
         meanwhile=meanwhile,
         no_commit=no_commit,
     )
 
 
 def _check_run(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     copy: WorkCopy,
     difference: Difference,
     sandbox: AgentSandbox,
@@ -244,7 +248,7 @@ def _check_run(
 
 
 def _propose(
-    workspace: OpenWorkspace, copy: WorkCopy, difference: Difference, plan: PlanRef | None, origin: Origin
+    workspace: Workspace, copy: WorkCopy, difference: Difference, plan: PlanRef | None, origin: Origin
 ) -> tuple[str, bool, tuple[Text, ...]]:
     def note(plan_id: str) -> None:
         copy.note(plan_id=plan_id)
@@ -265,7 +269,7 @@ def _origin(copy: WorkCopy, argv: Sequence[str], title: str, asked: str) -> Orig
     )
 
 
-def _wish_commit(workspace: OpenWorkspace, copy: WorkCopy, plan_id: str) -> Text | None:
+def _wish_commit(workspace: Workspace, copy: WorkCopy, plan_id: str) -> Text | None:
     told = copy.head_message()
     title = workspace.plan.get(plan_id).plan.title
     try:
@@ -275,7 +279,7 @@ def _wish_commit(workspace: OpenWorkspace, copy: WorkCopy, plan_id: str) -> Text
     return None
 
 
-def _ask_standing(workspace: OpenWorkspace, plan_id: str) -> None:
+def _ask_standing(workspace: Workspace, plan_id: str) -> None:
     """Asks if a standing approval may cover it; a person can still be asked later."""
     if any(state.revoked_at is None for state in workspace.grants.list()):
         with contextlib.suppress(RingiError):

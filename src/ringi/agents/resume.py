@@ -1,17 +1,18 @@
 """Resumes an agent in its copy, with the person's feedback on its plan."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.agents.command_line import resumed
 from ringi.agents.copies import copy_of_plan, of_agents, plan_of
 from ringi.agents.message import APPLIED, CUT_OFF, UNDONE, message_of
 from ringi.agents.record import LONGEST_WORD
 from ringi.agents.table import agent_of
-from ringi.app.context import OpenWorkspace
 from ringi.errors import (
     BegunInEditor,
     InvalidSpecs,
@@ -35,6 +36,9 @@ from ringi.tree.copy_run import lay_over
 from ringi.tree.difference import CopyChange
 from ringi.tree.tree import Tree
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 FEEDBACK: Final = "feedback.md"
 
 
@@ -54,7 +58,7 @@ class Resumption(NamedTuple):
     """Such files that were not updated, because the agent had changed them since."""
 
 
-def find_copy(workspace: OpenWorkspace, name: str = "") -> WorkCopy:
+def find_copy(workspace: Workspace, name: str = "") -> WorkCopy:
     """The named plan's copy. Without a name, an interrupted one first, then the newest.
 
     Raises NothingToResume.
@@ -84,7 +88,7 @@ def find_copy(workspace: OpenWorkspace, name: str = "") -> WorkCopy:
     raise NothingToResume(why=Text("no copy of an open plan is left."))
 
 
-def agent_to_resume(workspace: OpenWorkspace, plan_id: str) -> str:
+def agent_to_resume(workspace: Workspace, plan_id: str) -> str:
     """The name of the agent that can continue its work on the plan; empty if none can."""
     try:
         command = find_copy(workspace, plan_id).record.command
@@ -93,10 +97,10 @@ def agent_to_resume(workspace: OpenWorkspace, plan_id: str) -> str:
     return program_name(command) if command else ""
 
 
-def refuse_closed(workspace: OpenWorkspace, plan_id: str) -> None:
+def refuse_closed(workspace: Workspace, plan_id: str) -> None:
     """Raises if nobody can decide about the plan as it is; if it was sent back, how its agent goes on."""
     try:
-        require_open(workspace.services, workspace.plan.stored(plan_id))
+        require_open(workspace, workspace.plan.stored(plan_id))
     except NotNow as error:
         copy, name = copy_of_plan(workspace, plan_id), workspace.plan_name(plan_id)
         if error.details["current"] == PlanStatus.PROPOSED and copy:
@@ -129,13 +133,13 @@ def _was_cut_off(copy: WorkCopy) -> bool:
     return not copy.record.taken and not copy.record.plan_id
 
 
-def is_applied(workspace: OpenWorkspace, copy: WorkCopy) -> bool:
+def is_applied(workspace: Workspace, copy: WorkCopy) -> bool:
     """Whether its plan was carried out: then the agent continues in a fresh copy."""
     plan = plan_of(workspace, copy)
     return plan is not None and plan.status is PlanStatus.COMPLETED
 
 
-def _can_go_on(workspace: OpenWorkspace, copy: WorkCopy) -> bool:
+def _can_go_on(workspace: Workspace, copy: WorkCopy) -> bool:
     if not copy.record.command:
         return False
     if _was_cut_off(copy):
@@ -145,7 +149,7 @@ def _can_go_on(workspace: OpenWorkspace, copy: WorkCopy) -> bool:
 
 
 def resume_in(
-    workspace: OpenWorkspace, copy: WorkCopy, more: Sequence[str] = (), *, terminal: bool = True
+    workspace: Workspace, copy: WorkCopy, more: Sequence[str] = (), *, terminal: bool = True
 ) -> Resumption:
     """Prepares the copy: applies the person's own changes and writes their feedback to a file."""
     plan = plan_of(workspace, copy)
@@ -166,7 +170,7 @@ def resume_in(
 
 
 def resume_from(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     before: WorkCopy,
     fresh: WorkCopy,
     more: Sequence[str] = (),
@@ -200,7 +204,7 @@ def _take_along(before: WorkCopy, fresh: WorkCopy) -> None:
                     carry_over(before.tree, fresh.tree, path.name)
 
 
-def _message(workspace: OpenWorkspace, copy: WorkCopy, answer: PlanAnswer | None) -> str:
+def _message(workspace: Workspace, copy: WorkCopy, answer: PlanAnswer | None) -> str:
     if answer is None:
         return CUT_OFF + "\n"
     checks = workspace.plan.get_state(answer.plan_id).checks
@@ -222,14 +226,14 @@ def _command(
 
 
 def lay_in(
-    workspace: OpenWorkspace, copy: WorkCopy, answer: PlanAnswer
+    workspace: Workspace, copy: WorkCopy, answer: PlanAnswer
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Writes the person's version of each file they changed, unless the agent has changed it since."""
     paths = {one.path for one in answer.changed}
     state = workspace.plan.get_state(answer.plan_id)
     if not paths or not state.amended_from:
         return (), ()
-    specs = workspace.services.store.plans.specs(answer.plan_id, state.amended_from)
+    specs = workspace.store.plans.specs(answer.plan_id, state.amended_from)
     theirs = {file.path: file.after for spec in specs for file in spec.touched if file.path in paths}
     here = {change.path: change for change in copy.difference().changes}
     try:
@@ -246,13 +250,13 @@ def lay_in(
     return tuple(sorted(files)), tuple(sorted(theirs.keys() - files.keys()))
 
 
-def _wanted(workspace: OpenWorkspace, plan_id: str) -> Mapping[str, tuple[bytes, int] | None]:
+def _wanted(workspace: Workspace, plan_id: str) -> Mapping[str, tuple[bytes, int] | None]:
     """The content of its files after the current plan."""
     return {
         effect.path: (effect.new, int(effect.after.mode, 8))
         if effect.after and effect.new is not None
         else None
-        for found in effects(workspace.services, workspace.plan.stored(plan_id))
+        for found in effects(workspace, workspace.plan.stored(plan_id))
         for effect in found
     }
 

@@ -1,5 +1,7 @@
 """`ringi init` sets agents up to use ringi: an ordinary plan changes their own files in the project."""
 
+from __future__ import annotations
+
 import os
 import shlex
 import shutil
@@ -7,18 +9,20 @@ import sys
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.agents import entries
 from ringi.agents.record import Agent
 from ringi.agents.table import CONFIGURABLE
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.who import actor_at
 from ringi.errors import BadDocument, InTheWay, NameTaken, PathRefused, StorageFailed
 from ringi.kernel.fs import Entry, Kind
 from ringi.kernel.text import Text, why_failed
 from ringi.plans import from_patch as patches
 from ringi.plans.document import ActionSpec
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 LARGEST: Final = 1024 * 1024
 _BOM: Final = "\ufeff"
@@ -103,7 +107,7 @@ def make_alias(name: str, environment: Mapping[str, str], launcher: str = "") ->
     return made
 
 
-def offer(workspace: OpenWorkspace, agent: Agent, words: Sequence[str]) -> Offer:
+def offer(workspace: Workspace, agent: Agent, words: Sequence[str]) -> Offer:
     """`words` is the command that starts ringi."""
     root, files, problems = workspace.places.root, {}, {}
     for names in agent.setup_files():
@@ -119,7 +123,7 @@ def offer(workspace: OpenWorkspace, agent: Agent, words: Sequence[str]) -> Offer
     return Offer(agent, files, problems)
 
 
-def propose(workspace: OpenWorkspace, offers: Sequence[Offer], proposer: str) -> str:
+def propose(workspace: Workspace, offers: Sequence[Offer], proposer: str) -> str:
     """The plan that makes these changes; one that waits already is taken again."""
     title = f"Set up {', '.join(one.agent.title for one in offers if one.files)} to use ringi"
     contents = {file: data for one in offers for file, data in one.files.items()}
@@ -127,7 +131,7 @@ def propose(workspace: OpenWorkspace, offers: Sequence[Offer], proposer: str) ->
 
 
 def propose_files(
-    workspace: OpenWorkspace, title: str, contents: Mapping[str, bytes | None], proposer: str
+    workspace: Workspace, title: str, contents: Mapping[str, bytes | None], proposer: str
 ) -> str:
     """A plan that gives these files these contents; one that waits already is taken again."""
     specs = patches.specs_of(workspace, patches.changes_of_contents(workspace, contents))
@@ -136,7 +140,7 @@ def propose_files(
     )
 
 
-def _waiting(workspace: OpenWorkspace, title: str, specs: Sequence[ActionSpec]) -> str | None:
+def _waiting(workspace: Workspace, title: str, specs: Sequence[ActionSpec]) -> str | None:
     for ref in workspace.plan.list(waiting=True):
         if ref.title == title:
             known = workspace.plan.get(ref.id).state.action_specs
@@ -160,9 +164,9 @@ def missing(agent: Agent, root: Path, environment: Mapping[str, str]) -> Missing
     return Missing(trust.note(str(file)), trust.lines(str(root)))
 
 
-def present_text(workspace: OpenWorkspace, file: str) -> str:
+def present_text(workspace: Workspace, file: str) -> str:
     """Empty if there is no file. Raises InTheWay if we must not write to it."""
-    tree = workspace.services.tree
+    tree = workspace.tree
     try:
         with tree.open_root() as root:
             entry = tree.entry_of(file, root)

@@ -3,6 +3,8 @@
 A snapshot before the command is compared with one after it; both read only files whose stamps changed.
 """
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -18,7 +20,7 @@ from ringi.plans.document import SpecKind
 from ringi.tree.snapshot import Snapshot, Snapshots
 
 if TYPE_CHECKING:  # loaded only if something changed
-    from ringi.app.context import OpenWorkspace
+    from ringi.app.workspace import Workspace
 
 _WRITING: Final = frozenset(
     [EventKind.COMPLETED, EventKind.ABORTED, EventKind.UNDONE, EventKind.UNDO_ABORTED]
@@ -83,11 +85,11 @@ def _read(text: str) -> tuple[str, Snapshot]:
     return since, Snapshot(id_, tree, tuple((path, one) for path, one in nested), tuple(unreadable))
 
 
-def note(workspace: "OpenWorkspace", agent: str, found: Changed) -> tuple[str, ...]:
+def note(workspace: Workspace, agent: str, found: Changed) -> tuple[str, ...]:
     """Logs the files that no plan explains, and returns them."""
     unexplained = tuple(path for path in found.paths if path not in _explained(workspace, found))
     if unexplained:
-        with workspace.services.store.transaction() as transaction:
+        with workspace.store.transaction() as transaction:
             # The event is all that is kept of it.
             reason = f"{agent}: {named(unexplained)}"
             about = About(WORKSPACE, reason, Counts(files=len(unexplained), specs=0))
@@ -100,7 +102,7 @@ def named(paths: Sequence[str]) -> str:
     return ", ".join(paths[:_MOST_NAMED]) + more
 
 
-def _explained(workspace: "OpenWorkspace", found: Changed) -> Collection[str]:
+def _explained(workspace: Workspace, found: Changed) -> Collection[str]:
     """What plans changed that were carried out or undone meanwhile; a command of one may change anything."""
     events = (logged.event for logged in workspace.log())
     about = {event.subject_id for event in events if event.at >= found.since and event.event in _WRITING}

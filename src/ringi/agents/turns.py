@@ -2,7 +2,9 @@
 person made of it.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from ringi.agents.copies import of_agents, plan_of
 from ringi.agents.message import (
@@ -16,7 +18,6 @@ from ringi.agents.message import (
     moved_on,
 )
 from ringi.agents.resume import lay_in
-from ringi.app.context import OpenWorkspace
 from ringi.errors import CopyFailed, RingiError
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.text import Text
@@ -29,6 +30,9 @@ from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_rebase import Followed, files_of, followed, rebased
 from ringi.tree.copy_run import lay_over
 from ringi.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 
 class Turn(NamedTuple):
@@ -47,7 +51,7 @@ class Turn(NamedTuple):
     """New files of the agent that git ignores since."""
 
 
-def begin_turn(workspace: OpenWorkspace, copy: WorkCopy) -> Turn:
+def begin_turn(workspace: Workspace, copy: WorkCopy) -> Turn:
     """Prepares the copy, in which the agent's process may live already. Raises CopyFailed."""
     plan, places = plan_of(workspace, copy), workspace.places
     now = workspace.clock.now()
@@ -86,7 +90,7 @@ def _moved(found: Followed) -> str:
     return moved_on(found.changed, found.torn) if found.changed else ""
 
 
-def copy_of(workspace: OpenWorkspace, conversation: str) -> WorkCopy | None:
+def copy_of(workspace: Workspace, conversation: str) -> WorkCopy | None:
     """The copy in which a conversation was held, if it can be continued there."""
     for copy in reversed(of_agents(workspace)):
         if conversation and copy.record.conversation == conversation:
@@ -99,14 +103,14 @@ def bring(source: WorkCopy, target: WorkCopy) -> None:
     lay_over(Tree(OsFileSystem(), target.tree), files_of(source.difference()))
 
 
-def changes_of(workspace: OpenWorkspace, plan_id: str) -> list[Effect]:
+def changes_of(workspace: Workspace, plan_id: str) -> list[Effect]:
     """What a plan does to the files that its proposer saw, riskiest first.
 
     Nothing if that cannot be known any more.
     """
     document = workspace.plan.get(plan_id)
     try:
-        found = effects_proposed(workspace.services, document)
+        found = effects_proposed(workspace, document)
     except RingiError:
         return []
     levels = tuple(Risk)
@@ -118,6 +122,6 @@ def changes_of(workspace: OpenWorkspace, plan_id: str) -> list[Effect]:
     return [effect for _, some in pairs for effect in some]
 
 
-def changed_meanwhile(workspace: OpenWorkspace, document: PlanDocument) -> tuple[str, ...]:
+def changed_meanwhile(workspace: Workspace, document: PlanDocument) -> tuple[str, ...]:
     """Files of a plan that changed in the project since its proposer saw them."""
-    return changed_files(workspace.services, document)
+    return changed_files(workspace, document)

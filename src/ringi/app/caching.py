@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 from ringi.errors import RingiError
 from ringi.kernel.text import Text
 from ringi.ledger.vault import SealedFiles, can_encrypt
-from ringi.sessions.plan_cache import CacheServices, PlanCache, accepted
+from ringi.sessions.plan_cache import PlanCache, accepted
 
 if TYPE_CHECKING:
     from ringi.config.keys import Config
     from ringi.kernel.places import Places
     from ringi.kernel.system import Clock
     from ringi.models.prompt import LanguageModel
-    from ringi.runs.services import Task
+    from ringi.runs.role_work import Task
     from ringi.runs.store import Store
 
 TALLY: Final = "cache_saved"
@@ -41,16 +41,14 @@ class Caching:
         self._files = SealedFiles(places.state)
         self._ttl = config.planning.cache.ttl
         self.plans = PlanCache(
-            CacheServices(
-                vault=self._files,
-                clock=clock,
-                ttl_sec=self._ttl,
-                store=ledger,
-                secret=self._secret,
-                tally=lambda: tally(ledger),
-                saved=self._count,
-                why_not=self._why_not,
-            )
+            vault=self._files,
+            clock=clock,
+            ttl_sec=self._ttl,
+            store=ledger,
+            secret=self._secret,
+            tally=lambda: tally(ledger),
+            saved=self._count,
+            why_not=self._why_not,
         )
 
     def _why_not(self) -> Text | None:

@@ -5,14 +5,18 @@ notes in a bare clone. Which file decides is said by the forge, so that of the b
 travels in the environment, never in an argument.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.agents.setup import present_text, propose_files
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.forge import ForgeKind
 from ringi.errors import InTheWay
 from ringi.kernel.text import Text
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 GITHUB_FILE: Final = ".github/workflows/ringi.yml"
 GITLAB_FILE: Final = ".gitlab/ringi.yml"
@@ -160,7 +164,7 @@ class CiOffer(NamedTuple):
     """What only the person can add, to a file of their own."""
 
 
-def offer_ci(workspace: OpenWorkspace, forge: ForgeKind, *, branch: str, requirement: str) -> CiOffer:
+def offer_ci(workspace: Workspace, forge: ForgeKind, *, branch: str, requirement: str) -> CiOffer:
     """Never changes a file that is there."""
 
     def filled(text: str) -> str:
@@ -189,12 +193,12 @@ def offer_ci(workspace: OpenWorkspace, forge: ForgeKind, *, branch: str, require
     return CiOffer(files, problems, lines)
 
 
-def propose_ci(workspace: OpenWorkspace, offer: CiOffer, proposer: str) -> str:
+def propose_ci(workspace: Workspace, offer: CiOffer, proposer: str) -> str:
     """The plan that creates the files; one that waits already is taken again."""
     return propose_files(workspace, "Verify approvals in CI", offer.files, proposer)
 
 
-def _text(workspace: OpenWorkspace, file: str) -> str | None:
+def _text(workspace: Workspace, file: str) -> str | None:
     try:
         return present_text(workspace, file)
     except InTheWay:

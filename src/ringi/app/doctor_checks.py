@@ -1,5 +1,7 @@
 """What is fine, what is not, and the command that fixes it."""
 
+from __future__ import annotations
+
 import errno
 import os
 import shlex
@@ -9,10 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ringi.agents.copies import MEGABYTE, abandoned, kept, make_room, remove_settled, size_of, too_much
-from ringi.app.context import OpenWorkspace
 from ringi.app.restore import restore_plans, restore_sessions
 from ringi.errors import FolderUnusable, LedgerCorrupt, NoChannel, RingiError, TooManyFiles, WorkKept
 from ringi.kernel.fs import OsFileSystem, folder_unusable
@@ -24,8 +25,11 @@ from ringi.kernel.text import Text
 from ringi.ledger.moved import MovedLedger
 from ringi.provenance.ref_damage import damaged_refs, mend_refs
 from ringi.tools.ports_process import ServerState
-from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_layout import private_folder
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+    from ringi.tree.copy import WorkCopy
 
 REPAIR = "ringi doctor --repair"
 MEND = "ringi recover"
@@ -57,7 +61,7 @@ class Configuration(NamedTuple):
     """Why no spans are sent although they should be, and what to do."""
 
 
-TakeCopy = Callable[[OpenWorkspace, WorkCopy], Text]
+TakeCopy: TypeAlias = "Callable[[Workspace, WorkCopy], Text]"
 """Makes a plan from an agent's abandoned copy, and reports it."""
 
 
@@ -67,7 +71,7 @@ class Doctor:
         places: Places,
         ledger_files: MovedLedger,
         configuration: Callable[[], Configuration],
-        opened: Callable[[], AbstractContextManager[OpenWorkspace]],
+        opened: Callable[[], AbstractContextManager[Workspace]],
         servers: Callable[[], Sequence[ServerState]] = tuple,
     ) -> None:
         """`configuration`, `opened` and `servers` raise an error if something is wrong with them."""
@@ -215,7 +219,7 @@ def _copies_folder(folder: Path) -> Iterator[Finding]:
         yield Finding(Mark.BAD, why, Text(error.hint, **error.details))
 
 
-def _ledger(workspace: OpenWorkspace) -> Iterator[Finding]:
+def _ledger(workspace: Workspace) -> Iterator[Finding]:
     path = workspace.upkeep.require_sound()
     yield Finding(Mark.GOOD, Text("the ledger is sound: {path}", path=path))
     for result in workspace.recovered:
@@ -239,7 +243,7 @@ def _ledger(workspace: OpenWorkspace) -> Iterator[Finding]:
         yield Finding(Mark.BAD, text, REPAIR)
 
 
-def _projections(workspace: OpenWorkspace) -> Iterator[Finding]:
+def _projections(workspace: Workspace) -> Iterator[Finding]:
     wrong = workspace.upkeep.differences()
     if not wrong:
         yield Finding(Mark.GOOD, Text("the files in .agent agree with the ledger"))
@@ -254,7 +258,7 @@ def _projections(workspace: OpenWorkspace) -> Iterator[Finding]:
         yield Finding(Mark.BAD, text, f"rm -r {shlex.quote(path)}")
 
 
-def _file_system(workspace: OpenWorkspace) -> Iterator[Finding]:
+def _file_system(workspace: Workspace) -> Iterator[Finding]:
     """Tests real operations in the folder that executions use."""
     folder = workspace.places.root / ".agent" / "tmp"
     fs = OsFileSystem()
@@ -283,12 +287,12 @@ def _file_system(workspace: OpenWorkspace) -> Iterator[Finding]:
         yield Finding(Mark.GOOD, Text("this file system can link and exchange files"))
 
 
-def _refs(workspace: OpenWorkspace) -> Iterator[Finding]:
+def _refs(workspace: Workspace) -> Iterator[Finding]:
     for ref, why in damaged_refs(workspace):
         yield Finding(Mark.BAD, Text("{ref} in the repository is damaged: {why}", ref=ref, why=why), MEND)
 
 
-def _copies(workspace: OpenWorkspace) -> Iterator[Finding]:
+def _copies(workspace: Workspace) -> Iterator[Finding]:
     for copy in abandoned(workspace):
         text = Text("an agent's work is not a plan yet: {path}", path=str(copy.tree))
         yield Finding(Mark.NOTE, text, REPAIR)
@@ -322,14 +326,14 @@ def _megabytes(size: int) -> str:
     return f"{size / MEGABYTE:.1f}"
 
 
-def _person(workspace: OpenWorkspace) -> Iterator[Finding]:
+def _person(workspace: Workspace) -> Iterator[Finding]:
     if refusal := workspace.person.refusal():
         yield Finding(Mark.NOTE, Text("approvals cannot be typed here: {why}", why=refusal))
     else:
         yield Finding(Mark.GOOD, Text("approvals can be typed at this terminal"))
 
 
-def _taken_in(workspace: OpenWorkspace) -> Iterator[Finding]:
+def _taken_in(workspace: Workspace) -> Iterator[Finding]:
     count, problems = restore_plans(workspace)
     if count:
         what = Text(

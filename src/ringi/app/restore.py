@@ -1,13 +1,15 @@
 """Restores plans and planning sessions from `.agent/` when the ledger is lost; never approvals."""
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET
 
-from ringi.app.context import OpenWorkspace
 from ringi.errors import BadDocument, RingiError, SessionRace, Unreadable
 from ringi.kernel import codec
 from ringi.kernel.fs import TooLarge, read_bounded
@@ -18,12 +20,15 @@ from ringi.plans.document import ALL_SPECS, PlanDocument, PlanStatus, with_state
 from ringi.sessions.document import LogEntry, PlanningSession, SessionStatus
 from ringi.sessions.import_session import read_session
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 _LARGEST = codec.MAX_DOCUMENT_BYTES
 
 
-def restore_plans(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
+def restore_plans(workspace: Workspace) -> tuple[int, list[Text]]:
     """How many plans were restored, and why others were not. None if the ledger has any: it is not lost."""
-    root, store = workspace.places.root, workspace.services.store
+    root, store = workspace.places.root, workspace.store
     taken, problems = [], []
     for path in [] if store.plans.refs(limit=1, discarded=True) else workspace.upkeep.written_plans():
         try:
@@ -42,7 +47,7 @@ def restore_plans(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
     return len(taken), problems
 
 
-def restore_sessions(workspace: OpenWorkspace) -> tuple[int, list[Text]]:
+def restore_sessions(workspace: Workspace) -> tuple[int, list[Text]]:
     """How many planning sessions were restored, and why others were not. None if the ledger has any."""
     root, store = workspace.places.root, workspace.store
     found, problems = [], []

@@ -1,16 +1,21 @@
 """Is it approved? Whether an approval still covers what would be done now (rules 2 to 4)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ringi.approvals.document import Approval, ProofKind
 from ringi.approvals.kinds import KINDS
-from ringi.approvals.proof import Proving, require_typing, signer_now
+from ringi.approvals.proof import require_typing, signer_now
 from ringi.errors import Expired, GrantRefused, NotProven, SignatureRefused
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger.event import Event, EventKind
 from ringi.ledger.subject import Subject, SubjectKind
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 Now = Callable[[Approval], bytes | None]
 """What an approval would bind of the current subject; None if its content does not match its hashes."""
@@ -37,7 +42,7 @@ class History(NamedTuple):
 
 
 def covering_approval(
-    services: Proving, history: History, now: Now, standing: Standing | None = None
+    workspace: Workspace, history: History, now: Now, standing: Standing | None = None
 ) -> Approval | None:
     """The newest approval, if its stored bytes are exactly those of the current subject.
 
@@ -53,10 +58,10 @@ def covering_approval(
         data = now(approval)
         if data is None or approval.subject.encode() != data or approval.digest != codec.digest(data):
             continue
-        if expires and approval.expires_at < services.clock.now():
+        if expires and approval.expires_at < workspace.clock.now():
             raise Expired(plan=name, when=approval.expires_at)
         try:
-            _require_proven(services, standing, approval, history)
+            _require_proven(workspace, standing, approval, history)
         except (GrantRefused, SignatureRefused) as error:
             if approval.proof.kind is not ProofKind.GRANT:
                 raise
@@ -90,7 +95,7 @@ def _last_said(history: History) -> Iterator[Approval]:
 
 
 def _require_proven(
-    services: Proving, standing: Standing | None, approval: Approval, history: History
+    workspace: Workspace, standing: Standing | None, approval: Approval, history: History
 ) -> None:
     name = history.name
     if approval.proof.kind is ProofKind.GRANT:
@@ -98,8 +103,8 @@ def _require_proven(
             raise NotProven(plan=name, why=Text("a standing approval is for plans only"))
         standing(approval)
     elif approval.proof.kind is ProofKind.SIGNED:
-        signer_now(services, approval.proof, approval.digest)
+        signer_now(workspace, approval.proof, approval.digest)
     else:  # typed or reviewed, perhaps before that no longer sufficed
-        require_typing(services.signatures, history.signing)
-        if approval.proof.kind is ProofKind.REVIEW and services.reviews is None:
+        require_typing(workspace.signatures, history.signing)
+        if approval.proof.kind is ProofKind.REVIEW and workspace.reviews is None:
             raise NotProven(plan=name, why=Text("reviews on a forge do not count here any more"))

@@ -4,7 +4,9 @@ A commit is reviewed as a whole, so a yes to the newest one covers the steps tha
 run has no commit yet: there a comment names its digest.
 """
 
-from typing import Protocol
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ringi.approvals.document import (
     Act,
@@ -22,50 +24,42 @@ from ringi.approvals.forge import (
     ForgeTerms,
     Item,
     ItemKind,
-    ReviewChecks,
     ReviewHow,
     ReviewProof,
     WantedReview,
 )
 from ringi.approvals.kinds import KINDS, Bound
-from ringi.approvals.person import PersonChannel
 from ringi.approvals.rows import ApprovalStore
 from ringi.errors import NoChannel, NotFound, ReviewRefused
 from ringi.kernel.text import Text
 from ringi.policy.risk_level import Risk
 
-
-class Reviewing(Protocol):
-    @property
-    def store(self) -> ApprovalStore: ...
-    @property
-    def person(self) -> PersonChannel: ...
-    @property
-    def reviews(self) -> ReviewChecks | None: ...
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 
 def reviewed(
-    services: Reviewing, answer: ReviewAnswer, asked: ApprovalRequest, data: bytes, made_at: str, risk: Risk
+    workspace: Workspace, answer: ReviewAnswer, asked: ApprovalRequest, data: bytes, made_at: str, risk: Risk
 ) -> ProofRecord:
     """Raises ReviewRefused, ForgeFailed; NoChannel if an agent could have said it."""
     review = answer.review
-    if services.reviews is None:
+    if workspace.reviews is None:
         raise ReviewRefused(why=Text("reviews on a forge do not count here"))
     if answer.digest != asked.digest:
         raise ReviewRefused(why=Text("it was given for something else than what is there now"))
     bound = KINDS[asked.about.kind].read(data.decode())
-    wanted = _wanted(services.store, asked, bound, made_at)
+    wanted = _wanted(workspace.store, asked, bound, made_at)
     wanted = wanted._replace(typed=risk is Risk.HIGH)
     if why := misplaced(review, wanted):
         raise ReviewRefused(why=why)
-    found, weak = services.reviews.check(review, wanted)
+    found, weak = workspace.reviews.check(review, wanted)
     # What this machine could have said itself is worth no more than what is typed at it.
-    if weak and (agent := services.person.agent()):
+    if weak and (agent := workspace.person.agent()):
         raise NoChannel(why=agent, command=f"ringi review {asked.subject_id}")
     return ProofRecord(
         kind=ProofKind.REVIEW,
         strength=Strength.WEAK if weak else Strength.MEDIUM,
-        user=services.person.user(),
+        user=workspace.person.user(),
         channel=found.project.host,
         answer=str(found.how),
         principal=found.account,

@@ -1,9 +1,11 @@
 """Standing approvals: given once by a signature, used within their budgets (rule 5)."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Final, NamedTuple, NoReturn, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, Protocol
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -26,9 +28,8 @@ from ringi.approvals.grant_document import (
     StoredGrant,
     counted,
 )
-from ringi.approvals.permits import Permits, Sandboxing, askers
-from ringi.approvals.proof import Proving, Wanted, approval_of, compose, signed, signer_now
-from ringi.approvals.rows import ApprovalStore
+from ringi.approvals.permits import askers
+from ringi.approvals.proof import Wanted, approval_of, compose, signed, signer_now
 from ringi.approvals.run_terms import uncovered, unfit_terms
 from ringi.approvals.who import actor_at, refuse_agent, requester_of
 from ringi.errors import (
@@ -61,6 +62,9 @@ from ringi.plans.document import (
 from ringi.policy.globs import within
 from ringi.policy.risk_level import Risk, highest
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 LONGEST_DAYS: Final = 90
 SHORTEST_PREFIX: Final = 4
 _DAY: Final = 86400
@@ -84,57 +88,46 @@ class PlanRows(Protocol):
     def save(self, stored: StoredPlan, document: PlanDocument, *events: NewEvent) -> StoredPlan: ...
 
 
-class Granting(Proving, Protocol):
-    """What standing approvals are checked with."""
-
-    @property
-    def store(self) -> ApprovalStore: ...
-    @property
-    def commands(self) -> Sandboxing: ...
-    @property
-    def permits(self) -> Permits: ...
-
-
 class Grants:
     """The standing approvals of a workspace."""
 
-    def __init__(self, services: Granting) -> None:
-        self._services = services
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
     def draft(self, scope: GrantScope, expires_at: str) -> GrantSubject:
         """What to sign. Raises BadGrant if no grant may be that wide."""
         subject = GrantSubject(
-            id=self._services.ids(),
-            workspace=self._services.store.workspace_id(),
+            id=self._workspace.ids(),
+            workspace=self._workspace.store.workspace_id(),
             scope=scope,
-            created_at=self._services.clock.now(),
+            created_at=self._workspace.clock.now(),
             expires_at=_as_utc(expires_at),
         )
-        _require_narrow(self._services, subject)
-        _refuse_agent(self._services, scope)
+        _require_narrow(self._workspace, subject)
+        _refuse_agent(self._workspace, scope)
         return subject
 
     def statement(self, subject: GrantSubject, approver: str) -> str:
         """The bytes that a key signs."""
-        return compose(self._services, SignedAct.GRANT, codec.digest(codec.canonical(subject)), approver)
+        return compose(self._workspace, SignedAct.GRANT, codec.digest(codec.canonical(subject)), approver)
 
     def add(self, subject: GrantSubject, approver: str, proof: SignedAnswer | None = None) -> Grant:
         """Raises NoChannel without a signature: a standing approval is always signed."""
         if proof is None:
             why = Text("a standing approval needs a signature")
             raise NoChannel(why=why, command="ringi grant new")
-        if subject.workspace != self._services.store.workspace_id():
+        if subject.workspace != self._workspace.store.workspace_id():
             raise BadGrant(why=_ELSEWHERE)
-        _require_narrow(self._services, subject)
-        _refuse_agent(self._services, subject.scope)
+        _require_narrow(self._workspace, subject)
+        _refuse_agent(self._workspace, subject.scope)
         data = codec.canonical(subject)
         wanted = Wanted(
             SignedAct.GRANT, codec.digest(data), approver, "", subject.created_at, subject.expires_at
         )
-        record = signed(self._services, proof, wanted)
-        with self._services.store.transaction() as transaction:
+        record = signed(self._workspace, proof, wanted)
+        with self._workspace.store.transaction() as transaction:
             # Including a revoked one: its signature cannot be used again.
-            if any(stored.grant.id == subject.id for stored in self._services.store.grants.all()):
+            if any(stored.grant.id == subject.id for stored in self._workspace.store.grants.all()):
                 raise BadGrant(why=Text("it was added already"))
             grant = Grant(
                 id=subject.id,
@@ -149,20 +142,22 @@ class Grants:
 
     def revoke(self, grant_id: str, reason: str = "") -> GrantState:
         """Needs no proof, because it only restricts what is allowed."""
-        found = _find(self._services, grant_id)
-        with self._services.store.transaction() as transaction:
-            transaction.grants.revoke(found, reason, actor_at(self._services.person))
+        found = _find(self._workspace, grant_id)
+        with self._workspace.store.transaction() as transaction:
+            transaction.grants.revoke(found, reason, actor_at(self._workspace.person))
         return next(state for state in self.list() if state.grant.id == found)
 
     def list(self) -> tuple[GrantState, ...]:
         """The newest first, each with its uses."""
-        return tuple(_state(self._services, stored) for stored in reversed(self._services.store.grants.all()))
+        return tuple(
+            _state(self._workspace, stored) for stored in reversed(self._workspace.store.grants.all())
+        )
 
     def covering(self, stored: StoredPlan, subject: ApprovalSubject | None = None) -> Grant | None:
         """The grant that covers the whole plan as it is now; None if none does."""
-        for standing in reversed(self._services.store.grants.all()):
+        for standing in reversed(self._workspace.store.grants.all()):
             try:
-                _require_cover(self._services, stored, standing, subject)
+                _require_cover(self._workspace, stored, standing, subject)
             except (GrantRefused, SignatureUnchecked):
                 continue
             return standing.grant
@@ -170,12 +165,12 @@ class Grants:
 
     def refusals(self, plan_id: str, subject: ApprovalSubject | None = None) -> tuple[GrantRefused, ...]:
         """Why each grant for whoever set the specs does not cover them; the newest grant first."""
-        stored, reasons = self._services.store.plans.get(plan_id), []
-        for standing in reversed(self._services.store.grants.all()):
+        stored, reasons = self._workspace.store.plans.get(plan_id), []
+        for standing in reversed(self._workspace.store.grants.all()):
             if _subject(standing.grant).scope.requester != requester_of(stored.document):
                 continue
             try:
-                _require_cover(self._services, stored, standing, subject)
+                _require_cover(self._workspace, stored, standing, subject)
             except GrantRefused as error:
                 reasons.append(error)
             except SignatureUnchecked as error:
@@ -189,20 +184,20 @@ class Grants:
         """Uses the grant for the request; `data` is what would be approved now. Raises GrantRefused."""
         document, name = stored.document, f"p{stored.number}"
         subject = codec.trusted(data, ApprovalSubject, "approval")
-        _require_cover(self._services, stored, _standing(self._services, grant.id, name), subject)
+        _require_cover(self._workspace, stored, _standing(self._workspace, grant.id, name), subject)
         if codec.digest(data) != asked.digest:
             _refuse(grant.id, Text("something else was asked for"), name)
         use = _use_of(stored)
         status = PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
-        with self._services.store.transaction() as transaction:
+        with self._workspace.store.transaction() as transaction:
             # Check again now that nobody else can write: two uses at once must not spend the same budget.
-            standing = _standing(self._services, grant.id, name)
-            _require_time(self._services, standing, name)
-            _require_left(self._services, standing, use, name)
-            _require_run(self._services, stored, standing.grant, subject)
-            record, last = _record(self._services, grant, use), transaction.last_hash()
+            standing = _standing(self._workspace, grant.id, name)
+            _require_time(self._workspace, standing, name)
+            _require_left(self._workspace, standing, use, name)
+            _require_run(self._workspace, stored, standing.grant, subject)
+            record, last = _record(self._workspace, grant, use), transaction.last_hash()
             approval = approval_of(
-                self._services, asked, data, record, approver=grant.approver, after_event=last
+                self._workspace, asked, data, record, approver=grant.approver, after_event=last
             )
             transaction.approvals.add(approval)
             entry = ApprovalEntry(grant.approver, approval.timestamp, ALL_SPECS)
@@ -216,35 +211,35 @@ class Grants:
     def refuse_newest(self, stored: StoredPlan, approvals: Sequence[Approval]) -> None:
         """If the newest came through a grant that never covers such a plan, no older one counts either."""
         for approval in approvals[-1:]:
-            if approval.proof.kind is ProofKind.GRANT and (why := _never(self._services, stored.document)):
+            if approval.proof.kind is ProofKind.GRANT and (why := _never(self._workspace, stored.document)):
                 _refuse(approval.proof.grant or "", why, f"p{stored.number}")
 
     def require_standing(self, plan: str, approval: Approval) -> None:
         """An approval through a grant counts as long as the grant does."""
-        standing = _standing(self._services, approval.proof.grant or "", plan)
-        _require_time(self._services, standing, plan)
-        _require_signed(self._services, standing.grant, plan)
+        standing = _standing(self._workspace, approval.proof.grant or "", plan)
+        _require_time(self._workspace, standing, plan)
+        _require_signed(self._workspace, standing.grant, plan)
 
 
-def _require_narrow(services: Granting, subject: GrantSubject) -> None:
+def _require_narrow(workspace: Workspace, subject: GrantSubject) -> None:
     scope = subject.scope
-    if why := _too_wide(services, scope):
+    if why := _too_wide(workspace, scope):
         raise BadGrant(why=why)
-    if subject.expires_at != _as_utc(subject.expires_at) or subject.expires_at <= services.clock.now():
+    if subject.expires_at != _as_utc(subject.expires_at) or subject.expires_at <= workspace.clock.now():
         raise BadGrant(why=Text("{date} is over", date=subject.expires_at))
-    if subject.expires_at > services.clock.after(LONGEST_DAYS * _DAY):
+    if subject.expires_at > workspace.clock.after(LONGEST_DAYS * _DAY):
         raise BadGrant(why=Text("it may last {count} days at most", count=LONGEST_DAYS))
 
 
-def _refuse_agent(services: Granting, scope: GrantScope) -> None:
+def _refuse_agent(workspace: Workspace, scope: GrantScope) -> None:
     """An agent that starts a run does not let its steps through as well, whatever key it can read."""
     if scope.run:
-        refuse_agent(services.person, f"ringi grant new --run {scope.run.run_id} --sign KEY")
+        refuse_agent(workspace.person, f"ringi grant new --run {scope.run.run_id} --sign KEY")
 
 
-def _too_wide(services: Granting, scope: GrantScope) -> Text | None:
+def _too_wide(workspace: Workspace, scope: GrantScope) -> Text | None:
     budgets = (scope.files_per_use, scope.lines_per_use, scope.files_total, scope.lines_total)
-    if why := _unfit_requester(services, scope):
+    if why := _unfit_requester(workspace, scope):
         return why
     if scope.max_risk is Risk.HIGH:
         return Text("a high risk is never covered")
@@ -254,7 +249,7 @@ def _too_wide(services: Granting, scope: GrantScope) -> Text | None:
         return Text("it names no kinds of specs")
     if SpecKind.CALL in scope.kinds:
         return Text("calls of outside tools are never covered")
-    if SpecKind.RUN in scope.kinds and not services.commands.sandboxed():
+    if SpecKind.RUN in scope.kinds and not workspace.commands.sandboxed():
         return _NO_SANDBOX
     if SpecKind.RUN in scope.kinds and scope.globs != (_EVERYWHERE,):
         return Text("a command may write anywhere, so its only path is {glob}", glob=_EVERYWHERE)
@@ -263,20 +258,20 @@ def _too_wide(services: Granting, scope: GrantScope) -> Text | None:
     return None
 
 
-def _unfit_requester(services: Granting, scope: GrantScope) -> Text | None:
+def _unfit_requester(workspace: Workspace, scope: GrantScope) -> Text | None:
     if not scope.run:
         if _REQUESTER.fullmatch(scope.requester) and scope.requester.isprintable():
             return None
         return Text("{name} is neither with:AGENT nor user:NAME", name=scope.requester)
     try:
-        return unfit_terms(services.store.runs.get(scope.run.run_id), scope, scope.run)
+        return unfit_terms(workspace.store.runs.get(scope.run.run_id), scope, scope.run)
     except NotFound:
         return Text("there is no run {run}", run=scope.run.run_id)
 
 
-def _find(services: Granting, name: str) -> str:
+def _find(workspace: Workspace, name: str) -> str:
     name = name.lower()
-    ids = [stored.grant.id for stored in services.store.grants.all()]
+    ids = [stored.grant.id for stored in workspace.store.grants.all()]
     found = [name] if name in ids else [other for other in ids if other.startswith(name)]
     if len(name) < SHORTEST_PREFIX or not found:
         raise NotFound(what=Text("standing approval"), name=name, see="ringi grant list")
@@ -285,9 +280,9 @@ def _find(services: Granting, name: str) -> str:
     return found[0]
 
 
-def _state(services: Granting, stored: StoredGrant) -> GrantState:
+def _state(workspace: Workspace, stored: StoredGrant) -> GrantState:
     subject = _subject(stored.grant)
-    uses = tuple(use_of(use) for use in services.store.approvals.granted(stored.grant.id))
+    uses = tuple(use_of(use) for use in workspace.store.approvals.granted(stored.grant.id))
     return GrantState(stored.grant, subject.scope, subject.expires_at, uses, stored.revoked_at)
 
 
@@ -304,41 +299,41 @@ def use_of(approval: Approval) -> GrantUse:
     )
 
 
-def _record(services: Granting, grant: Grant, use: _Use) -> ProofRecord:
+def _record(workspace: Workspace, grant: Grant, use: _Use) -> ProofRecord:
     """Includes all that was signed, so that the approval can be checked by itself."""
     terms = _subject(grant).scope.run
     return replace(
         grant.proof,
         kind=ProofKind.GRANT,
-        user=services.person.user(),
+        user=workspace.person.user(),
         grant=grant.id,
         grant_subject=grant.subject,
         used_files=use.files,
         used_lines=use.lines,
-        run_dollars=services.store.runs.get(terms.run_id).spent.dollars if terms else UNSET,
+        run_dollars=workspace.store.runs.get(terms.run_id).spent.dollars if terms else UNSET,
     )
 
 
-def _standing(services: Granting, grant_id: str, plan: str) -> StoredGrant:
-    for standing in services.store.grants.all():
+def _standing(workspace: Workspace, grant_id: str, plan: str) -> StoredGrant:
+    for standing in workspace.store.grants.all():
         if standing.grant.id == grant_id:
             return standing
     return _refuse(grant_id, Text("it is not in the ledger"), plan)
 
 
 def _require_cover(
-    services: Granting, stored: StoredPlan, standing: StoredGrant, subject: ApprovalSubject | None
+    workspace: Workspace, stored: StoredPlan, standing: StoredGrant, subject: ApprovalSubject | None
 ) -> None:
     """Every check that needs no write; the signature comes last, because it takes longest."""
     plan, grant = f"p{stored.number}", standing.grant
     scope, document = _subject(grant).scope, stored.document
     if requester_of(document) != scope.requester:
         _refuse(grant.id, Text("it was given for what {name} asks for", name=scope.requester), plan)
-    _require_time(services, standing, plan)
-    if why := _never(services, document):
+    _require_time(workspace, standing, plan)
+    if why := _never(workspace, document):
         _refuse(grant.id, why, plan)
-    _require_run(services, stored, grant, subject)
-    if why := _outside(services, scope, document.state.action_specs):
+    _require_run(workspace, stored, grant, subject)
+    if why := _outside(workspace, scope, document.state.action_specs):
         _refuse(grant.id, why, plan)
     risk = risk_of(document)
     if risk is Risk.HIGH or highest((risk, scope.max_risk)) is not scope.max_risk:
@@ -351,11 +346,11 @@ def _require_cover(
     if use.lines > scope.lines_per_use:
         most = scope.lines_per_use
         _refuse(grant.id, Text("{count} lines, {most} at once are covered", count=use.lines, most=most), plan)
-    _require_left(services, standing, use, plan)
-    _require_signed(services, grant, plan)
+    _require_left(workspace, standing, use, plan)
+    _require_signed(workspace, grant, plan)
 
 
-def _never(services: Granting, document: PlanDocument) -> Text | None:
+def _never(workspace: Workspace, document: PlanDocument) -> Text | None:
     """Why no standing approval covers it, however wide."""
     if document.change:
         return Text("a change plan is never covered: a person approves each one")
@@ -363,11 +358,11 @@ def _never(services: Granting, document: PlanDocument) -> Text | None:
         return Text("a commit is never covered")
     if any(given.is_rejection for given in document.state.feedback):
         return Text("a person rejected it once, and decides again")
-    return services.permits.always_asked(*askers(services, document))
+    return workspace.permits.always_asked(*askers(workspace, document))
 
 
 def _require_run(
-    services: Granting, stored: StoredPlan, grant: Grant, subject: ApprovalSubject | None
+    workspace: Workspace, stored: StoredPlan, grant: Grant, subject: ApprovalSubject | None
 ) -> None:
     """A step of a run is covered by a grant for that run, and by no other; and that covers nothing else."""
     terms, step = _subject(grant).scope.run, stored.document.step
@@ -376,17 +371,19 @@ def _require_run(
     if not terms or not step or step.run_id != terms.run_id:
         _refuse(grant.id, Text("it was not signed for this run"), f"p{stored.number}")
     try:
-        run = services.store.runs.get(terms.run_id)
+        run = workspace.store.runs.get(terms.run_id)
     except NotFound:
         _refuse(grant.id, _ELSEWHERE, f"p{stored.number}")
     agent = (
-        Text("an agent may not use it; a person has to continue the run") if services.person.agent() else None
+        Text("an agent may not use it; a person has to continue the run")
+        if workspace.person.agent()
+        else None
     )
     if why := agent or uncovered(run, terms, stored.document, subject):
         _refuse(grant.id, why, f"p{stored.number}")
 
 
-def _outside(services: Granting, scope: GrantScope, specs: Sequence[ActionSpecExt]) -> Text | None:
+def _outside(workspace: Workspace, scope: GrantScope, specs: Sequence[ActionSpecExt]) -> Text | None:
     if not specs:
         return Text("there are no specs")
     for spec in specs:
@@ -400,14 +397,14 @@ def _outside(services: Granting, scope: GrantScope, specs: Sequence[ActionSpecEx
         for path in [file.path for file in spec.touched] or own:
             if not within(path, scope.globs):
                 return Text("{path} is not among its paths", path=path)
-    if any(spec.base.kind is SpecKind.RUN for spec in specs) and not services.commands.sandboxed():
+    if any(spec.base.kind is SpecKind.RUN for spec in specs) and not workspace.commands.sandboxed():
         return _NO_SANDBOX
     return None
 
 
-def _require_time(services: Granting, standing: StoredGrant, plan: str) -> None:
-    name, subject, now = standing.grant.id[:GRANT_SHOWN], _subject(standing.grant), services.clock.now()
-    if revoked_at := standing.revoked_at or _revoked(services, standing.grant, plan):
+def _require_time(workspace: Workspace, standing: StoredGrant, plan: str) -> None:
+    name, subject, now = standing.grant.id[:GRANT_SHOWN], _subject(standing.grant), workspace.clock.now()
+    if revoked_at := standing.revoked_at or _revoked(workspace, standing.grant, plan):
         raise GrantRevoked(grant=name, plan=plan, when=revoked_at)
     if subject.expires_at < now:
         raise GrantExpired(grant=name, plan=plan, when=subject.expires_at)
@@ -419,18 +416,18 @@ def _require_time(services: Granting, standing: StoredGrant, plan: str) -> None:
         )
 
 
-def _revoked(services: Granting, grant: Grant, plan: str) -> str | None:
+def _revoked(workspace: Workspace, grant: Grant, plan: str) -> str | None:
     """When it was revoked, according to the log: changing a row in the ledger does not make a grant valid."""
     hash_ = codec.digest(codec.canonical(grant))
-    events = [logged.event for logged in services.store.events(grant.id)]
+    events = [logged.event for logged in workspace.store.events(grant.id)]
     if not any(event.event is EventKind.GRANTED and event.evidence == hash_ for event in events):
         _refuse(grant.id, Text("the log does not have it"), plan)
     revoked = (event for event in events if event.event is EventKind.GRANT_REVOKED)
     return next((event.at for event in revoked if event.document == hash_), None)
 
 
-def _require_left(services: Granting, standing: StoredGrant, use: _Use, plan: str) -> None:
-    state = _state(services, standing)
+def _require_left(workspace: Workspace, standing: StoredGrant, use: _Use, plan: str) -> None:
+    state = _state(workspace, standing)
     uses, terms = counted(state.uses, use.step_id), state.scope.run
     if terms and len(uses) >= terms.steps:
         why = Text("steps used up: {count} of {most}", count=len(uses), most=terms.steps)
@@ -451,15 +448,15 @@ def _require_left(services: Granting, standing: StoredGrant, use: _Use, plan: st
         raise GrantSpent(grant=standing.grant.id[:GRANT_SHOWN], plan=plan, why=why)
 
 
-def _require_signed(services: Granting, grant: Grant, plan: str) -> None:
+def _require_signed(workspace: Workspace, grant: Grant, plan: str) -> None:
     """Requires that its bytes are those signed, by a key that is listed now."""
     subject = _subject(grant)
-    if (subject.id, subject.workspace) != (grant.id, services.store.workspace_id()):
+    if (subject.id, subject.workspace) != (grant.id, workspace.store.workspace_id()):
         _refuse(grant.id, _ELSEWHERE, plan)
     if codec.digest(grant.subject.encode()) != grant.digest:
         _refuse(grant.id, Text("it is not what was signed"), plan)
     try:
-        signer_now(services, grant.proof, grant.digest)
+        signer_now(workspace, grant.proof, grant.digest)
     except SignatureRefused as error:
         _refuse(grant.id, Text(error.message, **error.details), plan)
 

@@ -3,16 +3,19 @@
 Nobody lends a task more than its creator may; nobody gets more by continuing somebody else's.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from ringi.approvals.permissions import Account, PermissionLists, dangers, is_listed
-from ringi.approvals.person import PersonChannel
-from ringi.approvals.rows import ApprovalStore
 from ringi.errors import NotFound, NotPermitted
 from ringi.kernel.text import Text
 from ringi.plans.document import ActionSpecExt, PlanDocument
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _USER: Final = "user:"
 _ALLOWED: Final = "planning.permissions.allowed_users"
@@ -77,40 +80,21 @@ class Permits:
         return next((who for who in known if not is_listed(names, self._account(who), self._is_user)), None)
 
 
-class Sandboxing(Protocol):
-    def sandboxed(self) -> bool:
-        """Whether a command would run in a sandbox now."""
-
-
-class Asking(Protocol):
-    @property
-    def store(self) -> ApprovalStore: ...
-    @property
-    def person(self) -> PersonChannel: ...
-
-
-class Gated(Asking, Protocol):
-    @property
-    def commands(self) -> Sandboxing: ...
-    @property
-    def permits(self) -> Permits: ...
-
-
 def refused_danger(
-    services: Gated, document: Callable[[], PlanDocument], specs: Sequence[ActionSpecExt]
+    workspace: Workspace, document: Callable[[], PlanDocument], specs: Sequence[ActionSpecExt]
 ) -> Text | None:
     """Why these specs may not be asked for. `document` is not read if everybody may ask for everything."""
-    sandboxed = services.commands.sandboxed
-    return services.permits.refused_danger(specs, sandboxed, lambda: askers(services, document()))
+    sandboxed = workspace.commands.sandboxed
+    return workspace.permits.refused_danger(specs, sandboxed, lambda: askers(workspace, document()))
 
 
-def askers(services: Asking, document: PlanDocument) -> tuple[str, ...]:
+def askers(workspace: Workspace, document: PlanDocument) -> tuple[str, ...]:
     """The users behind a plan: who is here, who proposed it or set its specs, who created its run."""
     plan = document.plan
     requesters = (plan.requester or "", document.state.requester or "")
     users = [one.removeprefix(_USER) for one in requesters if one.startswith(_USER)]
-    found = [services.person.user(), plan.user or "", *users]
+    found = [workspace.person.user(), plan.user or "", *users]
     if document.step:
         with suppress(NotFound):
-            found.append(services.store.runs.get(document.step.run_id).created_by)
+            found.append(workspace.store.runs.get(document.step.run_id).created_by)
     return tuple(dict.fromkeys(filter(None, found)))

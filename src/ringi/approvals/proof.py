@@ -1,7 +1,9 @@
 """Proof of a person (rule 4): an answer typed at their terminal, a signature by a listed key, or a review."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -18,9 +20,7 @@ from ringi.approvals.document import (
     TypedAnswer,
 )
 from ringi.approvals.forge import ReviewProof
-from ringi.approvals.forge_review import Reviewing, reviewed
-from ringi.approvals.person import PersonChannel
-from ringi.approvals.rows import ApprovalStore
+from ringi.approvals.forge_review import reviewed
 from ringi.approvals.signing import Signatures, Signer, SignerList
 from ringi.approvals.statement import (
     Approved,
@@ -41,32 +41,19 @@ from ringi.errors import (
     WrongAnswer,
 )
 from ringi.kernel import codec
-from ringi.kernel.system import Clock, Ids
 from ringi.kernel.text import Text
 from ringi.ledger.event import FIRST_PREVIOUS
 from ringi.ledger.subject import StepOf
 from ringi.policy.risk_level import Risk
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 YES: Final = frozenset(["a", "y", "yes", "はい"])
 """What counts as a yes if the risk is not high."""
 TYPED_LENGTH: Final = 6
 """How many characters of the digest must be typed for a high risk."""
 ELSE: Final = Text("the answer was given for something else than what is there now")
-
-
-class Proving(Reviewing, Protocol):
-    """What proofs are checked with."""
-
-    @property
-    def store(self) -> ApprovalStore: ...
-    @property
-    def clock(self) -> Clock: ...
-    @property
-    def ids(self) -> Ids: ...
-    @property
-    def person(self) -> PersonChannel: ...
-    @property
-    def signatures(self) -> Signatures: ...
 
 
 class About(NamedTuple):
@@ -92,10 +79,15 @@ class Wanted(NamedTuple):
 
 
 def compose(
-    services: Proving, act: SignedAct, digest: str, approver: str, note: str = "", about: About | None = None
+    workspace: Workspace,
+    act: SignedAct,
+    digest: str,
+    approver: str,
+    note: str = "",
+    about: About | None = None,
 ) -> str:
     """The bytes that a key signs."""
-    after, at = services.store.last_hash(), services.clock.now()
+    after, at = workspace.store.last_hash(), workspace.clock.now()
     return to_sign(stated(act, digest, approver, note, at=at, after_event=after, about=about))
 
 
@@ -146,7 +138,7 @@ def require_typing(signatures: Signatures, signing: str) -> None:
         raise SignatureNeeded(command=signing)
 
 
-def require_answer(services: Proving, proof: Proof | None, command: str, signing: str) -> Proof:
+def require_answer(workspace: Workspace, proof: Proof | None, command: str, signing: str) -> Proof:
     """A typed answer counts only if a person can type here; a signature and a review count anywhere.
 
     `command` asks a person, `signing` is what they run if only a signature counts.
@@ -154,14 +146,14 @@ def require_answer(services: Proving, proof: Proof | None, command: str, signing
     if proof is None:
         raise NoChannel(why=Text("no answer of a person was given"), command=command)
     if not isinstance(proof, SignedAnswer):
-        require_typing(services.signatures, signing)
-    if isinstance(proof, TypedAnswer) and (refusal := services.person.refusal()):
+        require_typing(workspace.signatures, signing)
+    if isinstance(proof, TypedAnswer) and (refusal := workspace.person.refusal()):
         raise NoChannel(why=refusal, command=command)
     return proof
 
 
 def prove(
-    services: Proving,
+    workspace: Workspace,
     asked: ApprovalRequest,
     data: bytes,
     proof: Proof,
@@ -178,18 +170,19 @@ def prove(
     if digest != asked.digest:
         raise WrongAnswer(why=ELSE)
     if isinstance(proof, TypedAnswer):
-        return typed(services, proof, digest, risk, made_at)
+        return typed(workspace, proof, digest, risk, made_at)
     if isinstance(proof, ReviewAnswer):
-        return reviewed(services, proof, asked, data, made_at, risk)
+        return reviewed(workspace, proof, asked, data, made_at, risk)
     # A signature counts once: a copy of it cannot approve again.
-    if any(proof.statement == past.proof.statement for past in services.store.approvals.of(asked.subject_id)):
+    past = workspace.store.approvals.of(asked.subject_id)
+    if any(proof.statement == one.proof.statement for one in past):
         raise WrongAnswer(why=Text("this signature was used already"))
     wanted = Wanted(act, digest, approver, note, asked.requested_at, asked.expires_at, about())
-    return signed(services, proof, wanted)
+    return signed(workspace, proof, wanted)
 
 
 def approval_of(
-    services: Proving,
+    workspace: Workspace,
     asked: ApprovalRequest,
     data: bytes,
     record: ProofRecord,
@@ -205,12 +198,12 @@ def approval_of(
     if record.kind is ProofKind.REVIEW:
         approver = record.principal or approver
     return Approval(
-        id=services.ids(),
+        id=workspace.ids(),
         subject_id=asked.subject_id,
         subject_kind=asked.subject_kind,
         request_id=asked.id or None,
         approver=approver,
-        timestamp=services.clock.now(),
+        timestamp=workspace.clock.now(),
         expires_at=asked.expires_at,
         selection=asked.selection,
         digest=asked.digest,
@@ -222,7 +215,7 @@ def approval_of(
 
 
 def typed(
-    services: Proving, answer: TypedAnswer, digest: str, risk: Risk = Risk.LOW, made_at: str = ""
+    workspace: Workspace, answer: TypedAnswer, digest: str, risk: Risk = Risk.LOW, made_at: str = ""
 ) -> ProofRecord:
     if answer.digest != digest:
         raise WrongAnswer(why=ELSE)
@@ -230,19 +223,19 @@ def typed(
         raise WrongAnswer(why=Text("a high risk needs the {count} characters shown", count=TYPED_LENGTH))
     if answer.answer.lower() not in {*YES, digest[:TYPED_LENGTH]}:
         raise WrongAnswer(why=Text("{answer} is no yes", answer=answer.answer))
-    since = services.person.since()
+    since = workspace.person.since()
     return ProofRecord(
         kind=ProofKind.TYPED,
         strength=Strength.WEAK,
-        user=services.person.user(),
-        channel=services.person.name(),
+        user=workspace.person.user(),
+        channel=workspace.person.name(),
         answer=answer.answer,
         fresh_since=since if since > made_at > "" else UNSET,
     )
 
 
 def signed(
-    services: Proving, answer: SignedAnswer, wanted: Wanted, lists: Sequence[SignerList] | None = None
+    workspace: Workspace, answer: SignedAnswer, wanted: Wanted, lists: Sequence[SignerList] | None = None
 ) -> ProofRecord:
     """By one of these lists, or of those that count here."""
     said = said_in(answer.statement)
@@ -250,13 +243,13 @@ def signed(
         raise WrongAnswer(why=why)
     # A grant may be the first event of a log.
     begun = said.act is SignedAct.GRANT and said.after_event == FIRST_PREVIOUS
-    if not begun and not services.store.has_event(said.after_event):
+    if not begun and not workspace.store.has_event(said.after_event):
         raise WrongAnswer(why=Text("it was signed after an event that is not in the log"))
-    signer = services.signatures.signer(answer.statement.encode(), answer.signature, lists)
+    signer = workspace.signatures.signer(answer.statement.encode(), answer.signature, lists)
     return ProofRecord(
         kind=ProofKind.SIGNED,
         strength=Strength.STRONG,
-        user=services.person.user(),
+        user=workspace.person.user(),
         channel=signer.where,
         answer="",
         statement=answer.statement,
@@ -266,14 +259,14 @@ def signed(
     )
 
 
-def signer_now(services: Proving, record: ProofRecord, digest: str) -> Signer:
+def signer_now(workspace: Workspace, record: ProofRecord, digest: str) -> Signer:
     """Who signed it, by the current lists: a key that was removed proves nothing any more."""
     if not record.statement or not record.signature:
         raise BadSignature(why=Text("there is none"))
     if said_in(record.statement).digest != digest:
         raise BadSignature(why=Text("it was made for something else"))
     try:
-        return services.signatures.signer(record.statement.encode(), record.signature)
+        return workspace.signatures.signer(record.statement.encode(), record.signature)
     except UnlistedKey as error:
         lists = error.details["lists"]
         if isinstance(lists, tuple) and record.channel in lists:

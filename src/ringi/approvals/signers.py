@@ -3,8 +3,10 @@
 The ledger says both, so that neither depends on the caller's environment. Changing them takes an approval.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.approvals.document import (
     Proof,
@@ -16,7 +18,7 @@ from ringi.approvals.document import (
     TypedAnswer,
 )
 from ringi.approvals.kinds import as_written
-from ringi.approvals.proof import ELSE, Proving, Wanted, approval_of, compose, require_typing, signed, typed
+from ringi.approvals.proof import ELSE, Wanted, approval_of, compose, require_typing, signed, typed
 from ringi.approvals.request import request_of
 from ringi.approvals.rows import ApprovalStore
 from ringi.approvals.signers_document import RequiredProof, SignerFile, SignersSubject
@@ -35,12 +37,10 @@ from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 COMMAND: Final = "ringi signers"
-
-
-class Setting(Proving, Protocol):
-    @property
-    def store(self) -> ApprovalStore: ...
 
 
 class Configured(NamedTuple):
@@ -84,29 +84,29 @@ class Signers:
 
     def __init__(
         self,
-        services: Setting,
+        workspace: Workspace,
         configured: Configured,
         *,
         offered: Callable[[], tuple[SignerFile, ...]],
         counting: Callable[[], Sequence[SignerList]],
     ) -> None:
-        self._services = services
+        self._workspace = workspace
         self._configured = configured
         self.offered = offered
         self.counting = counting
 
     def accepted(self) -> SignersSubject | None:
-        return accepted(self._services.store)
+        return accepted(self._workspace.store)
 
     @property
     def proof(self) -> RequiredProof:
         """The strictest of the configuration and the ledger."""
-        signed_only = self._services.signatures.required()
+        signed_only = self._workspace.signatures.required()
         return RequiredProof.SIGNED if signed_only else RequiredProof.ANY
 
     def require_typing(self, signing: str) -> None:
         """Raises SignatureNeeded, with the command that signs, if a typed answer does not suffice."""
-        require_typing(self._services.signatures, signing)
+        require_typing(self._workspace.signatures, signing)
 
     def needs_signature(self) -> bool:
         """Whether only a key of the accepted lists can change them."""
@@ -132,7 +132,7 @@ class Signers:
             holds = RequiredProof.SIGNED
         kept = before.lists if before else ()
         made = SignersSubject(
-            workspace=self._services.store.workspace_id(),
+            workspace=self._workspace.store.workspace_id(),
             lists=self.offered() if lists else kept,
             proof=proof or holds,
             replaces=digest_of(before),
@@ -143,7 +143,7 @@ class Signers:
 
     def statement(self, subject: SignersSubject, approver: str) -> str:
         """The bytes that a key signs."""
-        return compose(self._services, SignedAct.SIGNERS, digest_of(subject), approver)
+        return compose(self._workspace, SignedAct.SIGNERS, digest_of(subject), approver)
 
     def accept(self, subject: SignersSubject, approver: str, proof: Proof) -> SignersSubject:
         """Raises SignatureNeeded if it takes a signature by a key of the list that it replaces."""
@@ -162,38 +162,38 @@ class Signers:
         if before is None or not before.lines or before.proof is RequiredProof.SIGNED:
             return
         if wanted.lasting and wanted.proof is RequiredProof.SIGNED:
-            user = self._services.person.user()
+            user = self._workspace.person.user()
             record = ProofRecord(ProofKind.CONFIGURED, Strength.WEAK, user, "approval.proof", "")
             self._save(self.draft(lists=False), user, record, Actor.SYSTEM)
 
     def _proven(
         self, subject: SignersSubject, before: SignersSubject | None, approver: str, proof: Proof
     ) -> ProofRecord:
-        services, digest = self._services, digest_of(subject)
+        workspace, digest = self._workspace, digest_of(subject)
         if isinstance(proof, TypedAnswer):
             self.require_typed_change(subject)
-            if refusal := services.person.refusal():
+            if refusal := workspace.person.refusal():
                 raise NoChannel(why=refusal, command=COMMAND)
-            return typed(services, proof, digest)
+            return typed(workspace, proof, digest)
         if isinstance(proof, ReviewAnswer):
             raise ReviewRefused(why=Text("nobody changes on a forge whose signatures count here"))
-        wanted = Wanted(SignedAct.SIGNERS, digest, approver, "", "", services.clock.now())
+        wanted = Wanted(SignedAct.SIGNERS, digest, approver, "", "", workspace.clock.now())
         try:
-            return signed(services, proof, wanted, as_lists(before) if before else ())
+            return signed(workspace, proof, wanted, as_lists(before) if before else ())
         except UnlistedKey:
             self.require_typed_change(subject)
             raise
 
     def _save(self, subject: SignersSubject, approver: str, record: ProofRecord, actor: Actor) -> None:
-        services, data = self._services, codec.canonical(subject)
-        now = services.clock.now()
-        asked = request_of(subjects.SIGNERS, 0, data, ids=services.ids, requested_at=now, expires_at=now)
-        with services.store.transaction() as transaction:
+        workspace, data = self._workspace, codec.canonical(subject)
+        now = workspace.clock.now()
+        asked = request_of(subjects.SIGNERS, 0, data, ids=workspace.ids, requested_at=now, expires_at=now)
+        with workspace.store.transaction() as transaction:
             # Look again now that nobody else can write: two changes at once must not follow the same one.
             if subject.replaces != digest_of(self.accepted()):
                 raise WrongAnswer(why=ELSE)
             last = transaction.last_hash()
-            approval = approval_of(services, asked, data, record, approver=approver, after_event=last)
+            approval = approval_of(workspace, asked, data, record, approver=approver, after_event=last)
             transaction.approvals.set_signers(approval, actor)
 
 

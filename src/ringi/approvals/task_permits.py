@@ -1,17 +1,23 @@
 """What the people behind a task may do, for whoever asks or is asked."""
 
-from ringi.app.context import OpenWorkspace
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ringi.approvals.permits import askers
 from ringi.kernel.text import Text
 from ringi.plans.document import PlanDocument
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
-def always_asked(workspace: OpenWorkspace, document: PlanDocument) -> Text | None:
+
+def always_asked(workspace: Workspace, document: PlanDocument) -> Text | None:
     """Why a person answers for this plan alone, whatever else would cover it; None if that is not so."""
-    return workspace.services.permits.always_asked(*askers(workspace.services, document))
+    return workspace.permits.always_asked(*askers(workspace, document))
 
 
-def skips_question(workspace: OpenWorkspace, run_id: str) -> bool:
+def skips_question(workspace: Workspace, run_id: str) -> bool:
     """Whether a run that was approved is carried out without asking when."""
     creator = workspace.store.runs.get(run_id).created_by
-    return workspace.services.permits.skips_question(creator, workspace.person.user())
+    return workspace.permits.skips_question(creator, workspace.person.user())

@@ -63,7 +63,7 @@ _WORDS: Final[dict[str, dict[Language, str]]] = {
 }
 
 
-class EngineServices(NamedTuple):
+class EngineContext(NamedTuple):
     model: Callable[[], LanguageModel]
     budget: Budget
     config: Config
@@ -108,10 +108,10 @@ Outcome = Planned | Unclear | Undecomposed | Refused
 class PlanningEngine:
     """For one task; `spent` and `asked` tell what it took."""
 
-    def __init__(self, services: EngineServices) -> None:
-        self.services = services
-        self._has = services.code.has if services.code else _everything
-        self._phases = Phases(services.telemetry)
+    def __init__(self, given: EngineContext) -> None:
+        self.context = given
+        self._has = given.code.has if given.code else _everything
+        self._phases = Phases(given.telemetry)
         self.asked: list[Call] = []
         self._unsettled: list[Callable[[bool], None]] = []
         """Wants to know whether what was answered became a plan."""
@@ -129,7 +129,7 @@ class PlanningEngine:
     def understand_goal(
         self, task_prompt: str, context: Gathered | None = None
     ) -> GoalUnderstanding | UnclearGoal:
-        brief = _brief(self.services, task_prompt, context)
+        brief = _brief(self.context, task_prompt, context)
         found = self._understood(brief, self._measure(task_prompt), context)
         return _unclear(found, brief.language) if found.clarification_needed else _goal(found)
 
@@ -142,7 +142,7 @@ class PlanningEngine:
         context: Gathered | None = None,
     ) -> TaskDecomposition | DecompositionFailed:
         task = task_prompt or goal.main_objective
-        brief = _brief(self.services, task, context, PlanningDocument(goal_understanding=goal))
+        brief = _brief(self.context, task, context, PlanningDocument(goal_understanding=goal))
         measure = self._measure(task)
         if available_tools:
             brief = brief._replace(tools=tuple(available_tools))
@@ -157,7 +157,7 @@ class PlanningEngine:
     ) -> ActionPlan | DecompositionFailed:
         order = ordered(subtasks)
         brief = _brief(
-            self.services, task_prompt or subtasks[0].description if subtasks else task_prompt, context
+            self.context, task_prompt or subtasks[0].description if subtasks else task_prompt, context
         )
         if isinstance(order, Unordered):
             return _failed(subtasks, order, 0, NewDecomposition(()), brief.language)
@@ -165,7 +165,7 @@ class PlanningEngine:
         measure = self._measure(brief.task)
         with self._phases.of(Phase.GENERATE_ACTION_PLAN) as span:
             found = self._ask(Purpose.ACTIONS, NewActionPlan, brief._replace(plan=plan), measure, context)
-            made = action_plan(subtasks, order, found.actions, _tools(self.services), found.reasoning)
+            made = action_plan(subtasks, order, found.actions, _tools(self.context), found.reasoning)
             self._phases.generated(span, made)
         return made
 
@@ -175,7 +175,7 @@ class PlanningEngine:
         """Changes as little as possible; the revision says what."""
         goal = current_plan.goal_understanding
         task = goal.main_objective if goal else feedback
-        brief = _brief(self.services, task, context, current_plan)._replace(feedback=feedback)
+        brief = _brief(self.context, task, context, current_plan)._replace(feedback=feedback)
         measure = self._measure(task)
         with self._phases.of(Phase.REVISE_PLAN):
             found = self._ask(Purpose.REPLAN, NewReplan, brief, measure, context)
@@ -185,13 +185,13 @@ class PlanningEngine:
         if isinstance(order, Unordered):
             failed = _failed(plan.subtasks, order, 0, NewDecomposition(()), brief.language)
             return Undecomposed(replace(current_plan, error=failed), failed), revision
-        return _checked(self.services, plan, order, measure, ()), revision
+        return _checked(self.context, plan, order, measure, ()), revision
 
     # --- all at once ---------------------------------------------------------------------------------------
 
     def plan(self, task_prompt: str, context: Gathered | None = None) -> Outcome:
         """One call for a small task, otherwise one for each document."""
-        if not self.services.config.planning.enabled:
+        if not self.context.config.planning.enabled:
             return one_step(task_prompt)
         outcome = self._planned(task_prompt, context)
         while self._unsettled:
@@ -199,7 +199,7 @@ class PlanningEngine:
         return outcome
 
     def _planned(self, task_prompt: str, context: Gathered | None) -> Outcome:
-        brief, measure = _brief(self.services, task_prompt, context), self._measure(task_prompt)
+        brief, measure = _brief(self.context, task_prompt, context), self._measure(task_prompt)
         if measure.at_once:
             return self._plan_at_once(brief, measure, context)
         goal = self._understood(brief, measure, context)
@@ -252,7 +252,7 @@ class PlanningEngine:
         measure: Measure,
     ) -> tuple[NewDecomposition, Drafted | DecompositionFailed]:
         """Twice at most: the second time for a coarser plan, with the problems of the first (PP-10)."""
-        tools, failed = _tools(self.services, brief.tools), None
+        tools, failed = _tools(self.context, brief.tools), None
         with self._phases.of(Phase.DECOMPOSE_TASK) as span:
             found = first or ask(())
             draft = drafted(found, measure.most, tools, self._has)
@@ -280,9 +280,9 @@ class PlanningEngine:
         if isinstance(order, Unordered):  # a reader that came to nothing cannot make one
             failed = _failed(subtasks, order, 0, NewDecomposition(()), language)
             return Undecomposed(replace(known, error=failed), failed)
-        plan = action_plan(subtasks, order, actions.actions, _tools(self.services), actions.reasoning)
+        plan = action_plan(subtasks, order, actions.actions, _tools(self.context), actions.reasoning)
         document = replace(known, action_plan=plan)
-        outcome = _checked(self.services, document, order, measure, notes)
+        outcome = _checked(self.context, document, order, measure, notes)
         wrong = outcome.findings if isinstance(outcome, Refused) else ()
         self._phases.generated(span, plan, len(wrong))
         if goal.clarification_needed and isinstance(outcome, Planned):
@@ -304,9 +304,9 @@ class PlanningEngine:
         text = context.context.text if context else ""
         brief = brief._replace(least=measure.least, most=measure.most)
         prompt = prompt_for(purpose, measure, brief, text, problems)
-        services, model = self.services, self.services.model()
+        given, model = self.context, self.context.model()
         try:
-            answer = model.ask(prompt, kind, services.budget, services.on_progress)
+            answer = model.ask(prompt, kind, given.budget, given.on_progress)
         except ModelFailed as error:
             spent, end = error.usage or TokenUsage(), failure_end(error)
             self.asked.append(Call(purpose, model.name, spent, error.exchanges, end=end))
@@ -316,46 +316,46 @@ class PlanningEngine:
         return answer.value
 
     def _measure(self, task: str) -> Measure:
-        return measure_of(self.services.count(task), self.services.config)
+        return measure_of(self.context.count(task), self.context.config)
 
 
-def _tools(services: EngineServices, known: Sequence[str] = ()) -> ToolRules:
-    security = services.config.planning.security
-    return ToolRules(tuple(known) or services.tools, security.allowed_tools, security.forbidden_tools)
+def _tools(given: EngineContext, known: Sequence[str] = ()) -> ToolRules:
+    security = given.config.planning.security
+    return ToolRules(tuple(known) or given.tools, security.allowed_tools, security.forbidden_tools)
 
 
 def _brief(
-    services: EngineServices, task: str, context: Gathered | None, plan: PlanningDocument | None = None
+    given: EngineContext, task: str, context: Gathered | None, plan: PlanningDocument | None = None
 ) -> PlanningBrief:
     return PlanningBrief(
         task=task,
         language=language_of(task),
         project=context.project if context else ProjectFacts(),
-        tools=services.tools,
+        tools=given.tools,
         plan=plan or PlanningDocument(),
     )
 
 
-def adopted(services: EngineServices, task_prompt: str, document: PlanningDocument) -> Outcome:
+def adopted(given: EngineContext, task_prompt: str, document: PlanningDocument) -> Outcome:
     """A plan that was made before, checked like a new one; nobody is asked."""
     subtasks = document.subtasks
     order = ordered(subtasks)
     if isinstance(order, Unordered):
         failed = _failed(subtasks, order, 0, NewDecomposition(()), language_of(task_prompt))
         return Undecomposed(replace(document, error=failed), failed)
-    measure = measure_of(services.count(task_prompt), services.config)
-    return _checked(services, document, order, measure, ())
+    measure = measure_of(given.count(task_prompt), given.config)
+    return _checked(given, document, order, measure, ())
 
 
 def _checked(
-    services: EngineServices,
+    given: EngineContext,
     document: PlanningDocument,
     order: Order,
     measure: Measure,
     notes: tuple[Text, ...],
 ) -> Outcome:
-    most = max(measure.most, subtask_limit(services.config) or 0)
-    found = findings(document, PlanRules(_tools(services), most))
+    most = max(measure.most, subtask_limit(given.config) or 0)
+    found = findings(document, PlanRules(_tools(given), most))
     return Refused(document, found) if found else Planned(document, order, notes)
 
 

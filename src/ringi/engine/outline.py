@@ -1,18 +1,19 @@
 """What would be done about a request, up to planning.json. Nothing is carried out."""
 
+from __future__ import annotations
+
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.app.context import OpenWorkspace
 from ringi.engine import run_parts
 from ringi.engine.call_log import Call, call_text, why_it_failed
 from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.document import Outline, OutlineOutcome, PlanningDocument
 from ringi.engine.engine import (
-    EngineServices,
+    EngineContext,
     Outcome,
     Planned,
     PlanningEngine,
@@ -41,6 +42,9 @@ from ringi.sessions.plan_cache import Offer
 from ringi.sessions.view import restless_words
 from ringi.tree.copy_layout import branch_of
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 _NAMES: Final[dict[type, OutlineOutcome]] = {
     Planned: OutlineOutcome.PLANNED,
     Unclear: OutlineOutcome.UNCLEAR_GOAL,
@@ -55,26 +59,23 @@ class Outlined(NamedTuple):
     notes: tuple[Text, ...]
 
 
-def engine_of(workspace: OpenWorkspace, on_progress: OnProgress = lambda _: None) -> PlanningEngine:
+def engine_of(workspace: Workspace, on_progress: OnProgress = lambda _: None) -> PlanningEngine:
     """For one task."""
-    services = workspace.services
-    if services.model is None or services.model_budget is None:
-        raise TypeError("a workspace without a model cannot plan")
     return PlanningEngine(
-        EngineServices(
-            model=services.model,
-            budget=services.model_budget,
+        EngineContext(
+            model=workspace.model,
+            budget=workspace.budget,
             config=workspace.config,
             count=tokens,
-            code=services.code(),
+            code=workspace.code,
             on_progress=on_progress,
-            telemetry=services.telemetry,
+            telemetry=workspace.telemetry,
         )
     )
 
 
 def outline(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     request: str,
     on_progress: OnProgress = lambda _: None,
     *,
@@ -85,7 +86,7 @@ def outline(
 
     Raises BadInstruction, and OutlineFailed if the model does not answer.
     """
-    workspace.services.permits.require_allowed(workspace.person.user())
+    workspace.permits.require_allowed(workspace.person.user())
     words = request.strip()
     if why := unfit(words, LONGEST_INSTRUCTION):
         raise BadInstruction(why=why)
@@ -106,31 +107,29 @@ def outline(
     return Outlined(document, outcome, notes)
 
 
-def similar_outline(workspace: OpenWorkspace, request: str) -> Offer | None:
+def similar_outline(workspace: Workspace, request: str) -> Offer | None:
     """The plan for a similar request, for a person to decide about."""
     if not workspace.config.planning.enabled:
         return None
     return similar_plan.find(workspace, PlanKind.OUTLINE, request.strip())
 
 
-def _again(workspace: OpenWorkspace, engine: PlanningEngine, offer: Offer) -> Outcome:
+def _again(workspace: Workspace, engine: PlanningEngine, offer: Offer) -> Outcome:
     plan = codec.foreign(offer.plan.value.encode(), PlanningDocument, "plan")
     workspace.cache.took(offer)
     engine.asked.append(Call(Purpose.OUTLINE, offer.plan.model, workspace.cache.usage(offer)))
-    return adopted(engine.services, offer.plan.task, plan)
+    return adopted(engine.context, offer.plan.task, plan)
 
 
-def _asked(
-    workspace: OpenWorkspace, engine: PlanningEngine, words: str, gathered: Gathered | None
-) -> Outcome:
+def _asked(workspace: Workspace, engine: PlanningEngine, words: str, gathered: Gathered | None) -> Outcome:
     log = workspace.places.state / "outline.log"
-    telemetry, about = workspace.services.telemetry, {OPERATION: "invoke_workflow", WORKFLOW: "outline"}
+    telemetry, about = workspace.telemetry, {OPERATION: "invoke_workflow", WORKFLOW: "outline"}
     Phases(telemetry).started("outline")
     try:
-        with telemetry.spans.root("ringi.outline", workspace.services.ids(), about):
+        with telemetry.spans.root("ringi.outline", workspace.ids(), about):
             outcome = engine.plan(words, gathered)
     except ModelFailed as error:
-        why = why_it_failed(error, workspace.services.mask)
+        why = why_it_failed(error, workspace.mask)
         raise OutlineFailed(why=why, log=str(log)) from error
     finally:
         _write_log(workspace, engine, log)
@@ -142,23 +141,23 @@ def _asked(
     return outcome
 
 
-def _write_log(workspace: OpenWorkspace, engine: PlanningEngine, log: Path) -> None:
+def _write_log(workspace: Workspace, engine: PlanningEngine, log: Path) -> None:
     """Instead of that of the outline before; without it nothing else is missing."""
-    services, logs = workspace.services, workspace.config.logs
-    now = services.clock.now()
+    logs = workspace.config.logs
+    now = workspace.clock.now()
     texts = [
-        call_text(call, now, services.mask, detailed=logs.detailed, confidential=logs.confidential)
+        call_text(call, now, workspace.mask, detailed=logs.detailed, confidential=logs.confidential)
         for call in engine.asked
     ]
     with suppress(OSError):
         replace_file(log, "".join(texts).encode("utf-8", "backslashreplace"), synced=False)
 
 
-def _run_plan(workspace: OpenWorkspace, request: str, gathered: Gathered | None, outcome: Planned) -> RunPlan:
+def _run_plan(workspace: Workspace, request: str, gathered: Gathered | None, outcome: Planned) -> RunPlan:
     """As a run would get it now; nothing is stored under these names."""
-    services, document = workspace.services, outcome.document
-    now = services.clock.now()
-    run = run_id(now, services.ids())
+    document = outcome.document
+    now = workspace.clock.now()
+    run = run_id(now, workspace.ids())
     found = run_parts.Planned(
         request,
         goal=document.goal_understanding or None,

@@ -1,8 +1,10 @@
 """A yes on a forge becomes the approval of what waits here, each with its own proof (rule 4)."""
 
-from collections.abc import Iterator
+from __future__ import annotations
 
-from ringi.app.context import OpenWorkspace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from ringi.approvals.document import ApprovedPlan, ReviewAnswer
 from ringi.errors import PlanChanged
 from ringi.forges.document import ReviewVerdict, rejects
@@ -16,8 +18,11 @@ from ringi.runs.document import Run, StepStatus
 from ringi.runs.offered import OfferedStep
 from ringi.runs.revision import ReviewedRevision
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
-def approve_offer(workspace: OpenWorkspace, host: CodeHost, run_id: str, said: Spoken) -> tuple[str, ...]:
+
+def approve_offer(workspace: Workspace, host: CodeHost, run_id: str, said: Spoken) -> tuple[str, ...]:
     """Every step that is offered, in order: approved and carried out. Returns those that were.
 
     The caller holds the lock of the run. Raises ReviewRefused, PlanChanged and like `execute`; what was
@@ -34,9 +39,7 @@ def approve_offer(workspace: OpenWorkspace, host: CodeHost, run_id: str, said: S
     return tuple(done)
 
 
-def _carry_out(
-    workspace: OpenWorkspace, host: CodeHost, offered: OfferedStep, head: str, said: Spoken
-) -> None:
+def _carry_out(workspace: Workspace, host: CodeHost, offered: OfferedStep, head: str, said: Spoken) -> None:
     there, plan_id = workspace.of_plan(offered.plan_id), offered.plan_id
     document = there.plan.get(plan_id)
     if document.state.status is PlanStatus.COMPLETED:
@@ -57,7 +60,7 @@ def approve_revision(host: CodeHost, found: ReviewedRevision, said: Spoken) -> N
     found.approve(ReviewAnswer(found.digest, proof_of(host, said, "")))
 
 
-def approve_session(workspace: OpenWorkspace, host: CodeHost, session_id: str, said: Spoken) -> str:
+def approve_session(workspace: Workspace, host: CodeHost, session_id: str, said: Spoken) -> str:
     """The run that it becomes. Raises ReviewRefused, SessionRace."""
     digest = workspace.planning.request(session_id).digest
     answer = ReviewAnswer(digest, proof_of(host, said, ""))

@@ -1,10 +1,12 @@
 """A watcher of forges for one workspace."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.who import refuse_agent
 from ringi.forges.offer import offer_run
 from ringi.forges.progress import telling_work
@@ -16,6 +18,9 @@ from ringi.runs.document import Run
 from ringi.runs.drive import RunOptions, run_steps
 from ringi.runs.run_workspace import RunEvent
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 
 def watching_lock(state: Path) -> AbstractContextManager[None]:
     """Held by the one that watches; raises Busy if another does."""
@@ -23,7 +28,7 @@ def watching_lock(state: Path) -> AbstractContextManager[None]:
 
 
 def watcher(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     revision_timeout: float,
     tell: Callable[[News], None],
     on_event: Callable[[RunEvent], None] = lambda _: None,
@@ -37,7 +42,7 @@ def watcher(
         return offer_run(workspace, run_id, on_event)
 
     actions = WatchActions(
-        host=workspace.forge,
+        host=workspace.forges.host,
         tell=tell,
         lock=lambda run_id: PassingLock(state / f"{run_id}.lock", 0.0)("watch"),
         go_on=go_on,

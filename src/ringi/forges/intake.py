@@ -4,6 +4,8 @@ Words of people who may write to the project become the request: each line of th
 can pass for ours. What others say is shown to the person, and not to a model unless `forge.read_all` is set.
 """
 
+from __future__ import annotations
+
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -34,7 +36,7 @@ from ringi.sessions.document import FromRequest, SessionView
 from ringi.sessions.request import Request, read_request
 
 if TYPE_CHECKING:
-    from ringi.app.context import OpenWorkspace
+    from ringi.app.workspace import Workspace
     from ringi.forges.port import CodeHost
 
 MOST_CHARACTERS: Final = 30_000
@@ -72,7 +74,7 @@ class Intake(NamedTuple):
 
 
 def start_from_item(
-    workspace: "OpenWorkspace", named: str, *, opens_change: bool = False, agent_brings: bool = False
+    workspace: Workspace, named: str, *, opens_change: bool = False, agent_brings: bool = False
 ) -> tuple[SessionView, Intake]:
     """A planning session about an issue or a change: an address, or a number where the remote leads.
 
@@ -84,7 +86,7 @@ def start_from_item(
         raise ItemRefused(item=named, why=Text("it names no issue"), todo=NAME_ISSUE)
     terms = terms_here(workspace, item, opens_change=opens_change)
     _require_same(terms.project, project, item)
-    host = workspace.forge(terms.project)
+    host = workspace.forges.host(terms.project)
     intake = read_item(host, item, read_all=workspace.config.forge.read_all)
     author = terms.project.account(intake.author.login)
     here = opens_change and approved_here(workspace, author) is not None
@@ -121,7 +123,7 @@ def _require_same(here: Project, there: Project, item: Item) -> None:
         raise ItemRefused(item=item_name(there, item), why=why, todo=todo)
 
 
-def _require_first(workspace: "OpenWorkspace", project: Project, item: Item) -> None:
+def _require_first(workspace: Workspace, project: Project, item: Item) -> None:
     """Two would share the label, and each would write a comment of its own."""
     planning, found = workspace.planning, ("", "")
     for ref in planning.list(open_only=True):
@@ -142,7 +144,7 @@ def _is_about(terms: ForgeTerms | None, project: Project, item: Item) -> bool:
     return terms is not None and terms.project == project and terms.item == item
 
 
-def _require_checked_out(workspace: "OpenWorkspace", terms: ForgeTerms, change: Change) -> None:
+def _require_checked_out(workspace: Workspace, terms: ForgeTerms, change: Change) -> None:
     """The run begins with its newest commit, which the person has checked out."""
     name = item_name(terms.project, change.item)
     if change.head_project.lower() != terms.project.path.lower():
@@ -168,7 +170,7 @@ def _require_checked_out(workspace: "OpenWorkspace", terms: ForgeTerms, change: 
 # What was said.
 
 
-def read_item(host: "CodeHost", item: Item, *, read_all: bool = False) -> Intake:
+def read_item(host: CodeHost, item: Item, *, read_all: bool = False) -> Intake:
     """Raises ItemRefused if it is closed, or nobody said anything that counts; ForgeFailed."""
     found: Change | Issue
     if item.kind is ItemKind.CHANGE:

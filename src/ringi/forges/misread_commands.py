@@ -68,7 +68,7 @@ def add_to_progress(watch: ProjectWatch, about: About, lines: Sequence[str]) -> 
         if watch.listener.is_ours(said) and body.endswith(end):
             whole = "\n\n".join([body.removesuffix(end).rstrip(), *lines])
             if len(whole) <= LONGEST * 1.05:
-                watch.host.items.write(about.terms.item, about.mark, watch.workspace.services.mask(whole))
+                watch.host.items.write(about.terms.item, about.mark, watch.workspace.mask(whole))
             return
 
 

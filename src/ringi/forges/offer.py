@@ -4,14 +4,15 @@ Every part can be done again, in another process and after a crash: what is ther
 the run, by marks, and by what the ledger says was pushed. So nothing is made twice.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.forge import ForgeTerms
 from ringi.engine.prompts import language_of
 from ringi.errors import (
@@ -56,6 +57,9 @@ from ringi.runs.document import OVER, Review, Run, RunPhase, StepState, StepStat
 from ringi.runs.offered import Offer, OfferedStep
 from ringi.runs.run_workspace import RunEvent
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 _LEFT: Final = (
     *(BranchRefused, CloneUnreadable, ForgeFailed, InvalidSpecs, NoCommit, NoExtra, NoForge, NoForgeToken),
     *(NoSuchCommit, NotesFailed, PushFailed, RefDamaged, SyncFailed),
@@ -77,7 +81,7 @@ def _end(run: Run) -> str:
     return _UNDONE if run.undone else str(run.phase)
 
 
-def offer_run(workspace: OpenWorkspace, run_id: str, on_event: OnEvent = lambda _: None) -> Run:
+def offer_run(workspace: Workspace, run_id: str, on_event: OnEvent = lambda _: None) -> Run:
     """Brings the forge up to date. The caller holds the lock of the run.
 
     Raises nothing that a later try can mend: the run says then what is left to do.
@@ -100,7 +104,7 @@ def offer_run(workspace: OpenWorkspace, run_id: str, on_event: OnEvent = lambda 
 class _OnForge:
     """One run in the ledger, and the place that it is brought to."""
 
-    def __init__(self, workspace: OpenWorkspace, run: Run, terms: ForgeTerms, on_event: OnEvent) -> None:
+    def __init__(self, workspace: Workspace, run: Run, terms: ForgeTerms, on_event: OnEvent) -> None:
         self.workspace = workspace
         self.terms = terms
         self.parts = workspace.publishing()
@@ -115,7 +119,7 @@ class _OnForge:
 
     @property
     def host(self) -> CodeHost:
-        return self.workspace.forge(self.terms.project)
+        return self.workspace.forges.host(self.terms.project)
 
     def hear(self, what: Text) -> None:
         self._on_event(RunEvent(self.run, "", what))
@@ -125,7 +129,7 @@ class _OnForge:
 
     def stop(self, code: StopCode, why: Text, then: Text | str) -> Stop | None:
         """At the step where it waits; None if it does not."""
-        old, mask = self.run.stop, self.workspace.services.mask
+        old, mask = self.run.stop, self.workspace.mask
         return old and stop_for(code, why, then, step_id=old.step_id, detail=old.detail, mask=mask)
 
     def save(self, reason: str, *, stop: Stop | None = None, **offer: object) -> None:
@@ -211,7 +215,7 @@ def _withdraw(there: _OnForge) -> None:
 
 def _leave(there: _OnForge, error: RingiError) -> None:
     """Says what is left to do; whoever is asked there is told, too, if that works."""
-    mask, why, stop = there.workspace.services.mask, Text(error.message, **error.details), None
+    mask, why, stop = there.workspace.mask, Text(error.message, **error.details), None
     if is_offered(there.run):
         # Trying again does not help.
         decided = isinstance(error, ChangeOver | ChangeTaken | NoForge | NotOffered | OfferMoved)
@@ -236,7 +240,7 @@ def _offer_steps(there: _OnForge) -> None:
     the run makes them fit first.
     """
     run, branch = there.run, there.workspace.on_branch(there.run.run_id)
-    branch.services.prepare()
+    branch.prepare()
     commits, parent = there.parts.commits(run), there.workspace.branch(run.run_id).tip()
     known = {(one.plan_id, one.plan_version): one.commit for one in there.offer.steps}
     made, fits = list[OfferedStep](), True
@@ -248,7 +252,7 @@ def _offer_steps(there: _OnForge) -> None:
         fits = fits and not step.merging and step.base_tree == machine.tree_before(run, index)
         why: object = _revealing(document) if fits else None
         if fits and why is None:
-            order = offer_order(branch.services, step.plan_id, below, _moment(run, step))
+            order = offer_order(branch, step.plan_id, below, _moment(run, step))
             try:
                 parent = commits.make(order, known.get((step.plan_id, version), ""))
                 made.append(OfferedStep(step.step_id, step.plan_id, version, parent))
@@ -258,7 +262,7 @@ def _offer_steps(there: _OnForge) -> None:
             if not made:
                 raise NotOffered(step=step.step_id, why=why, plan=branch.plan_name(step.plan_id))
             fits = False
-        set_offered(branch.services, step.plan_id, version, parent if fits else "", below if fits else "")
+        set_offered(branch, step.plan_id, version, parent if fits else "", below if fits else "")
         fits = fits and version == step.plan_version  # else somebody has changed it here
     there.save(f"offers {parent[:COMMIT_SHOWN]}", head=parent, steps=tuple(made))
 
@@ -330,11 +334,11 @@ def _require_open(there: _OnForge) -> None:
 
 def _open(there: _OnForge) -> None:
     """A title that somebody has changed there stays."""
-    run, mask = there.run, there.workspace.services.mask
+    run, mask = there.run, there.workspace.mask
     now = follow_plans(there.workspace.store, run, there.plan)
     report = mask(there.parts.report(_once_approved(now, there.offer)))
     counts = reviews_count(there.workspace)
-    store, made = there.workspace.services.store, [step.plan_id for step in run.steps if step.plan_id]
+    store, made = there.workspace.store, [step.plan_id for step in run.steps if step.plan_id]
     reviewed = any(one.proof.review for plan_id in made for one in store.approvals.of(plan_id))
     body = change_body(run, there.plan, there.terms, report, there.say, counts=counts, reviewed=reviewed)
     if there.offer.number:

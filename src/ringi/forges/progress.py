@@ -4,6 +4,8 @@ A function for each state gives its text and whether a person is needed. It is i
 How questions are answered there is in `answers`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -40,7 +42,7 @@ from ringi.sessions.operations import pending, state_of
 from ringi.sessions.view import review_lines
 
 if TYPE_CHECKING:
-    from ringi.app.context import OpenWorkspace
+    from ringi.app.workspace import Workspace
     from ringi.engine.run_plan import RunPlan
     from ringi.runs.revision import ReviewedRevision
     from ringi.sessions.document import StoredSession
@@ -68,7 +70,7 @@ def mark_of(session_id: str, run_id: str) -> str:
 # Of a session.
 
 
-def of_session(stored: "StoredSession", digest: str = "") -> Progress:
+def of_session(stored: StoredSession, digest: str = "") -> Progress:
     """`digest` is of what a person would approve now; without it nobody is told how to approve it here."""
     say, due = in_language(stored.facts.language), pending(state_of(stored))
     match due:
@@ -87,7 +89,7 @@ def of_session(stored: "StoredSession", digest: str = "") -> Progress:
     return _progress(Text("Being planned"), [say(Text("Questions or a plan follow here."))], say)
 
 
-def asked(stored: "StoredSession", say: Say) -> Progress:
+def asked(stored: StoredSession, say: Say) -> Progress:
     """The open questions or decisions, with the number that an answer begins with."""
     session = stored.session
     questions = [*enumerate(session.questions, 1)][session.current_question_index :]
@@ -121,7 +123,7 @@ def _decision(number: int, asked: DecisionPoint, say: Say) -> str:
     return "\n".join([f"**d{number}.** {in_line(asked.topic)}", "", *rows])
 
 
-def planned(stored: "StoredSession", due: ApprovalPending, digest: str, say: Say) -> Progress:
+def planned(stored: StoredSession, due: ApprovalPending, digest: str, say: Say) -> Progress:
     """What a person would approve, whole; if that is too long for a comment, it is approved elsewhere."""
     lines = list(plain(review_lines(stored, due), say))
     whole = as_block(lines[1:] if not lines[0] else lines)
@@ -149,7 +151,7 @@ def _commands(digest: str) -> Iterator[str]:
     yield _REJECT
 
 
-def _resumed(stored: "StoredSession", say: Say) -> str:
+def _resumed(stored: StoredSession, say: Say) -> str:
     command = f"`ringi plan --resume {short(stored.session.session_id)}`"
     return say(Text("At the terminal: {command}", command=command))
 
@@ -159,8 +161,8 @@ def _resumed(stored: "StoredSession", say: Say) -> str:
 
 def of_run(
     run: Run,
-    plan: "RunPlan | None",
-    revision: "ReviewedRevision | None" = None,
+    plan: RunPlan | None,
+    revision: ReviewedRevision | None = None,
     *,
     counts: bool = True,
 ) -> Progress:
@@ -180,12 +182,12 @@ def of_run(
     return working(run, plan, say)
 
 
-def working(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
+def working(run: Run, plan: RunPlan | None, say: Say) -> Progress:
     """Nobody is needed."""
     return _progress(Text("At work"), [*_steps(run, plan, say), *_where(run, say)], say)
 
 
-def stopped(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
+def stopped(run: Run, plan: RunPlan | None, say: Say) -> Progress:
     """It cannot go on without a person; the output of what failed stays on the machine of the run."""
     parts = []
     if run.stop:
@@ -202,7 +204,7 @@ def stopped(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
 
 
 def revised(
-    run: Run, plan: "RunPlan | None", found: "ReviewedRevision", say: Say, *, counts: bool = True
+    run: Run, plan: RunPlan | None, found: ReviewedRevision, say: Say, *, counts: bool = True
 ) -> Progress:
     """Nobody works on the step until somebody decides, or the time for that is up."""
     parts = [as_block(plain(proposed_lines(found.process, found.record, found.lines), say))]
@@ -215,7 +217,7 @@ def revised(
     return _progress(Text("A revision of the plan waits for approval"), parts, say, person_needed=True)
 
 
-def offered(run: Run, plan: "RunPlan | None", say: Say, *, counts: bool = True) -> Progress:
+def offered(run: Run, plan: RunPlan | None, say: Say, *, counts: bool = True) -> Progress:
     """Its steps are in a pull or merge request and wait for a review."""
     change = change_name(run.forge.project) if run.forge else Text("pull request")
     words = Text(
@@ -234,7 +236,7 @@ def offered(run: Run, plan: "RunPlan | None", say: Say, *, counts: bool = True) 
     return _progress(Text("Ready for review"), parts, say, person_needed=True)
 
 
-def done(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
+def done(run: Run, plan: RunPlan | None, say: Say) -> Progress:
     parts = [*_where(run, say), *_steps(run, plan, say)]
     if run.offer and run.offer.number and not run.undone:
         change = change_name(run.forge.project) if run.forge else Text("pull request")
@@ -245,14 +247,14 @@ def done(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
     return _progress(Text("Undone") if run.undone else Text("Done"), parts, say)
 
 
-def cancelled(run: Run, plan: "RunPlan | None", say: Say) -> Progress:
+def cancelled(run: Run, plan: RunPlan | None, say: Say) -> Progress:
     words = Text("Nothing more of it will be done.")
     if run.replaced_by:
         words = Text("It is planned anew as {run}.", run=f"`{run.replaced_by}`")
     return _progress(Text("Cancelled"), [say(words), *_steps(run, plan, say)], say)
 
 
-def _steps(run: Run, plan: "RunPlan | None", say: Say) -> list[str]:
+def _steps(run: Run, plan: RunPlan | None, say: Say) -> list[str]:
     titles = {one.step_id: one.title for one in plan.steps} if plan else {}
     rows = [_step(run, one, titles.get(one.step_id, ""), say) for one in run.steps]
     return ["\n".join(rows)] if rows else []
@@ -294,7 +296,7 @@ def plain(lines: Iterable[Line], say: Say) -> Iterator[str]:
 
 
 def tell_session(
-    workspace: "OpenWorkspace", session_id: str, *, only_known: bool = False, more: Sequence[str] = ()
+    workspace: Workspace, session_id: str, *, only_known: bool = False, more: Sequence[str] = ()
 ) -> bool:
     """Writes or edits the comment, and sets the label. `only_known`: if there is a comment already.
 
@@ -308,7 +310,7 @@ def tell_session(
         return False
     mark = mark_of(stored.session.session_id, "")
     if only_known:
-        written = workspace.forge(terms.project).items.comments(terms.item)
+        written = workspace.forges.host(terms.project).items.comments(terms.item)
         if not any(mark_line(mark) in one.body for one in written):
             return False
     in_review = isinstance(pending(state_of(stored)), ApprovalPending)
@@ -319,7 +321,7 @@ def tell_session(
     return terms.comments and (can_approve or not in_review)
 
 
-def tell_run(workspace: "OpenWorkspace", run: Run) -> None:
+def tell_run(workspace: Workspace, run: Run) -> None:
     """The same for a run: a session and its run share the comment."""
     if run.forge is not None:
         plan, revision = workspace.store.runs.plan(run.run_id), waiting_revision(workspace, run)
@@ -328,20 +330,18 @@ def tell_run(workspace: "OpenWorkspace", run: Run) -> None:
         _write(workspace, run.forge, mark_of(run.planning_session_id, run.run_id), shown)
 
 
-def _write(workspace: "OpenWorkspace", terms: ForgeTerms, mark: str, progress: Progress) -> None:
+def _write(workspace: Workspace, terms: ForgeTerms, mark: str, progress: Progress) -> None:
     """As far as the terms have a comment and a label."""
     if not terms.item:
         return
-    items = workspace.forge(terms.project).items
+    items = workspace.forges.host(terms.project).items
     if terms.comments:
-        items.write(terms.item, mark, workspace.services.mask(progress.body))
+        items.write(terms.item, mark, workspace.mask(progress.body))
     if terms.label:
         items.label(terms.item, terms.label, on=progress.person_needed)
 
 
-def telling_work(
-    workspace: "OpenWorkspace", on_event: Callable[[RunEvent], None]
-) -> Callable[[RunEvent], None]:
+def telling_work(workspace: Workspace, on_event: Callable[[RunEvent], None]) -> Callable[[RunEvent], None]:
     """Also says on the item of the run, once somebody works, that nobody else is needed for now.
 
     A forge that does not answer stops no work.

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from ringi.app.assemble import report_of_run
 from ringi.approvals.forge import ForgeKind, ForgeTerms, Project
 from ringi.errors import NoForge
 from ringi.forges.configured import KnownForges
@@ -21,6 +20,7 @@ from ringi.provenance.verify_range import Asked, verify_range
 from ringi.runs.branch import BranchOf, RunBranch
 from ringi.runs.document import Run
 from ringi.runs.documents import facts_of_run
+from ringi.runs.report import report_of_run
 from ringi.runs.store import Store
 from ringi.tree.offered_commit import GitOffers
 from ringi.tree.remotes import Remotes

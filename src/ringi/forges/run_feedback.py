@@ -4,13 +4,14 @@ A remark on a line becomes a comment on the line of the plan that made it. Reque
 steps that remarks are about, or all that wait if there are none, with everything that was said.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.forge import ForgeTerms
 from ringi.engine.process import Feedback
 from ringi.errors import BadTransition, InvalidSpecs, NotFound
@@ -27,6 +28,9 @@ from ringi.plans.feedback import Side, rejections
 from ringi.plans.preview import effects
 from ringi.runs.document import Run, StepState, StepStatus
 from ringi.runs.feedback import unheard
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _SHOWN: Final = 120
 _OPEN: Final = frozenset([PlanStatus.PROPOSED, PlanStatus.PENDING_REVIEW, PlanStatus.APPROVED])
@@ -88,7 +92,7 @@ def first_line(said: Spoken) -> Text | str:
 
 def _feedback(watch: ProjectWatch, run: Run, said: Spoken) -> Feedback:
     return Feedback(
-        feedback_id=watch.workspace.services.ids(),
+        feedback_id=watch.workspace.ids(),
         run_id=run.run_id,
         at=watch.workspace.clock.now(),
         who=watch.who(said),
@@ -101,14 +105,12 @@ def _feedback(watch: ProjectWatch, run: Run, said: Spoken) -> Feedback:
 # What goes back to the steps.
 
 
-def unheard_words(workspace: OpenWorkspace, run: Run) -> list[Feedback]:
+def unheard_words(workspace: Workspace, run: Run) -> list[Feedback]:
     """What people said that no step was told."""
     return [one for one in unheard(run, workspace.store.processes.feedback(run.run_id)) if not one.agent]
 
 
-def send_back(
-    workspace: OpenWorkspace, run_id: str, spoken: Iterable[Spoken], by: str
-) -> tuple[StepState, ...]:
+def send_back(workspace: Workspace, run_id: str, spoken: Iterable[Spoken], by: str) -> tuple[StepState, ...]:
     """The steps that are made again once the run goes on. The caller holds the lock of the run.
 
     `spoken` is what the forge has; whatever of it is unheard goes along, with other unheard words of people.
@@ -130,7 +132,7 @@ def send_back(
 
 
 def _sorted(
-    lines: "PlanLines", rows: Sequence[Feedback], spoken: Mapping[str, Spoken]
+    lines: PlanLines, rows: Sequence[Feedback], spoken: Mapping[str, Spoken]
 ) -> tuple[Mapping[str, Sequence[str]], Sequence[str]]:
     """By step, without what is a comment on one of its lines; and what is about none of them."""
     by_step: dict[str, list[str]] = {}
@@ -147,7 +149,7 @@ def _sorted(
     return by_step, general
 
 
-def _waiting_steps(workspace: OpenWorkspace, run: Run) -> list[StepState]:
+def _waiting_steps(workspace: Workspace, run: Run) -> list[StepState]:
     """Those that a person has to decide about."""
     return [
         step
@@ -156,7 +158,7 @@ def _waiting_steps(workspace: OpenWorkspace, run: Run) -> list[StepState]:
     ]
 
 
-def _reject(workspace: OpenWorkspace, step: StepState, words: str) -> None:
+def _reject(workspace: Workspace, step: StepState, words: str) -> None:
     """Not a second time with the same words, as after a crash."""
     there = workspace.of_plan(step.plan_id)
     state = there.plan.get_state(step.plan_id)
@@ -193,7 +195,7 @@ class Place(NamedTuple):
 class PlanLines:
     """The lines of what the steps of a run changed, as they wait."""
 
-    def __init__(self, workspace: OpenWorkspace, run: Run) -> None:
+    def __init__(self, workspace: Workspace, run: Run) -> None:
         self._workspace = workspace
         self._head = run.offer.head if run.offer else ""
         self._plans = {step.step_id: step.plan_id for step in _waiting_steps(workspace, run)}
@@ -202,7 +204,7 @@ class PlanLines:
     def _of(self, step_id: str, plan_id: str) -> StepFiles:
         there = self._workspace.of_plan(plan_id)
         with suppress(InvalidSpecs, NotFound):  # then its lines are nobody's
-            found = effects(there.services, there.plan.stored(plan_id))
+            found = effects(there, there.plan.stored(plan_id))
             return StepFiles(step_id, {one.path: Bytes(one.old, one.new) for parts in found for one in parts})
         return StepFiles(step_id, {})
 

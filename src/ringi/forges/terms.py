@@ -1,5 +1,7 @@
 """What a run does on a forge, as it is chosen before anybody approves it."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET
@@ -11,12 +13,10 @@ from ringi.kernel.text import Text
 from ringi.runs.document import Review
 
 if TYPE_CHECKING:
-    from ringi.app.context import OpenWorkspace
+    from ringi.app.workspace import Workspace
 
 
-def terms_here(
-    workspace: "OpenWorkspace", item: Item | None = None, *, opens_change: bool = True
-) -> ForgeTerms:
+def terms_here(workspace: Workspace, item: Item | None = None, *, opens_change: bool = True) -> ForgeTerms:
     """Where the remote leads, as configured. Raises NoForge."""
     place, told = workspace.forges.here(), workspace.config.forge
     return ForgeTerms(
@@ -31,9 +31,9 @@ def terms_here(
     )
 
 
-def reviews_count(workspace: "OpenWorkspace") -> bool:
+def reviews_count(workspace: Workspace) -> bool:
     """Whether a yes on the forge can approve anything here."""
-    return workspace.config.forge.accepts_reviews and not workspace.services.signatures.required()
+    return workspace.config.forge.accepts_reviews and not workspace.signatures.required()
 
 
 class ApprovedHere(NamedTuple):
@@ -46,21 +46,21 @@ class ApprovedHere(NamedTuple):
     """How to change that; empty if somebody decided so."""
 
 
-def approved_here(workspace: "OpenWorkspace", created_by: str = "") -> ApprovedHere | None:
+def approved_here(workspace: Workspace, created_by: str = "") -> ApprovedHere | None:
     """None if a review there decides about a run that begins now. Raises NoSandbox."""
-    always = workspace.services.permits.always_asked(created_by, workspace.person.user())
+    always = workspace.permits.always_asked(created_by, workspace.person.user())
     if always is not None:
         return ApprovedHere(always, each=True)
     box = agent_sandbox(workspace)
     if box.bwrap is None:
         why = Text("there is no sandbox to test it in before that ({why})", why=box.why or "?")
         return ApprovedHere(why, each=True, mend=box.mend)
-    if workspace.services.signatures.required():
+    if workspace.signatures.required():
         return ApprovedHere(Text("approvals are signed here (approval.proof)"))
     return None if workspace.config.forge.accepts_reviews else ApprovedHere(Text("forge.reviews is off"))
 
 
-def require_approved_so(workspace: "OpenWorkspace", run_id: str, review: Review | None) -> None:
+def require_approved_so(workspace: Workspace, run_id: str, review: Review | None) -> None:
     """Nobody pushes what the approved plan does not name. Raises NotOnForge."""
     forge = workspace.store.runs.get(run_id).forge
     if review is Review.FORGE and not (forge and forge.opens_change):

@@ -4,11 +4,12 @@ A round reads what there is with conditional requests, so that one without news 
 came of it is in the ledger before the next thing is begun; what was told or tried is remembered in between.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.forge import Project
 from ringi.errors import ForgeRejected, Interrupted, NotFound, RingiError, Usage
 from ringi.forges.offer import is_due
@@ -19,6 +20,9 @@ from ringi.kernel.text import Text
 from ringi.ledger.subject import is_session
 from ringi.runs.document import OVER
 from ringi.sessions.document import ApprovedSession
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 LONGEST_PAUSE: Final = 900.0
 """Seconds between two rounds, if the forge cannot be reached."""
@@ -39,7 +43,7 @@ class Round(NamedTuple):
 
 
 class Watcher:
-    def __init__(self, workspace: OpenWorkspace, actions: WatchActions) -> None:
+    def __init__(self, workspace: Workspace, actions: WatchActions) -> None:
         self._workspace = workspace
         self._actions = actions
         self._passed: set[str] = set()
@@ -101,7 +105,7 @@ def _look(watch: ProjectWatch, id_: str) -> Mapping[str, Standing]:
     return {run_id: look_at_run(watch, run_id)} if run_id else {id_: Standing.WAITS}
 
 
-def _named(workspace: OpenWorkspace, name: str) -> str:
+def _named(workspace: Workspace, name: str) -> str:
     """The session, or the run that it became. Raises NotFound, Ambiguous."""
     if not is_session(name):
         with suppress(NotFound):

@@ -1,11 +1,12 @@
 """What a watch of a run and of a session share: where it looks, what it does, whom it tells."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.forge import ForgeTerms, Project
 from ringi.forges.document import mark_line
 from ringi.forges.listen import Listener, Spoken
@@ -15,6 +16,9 @@ from ringi.kernel.text import Text, in_language
 from ringi.models.usage import Language
 from ringi.runs.document import Run
 from ringi.runs.drive import RunOptions
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 
 class NewsKind(StrEnum):
@@ -87,7 +91,7 @@ class ProjectWatch:
     """One project, for one round. `passed` is kept between rounds: nothing is told or tried twice."""
 
     def __init__(
-        self, workspace: OpenWorkspace, project: Project, actions: WatchActions, passed: set[str]
+        self, workspace: Workspace, project: Project, actions: WatchActions, passed: set[str]
     ) -> None:
         self.workspace = workspace
         self.host = actions.host(project)

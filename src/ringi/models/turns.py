@@ -65,6 +65,11 @@ def written(given: Sequence[Turn]) -> str:
     return "\n\n".join(f"[{turn.role}]\n{turn.text}" for turn in given)
 
 
+def written_prompt(prompt: Prompt, kind: type) -> str:
+    """The prompt as one text, with the form of the answer, for a command."""
+    return written(turns(prompt, compact_schema(kind)))
+
+
 def compact_schema(kind: type) -> Mapping[str, Any]:
     """The answer's schema without references and with every field required: small models leave out optional
     fields, and strict services demand it.

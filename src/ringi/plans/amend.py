@@ -1,8 +1,10 @@
 """A person drops hunks or edits lines: a new version, validated and scored again."""
 
+from __future__ import annotations
+
 import shlex
 from collections.abc import Container, Mapping, Sequence
-from typing import Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 import msgspec
 from msgspec import UNSET
@@ -32,10 +34,13 @@ from ringi.plans.effects import Effect, Invalid, content_of, difference, packed,
 from ringi.plans.feedback import Amended, Feedback, FeedbackKind
 from ringi.plans.preview import effects_now, render_now
 from ringi.plans.propose import by_person, next_version, refuse_fixed, require_as_seen, save_version, since_of
-from ringi.plans.services import Services
+from ringi.plans.rules import rules_of
 from ringi.plans.validate import Validated, misfits, validate, why_of
 from ringi.tree.file_state import FileState
 from ringi.tree.tree import differing
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _IN_PARTS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])
 """Kinds that have hunks; the others can only be dropped whole."""
@@ -56,7 +61,7 @@ class _Amended(NamedTuple):
 
 
 def amend(
-    services: Services,
+    workspace: Workspace,
     plan_id: str,
     amendments: Sequence[Amendment],
     *,
@@ -64,32 +69,32 @@ def amend(
     reason: str,
 ) -> ValidationReport:
     """Leaves the plan unchanged if the result would be invalid or the same."""
-    stored = services.store.plans.get(plan_id)
+    stored = workspace.store.plans.get(plan_id)
     if seen:
         require_as_seen(stored, seen)
     refuse_fixed(stored)
-    require_settable(services.person, stored)
+    require_settable(workspace.person, stored)
     name = f"p{stored.number}"
-    document = next_version(stored.document, services.person.requester(), name)
+    document = next_version(stored.document, workspace.person.requester(), name)
     wanted = _by_spec(stored, amendments)
     specs = stored.document.state.action_specs
-    done = {spec.id: _amended(services, name, spec, wanted[spec.id]) for spec in specs if spec.id in wanted}
+    done = {spec.id: _amended(workspace, name, spec, wanted[spec.id]) for spec in specs if spec.id in wanted}
     words = "; ".join(amended.words for amended in done.values() if amended.words)
-    pairs = [_outcome(services, spec, done.get(spec.id)) for spec in specs]
+    pairs = [_outcome(workspace, spec, done.get(spec.id)) for spec in specs]
     kept = tuple(pair for pair in pairs if pair is not None)
-    validated = _together(services, name, kept, done)
+    validated = _together(workspace, name, kept, done)
     if not validated.report.ok or not words:
         return validated.report
     told = f"{reason}: {words}" if reason else words
     did = _sum([amended for amended in done.values() if amended.words], document.plan.version)
     did = _counted(did, stored.document, validated, sum(amended.grown for amended in done.values()))
-    feedback = Feedback(services.clock.now(), told, FeedbackKind.AMENDED, did)
-    actor = actor_at(services.person)
+    feedback = Feedback(workspace.clock.now(), told, FeedbackKind.AMENDED, did)
+    actor = actor_at(workspace.person)
     if actor is Actor.USER:
         document = by_person(stored.document, document)
     document = with_state(document, feedback=(*document.state.feedback, feedback))
     events = (NewEvent(kind, actor, told) for kind in (EventKind.AMENDED, EventKind.SPECS_SET))
-    save_version(services, stored, document, validated, *events)
+    save_version(workspace, stored, document, validated, *events)
     return validated.report
 
 
@@ -107,17 +112,17 @@ def _by_spec(stored: StoredPlan, amendments: Sequence[Amendment]) -> Mapping[str
 
 
 def _outcome(
-    services: Services, spec: ActionSpecExt, amended: _Amended | None
+    workspace: Workspace, spec: ActionSpecExt, amended: _Amended | None
 ) -> tuple[ActionSpecExt, Rendered] | None:
     if amended is None:
-        return spec, render_now(services, spec)
+        return spec, render_now(workspace, spec)
     if amended.spec is None:
         return None
-    return amended.spec, amended.diff or render_now(services, amended.spec)
+    return amended.spec, amended.diff or render_now(workspace, amended.spec)
 
 
 def _together(
-    services: Services, plan: str, kept: Sequence[tuple[ActionSpecExt, Rendered]], amended: Container[str]
+    workspace: Workspace, plan: str, kept: Sequence[tuple[ActionSpecExt, Rendered]], amended: Container[str]
 ) -> Validated:
     if not kept:
         why = Text("nothing is left of it; reject it instead: ringi reject {plan} --feedback …", plan=plan)
@@ -128,13 +133,15 @@ def _together(
         for spec in specs
         if spec.id in amended and not spec.validated
     ]
-    problems += misfits([spec for spec in specs if spec.validated], len(specs), services.rules, services.tree)
+    problems += misfits(
+        [spec for spec in specs if spec.validated], len(specs), rules_of(workspace), workspace.tree
+    )
     issues = tuple(str(problem) for problem in problems)
     report = ValidationReport(ok=not problems, issues=issues, normalized=specs)
     return Validated(report, tuple(problems), tuple(rendered for _, rendered in kept))
 
 
-def _amended(services: Services, plan: str, spec: ActionSpecExt, amendment: Amendment) -> _Amended:
+def _amended(workspace: Workspace, plan: str, spec: ActionSpecExt, amendment: Amendment) -> _Amended:
     label = _label(spec.base)
     if isinstance(amendment, DropSpec):
         return _Amended(None, f"dropped {label}", _FILE_DROPPED)
@@ -142,7 +149,7 @@ def _amended(services: Services, plan: str, spec: ActionSpecExt, amendment: Amen
         return _Amended(spec, "")
     if spec.base.kind not in _IN_PARTS or not spec.validated:
         _refuse(plan, spec, _WHOLE)
-    effects = _effects(services, plan, spec)
+    effects = _effects(workspace, plan, spec)
     if isinstance(amendment, DropHunks):
         new = _without_hunks(plan, spec, effects, amendment.hunks)
         words = f"dropped {_hunks(amendment.hunks)} of {label}"
@@ -157,7 +164,7 @@ def _amended(services: Services, plan: str, spec: ActionSpecExt, amendment: Amen
     base = None if new is None else _with_bytes(plan, spec, effects, new)
     if base is None:
         return _Amended(None, f"dropped {label}", _FILE_DROPPED)
-    found = _validated(services, plan, spec, base)
+    found = _validated(workspace, plan, spec, base)
     grown = found.diff.hunks - before if before and found.diff else 0
     return found._replace(words=words, did=did, grown=grown)
 
@@ -201,12 +208,12 @@ def _sum(amended: Sequence[_Amended], version: int) -> Amended:
     )
 
 
-def _effects(services: Services, plan: str, spec: ActionSpecExt) -> tuple[Effect, ...]:
+def _effects(workspace: Workspace, plan: str, spec: ActionSpecExt) -> tuple[Effect, ...]:
     """What the spec does to its files, which must still be those that the proposer saw."""
-    if wrong := differing(services.tree, files_of([spec])):
+    if wrong := differing(workspace.tree, files_of([spec])):
         raise Stale(plan=plan, paths=", ".join(wrong))
     try:
-        return effects_now(services, spec)
+        return effects_now(workspace, spec)
     except (Invalid, Refused, StorageFailed, OSError) as error:
         _refuse(plan, spec, why_of(error))
 
@@ -259,9 +266,9 @@ def _with_bytes(plan: str, spec: ActionSpecExt, effects: Sequence[Effect], new: 
     return msgspec.structs.replace(spec.base, content=content, encoding=encoding)
 
 
-def _validated(services: Services, plan: str, spec: ActionSpecExt, base: ActionSpec) -> _Amended:
-    since = since_of(services, [spec])
-    validated = validate([base], services.tree, services.rules, {}, since, actor=Actor.USER)
+def _validated(workspace: Workspace, plan: str, spec: ActionSpecExt, base: ActionSpec) -> _Amended:
+    since = since_of(workspace, [spec])
+    validated = validate([base], workspace.tree, rules_of(workspace), {}, since, actor=Actor.USER)
     found = msgspec.structs.replace(validated.report.normalized[0], id=spec.id)
     # Somebody may have written to it in the meantime.
     seen = {file.path: file.before for file in spec.touched}

@@ -48,7 +48,7 @@ def amend_plan(plan: ReviewedPlan, wanted: Wanted, seen: int | None = None) -> b
 
     Raises PlanChanged if the plan has another version by now.
     """
-    refuse_agent(plan.services.person, f"ringi review {plan.name}")
+    refuse_agent(plan.workspace.person, f"ringi review {plan.name}")
     if seen is not None and seen != plan.document.plan.version:
         raise PlanChanged(plan=plan.name)
     said = [_comment(plan, one) for one in wanted.comments]
@@ -65,9 +65,9 @@ def _keep(plan: ReviewedPlan, said: Sequence[CommentChange], *, seen: PlanDocume
     """Comments do not disturb each other: who was faster only makes us read the plan again."""
     for _ in range(_MOST_RACES):
         with suppress(LostRace):
-            replace_comments(plan.services, plan.plan_id, said, seen=seen)
+            replace_comments(plan.workspace, plan.plan_id, said, seen=seen)
             return
-    replace_comments(plan.services, plan.plan_id, said, seen=seen)
+    replace_comments(plan.workspace, plan.plan_id, said, seen=seen)
 
 
 def _amendments(plan: ReviewedPlan, wanted: Wanted) -> Iterator[Amendment]:
@@ -97,7 +97,7 @@ def _comment(plan: ReviewedPlan, wanted: Comment) -> CommentChange:
     before = comment_on(plan, path, wanted.line, side)
     if wanted.text:
         stored = plan.tool.stored(plan.plan_id)
-        return before, drafted(plan.services, stored, path, wanted.line, wanted.text, side=side)
+        return before, drafted(plan.workspace, stored, path, wanted.line, wanted.text, side=side)
     if before is None:
         see = f"ringi show {plan.name}"
         raise NotFound(what=Text("comment"), name=f"{path}:{wanted.line}", see=see)

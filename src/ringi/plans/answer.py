@@ -1,7 +1,9 @@
 """A person's answer to a plan, as its proposer receives it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 
@@ -25,9 +27,11 @@ from ringi.plans.feedback import LineComment, Side
 from ringi.plans.preview import effects_now
 from ringi.plans.propose import require_as_seen
 from ringi.plans.request import outcome
-from ringi.plans.services import Services
 from ringi.plans.status import refusal
 from ringi.plans.versions import compare
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _LONGEST_QUOTE: Final = 200
 _SHOWN: Final = 80
@@ -42,7 +46,7 @@ _KINDS: Final = {
 
 
 def comment(
-    services: Services,
+    workspace: Workspace,
     plan_id: str,
     path: str,
     line: int,
@@ -53,44 +57,44 @@ def comment(
     instead_of: LineComment | None = None,
 ) -> LineComment:
     """Changes neither the plan nor an approval of it."""
-    stored = _open_plan(services, plan_id, seen)
-    given = drafted(services, stored, path, line, text, side=side)
-    _replace_comments(services, stored, [(instead_of, given)])
+    stored = _open_plan(workspace, plan_id, seen)
+    given = drafted(workspace, stored, path, line, text, side=side)
+    _replace_comments(workspace, stored, [(instead_of, given)])
     return given
 
 
 def drafted(
-    services: Services, stored: StoredPlan, path: str, line: int, text: str, *, side: Side
+    workspace: Workspace, stored: StoredPlan, path: str, line: int, text: str, *, side: Side
 ) -> LineComment:
     """A comment that is not kept yet. Raises if there is no such line."""
     if not text.strip():
         raise InvalidSpecs(plan=f"p{stored.number}", issues=Text("a comment needs words"))
     return LineComment(
-        timestamp=services.clock.now(),
+        timestamp=workspace.clock.now(),
         path=path,
         line=line,
         side=side,
         text=text,
-        quote=_quote(services, stored, path, line, side),
+        quote=_quote(workspace, stored, path, line, side),
         version=stored.document.plan.version,
     )
 
 
 def remove_comment(
-    services: Services, plan_id: str, given: LineComment, *, seen: PlanDocument | None
+    workspace: Workspace, plan_id: str, given: LineComment, *, seen: PlanDocument | None
 ) -> None:
     """The log keeps what was said."""
-    replace_comments(services, plan_id, [(given, None)], seen=seen)
+    replace_comments(workspace, plan_id, [(given, None)], seen=seen)
 
 
 def replace_comments(
-    services: Services, plan_id: str, changes: Sequence[CommentChange], *, seen: PlanDocument | None
+    workspace: Workspace, plan_id: str, changes: Sequence[CommentChange], *, seen: PlanDocument | None
 ) -> None:
     """All at once."""
-    _replace_comments(services, _open_plan(services, plan_id, seen), changes)
+    _replace_comments(workspace, _open_plan(workspace, plan_id, seen), changes)
 
 
-def _replace_comments(services: Services, stored: StoredPlan, changes: Sequence[CommentChange]) -> None:
+def _replace_comments(workspace: Workspace, stored: StoredPlan, changes: Sequence[CommentChange]) -> None:
     comments = list(stored.document.state.comments or ())
     said = []
     for before, given in changes:
@@ -100,14 +104,14 @@ def _replace_comments(services: Services, stored: StoredPlan, changes: Sequence[
             words = f"{one.path}:{one.line}: {given.text if given else 'removed'}"
             said.append(words[:_SHOWN])
     document = with_state(stored.document, comments=tuple(comments) or UNSET)
-    actor = actor_at(services.person)
-    with services.store.transaction() as transaction:
+    actor = actor_at(workspace.person)
+    with workspace.store.transaction() as transaction:
         events = (NewEvent(EventKind.COMMENTED, actor, words) for words in said)
         transaction.plans.save(stored, document, *events)
 
 
-def _open_plan(services: Services, plan_id: str, seen: PlanDocument | None) -> StoredPlan:
-    stored = services.store.plans.get(plan_id)
+def _open_plan(workspace: Workspace, plan_id: str, seen: PlanDocument | None) -> StoredPlan:
+    stored = workspace.store.plans.get(plan_id)
     if seen:
         require_as_seen(stored, seen)
     if stored.document.state.status not in OPEN:
@@ -115,23 +119,23 @@ def _open_plan(services: Services, plan_id: str, seen: PlanDocument | None) -> S
     return stored
 
 
-def _quote(services: Services, stored: StoredPlan, path: str, line: int, side: Side) -> str:
+def _quote(workspace: Workspace, stored: StoredPlan, path: str, line: int, side: Side) -> str:
     name, see = f"p{stored.number}", f"ringi show p{stored.number} --diff"
     specs = stored.document.state.action_specs
     about = next((spec for spec in specs if path in {file.path for file in spec.touched}), None)
     if about is None:
         raise NotFound(what=Text("file in the plan"), name=path, see=see)
-    lines = _lines(_effect(services, name, about, path), side)
+    lines = _lines(_effect(workspace, name, about, path), side)
     if not 1 <= line <= len(lines):
         raise NotFound(what=Text("line"), name=f"{path}:{line}", see=see)
     return lines[line - 1].decode("utf-8", "backslashreplace")[:_LONGEST_QUOTE]
 
 
-def _effect(services: Services, plan: str, spec: ActionSpecExt, path: str) -> Effect:
+def _effect(workspace: Workspace, plan: str, spec: ActionSpecExt, path: str) -> Effect:
     if spec.base.kind not in CHANGING:
         raise InvalidSpecs(plan=plan, issues=Text("only lines of files take comments"))
     try:
-        return next(effect for effect in effects_now(services, spec) if effect.path == path)
+        return next(effect for effect in effects_now(workspace, spec) if effect.path == path)
     except Invalid as error:
         raise InvalidSpecs(plan=plan, issues=error.why) from None
 
@@ -142,15 +146,15 @@ def _lines(effect: Effect, side: Side) -> list[bytes]:
     return lines[:-1] if not lines[-1] else lines
 
 
-def answer(services: Services, stored: StoredPlan) -> PlanAnswer:
+def answer(workspace: Workspace, stored: StoredPlan) -> PlanAnswer:
     document = stored.document
     plan, state = document.plan, document.state
     changed = (
-        compare(services, plan.id, state.amended_from, plan.id, plan.version).differences
+        compare(workspace, plan.id, state.amended_from, plan.id, plan.version).differences
         if state.amended_from
         else ()
     )
-    found = outcome(services, plan.id)
+    found = outcome(workspace, plan.id)
     kind = _kind(found)
     if kind is OutcomeKind.CANCELLED and state.amended_from and state.status is PlanStatus.PENDING_REVIEW:
         kind = None  # cancelled by the person's own edit: they are still deciding

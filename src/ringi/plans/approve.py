@@ -1,10 +1,12 @@
 """A person is asked to approve a plan, and answers."""
 
+from __future__ import annotations
+
 import contextlib
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import UNSET
@@ -61,11 +63,14 @@ from ringi.plans.feedback import Feedback, FeedbackKind
 from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected, require_as_seen
 from ringi.plans.request import open_request
-from ringi.plans.services import Services
+from ringi.plans.rules import rules_of
 from ringi.plans.status import advance, refusal
 from ringi.plans.store import PlanRecord
 from ringi.plans.validate import misfits
 from ringi.tree.tree import differing
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _WITH_CONTENT: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE])
 """Kinds with the file's whole content; the result of a patch is compared when it is carried out."""
@@ -74,39 +79,39 @@ _NAMED: Final = 20
 
 
 def request(
-    services: Services, plan_id: str, selection: SpecSelection, seen: PlanDocument | None = None
+    workspace: Workspace, plan_id: str, selection: SpecSelection, seen: PlanDocument | None = None
 ) -> ApprovalRequest:
     """Fixes what is to be approved; the digest identifies it. `seen` is what the person was shown.
 
     A standing approval that covers the whole plan approves at once.
     """
     # Files are read before the transaction: if somebody changes the plan meanwhile, the save fails.
-    record = services.store.record(plan_id)
+    record = workspace.store.record(plan_id)
     stored, document = record.plan, record.plan.document
     if seen:
         require_as_seen(stored, seen)
-    require_open(services, stored)
-    _require_fit(services, stored, selection)
-    expires_at = services.clock.after(services.config.approval.expires_sec)
-    subject = subject_now(services, document, selection, expires_at)
+    require_open(workspace, stored)
+    _require_fit(workspace, stored, selection)
+    expires_at = workspace.clock.after(workspace.config.approval.expires_sec)
+    subject = subject_now(workspace, document, selection, expires_at)
     data = codec.canonical(subject)
     asked = request_of(
         subjects.plan(plan_id),
         document.plan.version,
         data,
-        ids=services.ids,
-        requested_at=services.clock.now(),
+        ids=workspace.ids,
+        requested_at=workspace.clock.now(),
         expires_at=expires_at,
         selection=selection,
-        requester=services.person.requester(),
+        requester=workspace.person.requester(),
     )
     document = msgspec.structs.replace(with_state(document, selection=selection), approval="approval.json")
-    event = NewEvent(EventKind.APPROVAL_REQUESTED, actor_at(services.person), asked.digest)
-    with services.store.transaction() as transaction:
+    event = NewEvent(EventKind.APPROVAL_REQUESTED, actor_at(workspace.person), asked.digest)
+    with workspace.store.transaction() as transaction:
         transaction.approvals.add_request(asked)
         stored = transaction.plans.save(stored, document, event)
-    grants = Grants(services)
-    may_use = record.granting and selection.all and asks_for_own(services.person, document, record.events)
+    grants = Grants(workspace)
+    may_use = record.granting and selection.all and asks_for_own(workspace.person, document, record.events)
     if may_use and (standing := grants.covering(stored, subject)):
         # It was used up, revoked or overtaken just now: the request stays open for a person.
         with contextlib.suppress(GrantRefused, LostRace, SignatureUnchecked):
@@ -114,22 +119,22 @@ def request(
     return asked
 
 
-def require_open(services: Services, stored: StoredPlan) -> None:
+def require_open(workspace: Workspace, stored: StoredPlan) -> None:
     """Raises if nobody can be asked about it as things are."""
-    require_here(services, stored)
-    require_own(services.person, stored)
+    require_here(workspace, stored)
+    require_own(workspace.person, stored)
     refuse_rejected(stored)
     advance(stored.document, f"p{stored.number}", PlanStatus.APPROVED)
 
 
-def _require_fit(services: Services, stored: StoredPlan, selection: SpecSelection) -> None:
+def _require_fit(workspace: Workspace, stored: StoredPlan, selection: SpecSelection) -> None:
     name = f"p{stored.number}"
     if selection.all and selection.ids:
         raise InvalidSpecs(plan=name, issues=Text("it is all of them or these, not both"))
-    require_valid(services, stored, selection)
+    require_valid(workspace, stored, selection)
     specs = selected(stored.document.state.action_specs, selection)
     _require_ids(stored, selection)
-    if problems := misfits(specs, len(specs), services.rules, services.tree):
+    if problems := misfits(specs, len(specs), rules_of(workspace), workspace.tree):
         raise InvalidSpecs(plan=name, issues=problems[0])
     if torn := _torn_group(stored.document.state.action_specs, specs):
         raise InvalidSpecs(plan=name, issues=Text("the specs of group {group} go together", group=torn))
@@ -139,9 +144,9 @@ def _require_fit(services: Services, stored: StoredPlan, selection: SpecSelectio
     if changed := unlike_their_hashes(specs):
         why = Text("the content of {path} is not what its hash says", path=changed[0].base.path)
         raise InvalidSpecs(plan=name, issues=why)
-    if danger := refused_danger(services, lambda: stored.document, specs):
+    if danger := refused_danger(workspace, lambda: stored.document, specs):
         raise InvalidSpecs(plan=name, issues=danger)
-    if wrong := differing(services.tree, files_of(specs)):
+    if wrong := differing(workspace.tree, files_of(specs)):
         raise Stale(plan=name, paths=", ".join(wrong))
 
 
@@ -163,41 +168,41 @@ def _torn_group(specs: Sequence[ActionSpecExt], chosen: Sequence[ActionSpecExt])
     return next((spec.base.group for spec in chosen if spec.base.group and spec.base.group in left_out), None)
 
 
-def statement(services: Services, asked: ApprovalRequest, approver: str, note: str = "") -> str:
+def statement(workspace: Workspace, asked: ApprovalRequest, approver: str, note: str = "") -> str:
     """What a key signs to approve the request."""
-    stored = services.store.plans.get(asked.subject_id)
-    require_here(services, stored)
-    subject = subject_now(services, stored.document, asked.selection, asked.expires_at)
-    about = _about(services, stored.document, subject)
-    return compose(services, SignedAct.APPROVE, asked.digest, approver, note, about)
+    stored = workspace.store.plans.get(asked.subject_id)
+    require_here(workspace, stored)
+    subject = subject_now(workspace, stored.document, asked.selection, asked.expires_at)
+    about = _about(workspace, stored.document, subject)
+    return compose(workspace, SignedAct.APPROVE, asked.digest, approver, note, about)
 
 
-def _about(services: Services, document: PlanDocument, subject: ApprovalSubject) -> About | None:
-    return attest.about(services, document, subject, attest.known_bytes(services, document, subject))
+def _about(workspace: Workspace, document: PlanDocument, subject: ApprovalSubject) -> About | None:
+    return attest.about(workspace, document, subject, attest.known_bytes(workspace, document, subject))
 
 
 def approve(
-    services: Services,
+    workspace: Workspace,
     plan_id: str,
     approver: str,
     selection: SpecSelection,
     proof: Proof | None,
     note: str,
 ) -> ApprovedPlan:
-    record = services.store.record(plan_id)
+    record = workspace.store.record(plan_id)
     stored = record.plan
     document, name = stored.document, f"p{stored.number}"
     signing = f"ringi approve {name} --seen {document.plan.version} --sign KEY"
-    proof = require_answer(services, proof, f"ringi review {name}", signing)
-    require_here(services, stored)
+    proof = require_answer(workspace, proof, f"ringi review {name}", signing)
+    require_here(workspace, stored)
     refuse_rejected(stored)
     status = advance(document, name, PlanStatus.APPROVED)
-    asked = open_request(services, record, selection)
-    _require_fit(services, stored, selection)
-    subject = subject_now(services, document, selection, asked.expires_at)
+    asked = open_request(workspace, record, selection)
+    _require_fit(workspace, stored, selection)
+    subject = subject_now(workspace, document, selection, asked.expires_at)
     data = codec.canonical(subject)
     proven = prove(
-        services,
+        workspace,
         asked,
         data,
         proof,
@@ -206,11 +211,11 @@ def approve(
         made_at=document.plan.created_at,
         risk=risk_of(document, selection),
         note=note,
-        about=partial(_about, services, document, subject),
+        about=partial(_about, workspace, document, subject),
     )
-    with services.store.transaction() as transaction:
+    with workspace.store.transaction() as transaction:
         last = transaction.last_hash()
-        approval = approval_of(services, asked, data, proven, approver=approver, after_event=last, note=note)
+        approval = approval_of(workspace, asked, data, proven, approver=approver, after_event=last, note=note)
         transaction.approvals.add(approval)
         left_out = _left_out(document, selection)
         told = (Feedback(approval.timestamp, left_out, FeedbackKind.NOT_APPROVED),) if left_out else ()
@@ -229,13 +234,13 @@ def approve(
     return ApprovedPlan(approval)
 
 
-def approved_already(services: Services, plan_id: str, selection: SpecSelection) -> ApprovedPlan | None:
+def approved_already(workspace: Workspace, plan_id: str, selection: SpecSelection) -> ApprovedPlan | None:
     """None if it is not approved, for another selection, or not any more."""
-    record = services.store.record(plan_id)
+    record = workspace.store.record(plan_id)
     if record.plan.document.state.status is not PlanStatus.APPROVED:
         return None
     with contextlib.suppress(Expired, GrantRefused, SignatureRefused):
-        found = covering(services, record)
+        found = covering(workspace, record)
         return ApprovedPlan(found) if found and found.selection == selection else None
     return None
 
@@ -252,13 +257,13 @@ def _left_out(document: PlanDocument, selection: SpecSelection) -> str:
     return str(Text("not approved: {specs}", specs=", ".join([*named[:_NAMED], *more])))
 
 
-def reject(services: Services, plan_id: str, feedback: str) -> Declined:
+def reject(workspace: Workspace, plan_id: str, feedback: str) -> Declined:
     """Feedback is never approval: the plan goes back to whoever proposed it.
 
     A person may also change their mind: an approved plan goes back too, and its approval ends.
     """
-    refuse_agent(services.person, f"ringi reject p{services.store.plans.get(plan_id).number} --feedback …")
-    with services.store.transaction() as transaction:
+    refuse_agent(workspace.person, f"ringi reject p{workspace.store.plans.get(plan_id).number} --feedback …")
+    with workspace.store.transaction() as transaction:
         stored = transaction.plans.get(plan_id)
         status = stored.document.state.status
         if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
@@ -267,7 +272,7 @@ def reject(services: Services, plan_id: str, feedback: str) -> Declined:
             refuse_rejected(stored)
             raise refusal(stored.document, f"p{stored.number}", PlanStatus.PROPOSED)
         status = PLAN_MACHINE.advance(status, PlanStatus.PROPOSED)
-        given = Feedback(services.clock.now(), feedback, FeedbackKind.DECLINED)
+        given = Feedback(workspace.clock.now(), feedback, FeedbackKind.DECLINED)
         document = with_state(
             stored.document, status=status, feedback=(*stored.document.state.feedback, given)
         )
@@ -275,20 +280,20 @@ def reject(services: Services, plan_id: str, feedback: str) -> Declined:
     return Declined(feedback, document.state.comments)
 
 
-def covering(services: Services, record: PlanRecord) -> Approval | None:
+def covering(workspace: Workspace, record: PlanRecord) -> Approval | None:
     """The approval that still covers the plan as it is now. Raises like `covering_approval`."""
     document, name = record.plan.document, f"p{record.plan.number}"
     history = History(subjects.plan(document.plan.id), name, record.approvals, record.events)
-    grants = Grants(services)
+    grants = Grants(workspace)
     grants.refuse_newest(record.plan, record.approvals)
     standing = partial(grants.require_standing, name)
-    return covering_approval(services, history, partial(_bytes_now, services, document), standing)
+    return covering_approval(workspace, history, partial(_bytes_now, workspace, document), standing)
 
 
-def _bytes_now(services: Services, document: PlanDocument, approval: Approval) -> bytes | None:
+def _bytes_now(workspace: Workspace, document: PlanDocument, approval: Approval) -> bytes | None:
     if unlike_their_hashes(selected(document.state.action_specs, approval.selection)):
         return None
-    return codec.canonical(subject_now(services, document, approval.selection, approval.expires_at))
+    return codec.canonical(subject_now(workspace, document, approval.selection, approval.expires_at))
 
 
 def unlike_their_hashes(specs: Sequence[ActionSpecExt]) -> list[ActionSpecExt]:
@@ -304,7 +309,7 @@ def unlike_their_hashes(specs: Sequence[ActionSpecExt]) -> list[ActionSpecExt]:
 
 
 def subject_now(
-    services: Services, document: PlanDocument, selection: SpecSelection, expires_at: str
+    workspace: Workspace, document: PlanDocument, selection: SpecSelection, expires_at: str
 ) -> ApprovalSubject:
     """What an approval of the plan would cover right now."""
     specs = selected(document.state.action_specs, selection)
@@ -312,8 +317,8 @@ def subject_now(
     return of_plan(
         document,
         selection,
-        services.store.workspace_id(),
+        workspace.store.workspace_id(),
         expires_at,
-        sandboxed=services.commands.sandboxed() if runs else UNSET,
-        commit=commit_subject(services, document, specs),
+        sandboxed=workspace.commands.sandboxed() if runs else UNSET,
+        commit=commit_subject(workspace, document, specs),
     )

@@ -1,7 +1,9 @@
 """What an approval says about files, in the form that proves it in any clone of the repository."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -33,10 +35,12 @@ from ringi.patch.render import Changed, Side, is_binary, render_patch
 from ringi.plans.document import PlanDocument, PlanRef
 from ringi.plans.place import run_of
 from ringi.plans.preview import after_bytes
-from ringi.plans.services import Services
 from ringi.policy.files import is_credential
 from ringi.provenance.ports import Rebuilt, Repository
 from ringi.tree.file_state import FileState
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _LARGEST_DIFF: Final = 256 * 1024
 _EXECUTABLE: Final = 0o100
@@ -89,28 +93,28 @@ class _File(NamedTuple):
         return Changed(self.path, old, new) if whole else None
 
 
-def known_bytes(services: Services, document: PlanDocument, subject: ApprovalSubject) -> dict[str, bytes]:
+def known_bytes(workspace: Workspace, document: PlanDocument, subject: ApprovalSubject) -> dict[str, bytes]:
     """By hash, the files of a plan before and after it, as far as they can be had."""
     known: dict[str, bytes] = {}
     for change in subject.changes:
         if change.before and not change.folder:
-            data = services.store.get_bytes(change.before.sha256)
-            if data is None and (found := services.tree.look(change.path)):
+            data = workspace.store.get_bytes(change.before.sha256)
+            if data is None and (found := workspace.tree.look(change.path)):
                 data = found.data
             if data is not None and codec.digest(data) == change.before.sha256:
                 known[change.before.sha256] = data
     chosen = {one.id for one in subject.specs}
     for spec in document.state.action_specs:
         if spec.id in chosen and all(not one.before or one.before.sha256 in known for one in spec.touched):
-            known |= after_bytes(services, spec, known)
+            known |= after_bytes(workspace, spec, known)
     return known
 
 
 def about(
-    services: Services, document: PlanDocument, subject: ApprovalSubject, known: Mapping[str, bytes]
+    workspace: Workspace, document: PlanDocument, subject: ApprovalSubject, known: Mapping[str, bytes]
 ) -> About | None:
     """`known` are bytes by hash. None if no file of it can be in a commit."""
-    repository = services.repository()
+    repository = workspace.repository()
     files = _files(repository, subject, known) if repository else []
     if not repository or not files:
         return None
@@ -163,28 +167,28 @@ def _diff(files: list[_File]) -> str | UnsetType:
 
 
 def attach(
-    services: Services, document: PlanDocument, approval: Approval, known: Mapping[str, bytes]
+    workspace: Workspace, document: PlanDocument, approval: Approval, known: Mapping[str, bytes]
 ) -> None:
     """Hangs the proof of the approval on the files that it is about, before they are written.
 
     Whatever cuts off what follows, an approval that was used is never without it. If the notes are damaged,
     they are rebuilt first. Raises NotesFailed.
     """
-    repository = services.repository() if services.config.provenance.notes else None
-    proof = _proof(services, document, approval, known) if repository else None
+    repository = workspace.repository() if workspace.config.provenance.notes else None
+    proof = _proof(workspace, document, approval, known) if repository else None
     if repository is None or proof is None:
         return
     try:
         repository.attach(*proof)
     except NotesDamaged:
-        if mended := mend(services):
+        if mended := mend(workspace):
             for line in mended.lines:
-                services.tell(line)
+                workspace.tell(line)
         repository.attach(*proof)
 
 
 def _proof(
-    services: Services, document: PlanDocument, approval: Approval, known: Mapping[str, bytes]
+    workspace: Workspace, document: PlanDocument, approval: Approval, known: Mapping[str, bytes]
 ) -> _Proof | None:
     """What hangs on which blobs; None if it is about no file that can be in a commit."""
     subject = as_written(approval.subject, ApprovalSubject)
@@ -193,7 +197,7 @@ def _proof(
         return None
     if record.kind is ProofKind.SIGNED:
         signature, keyid = record.signature or "", fingerprint(record.key or "")
-    elif said := about(services, document, subject, known):
+    elif said := about(workspace, document, subject, known):
         made = stated(
             _SIGNED_AS[subject.kind],
             approval.digest,
@@ -223,17 +227,17 @@ def _grant(approval: Approval) -> GrantProof | UnsetType:
 # ------------------------------------------------------------------ damaged notes
 
 
-def mend(services: Services) -> Mended | None:
+def mend(workspace: Workspace) -> Mended | None:
     """Rebuilds the notes if they are damaged: what can be read stays, whoever wrote it, and every approval
     that was used hangs there again. None if they are sound.
 
     Raises NotesFailed.
     """
-    repository = services.repository()
+    repository = workspace.repository()
     rebuilt = repository.rebuild() if repository else None
     if repository is None or rebuilt is None:
         return None
-    used = list(_used_proofs(services)) if services.config.provenance.notes else []
+    used = list(_used_proofs(workspace)) if workspace.config.provenance.notes else []
     if lines := _by_blob(one.proof for one in used if one.proof):
         repository.attach_all(lines)
     proven = {digest for line in repository.lines() if (digest := _approved_digest(line))}
@@ -281,35 +285,35 @@ def mended_notes(
     return Mended(NOTES, tuple(lines), rebuilt.aside, lost, plans)
 
 
-def is_lost(services: Services, plan_id: str) -> bool:
+def is_lost(workspace: Workspace, plan_id: str) -> bool:
     """Whether a signed approval of the plan was used and is not in the notes. Raises NotesFailed."""
-    repository = services.repository() if services.config.provenance.notes else None
-    lines = _by_blob(_signed_proofs(services, plan_id)) if repository else {}
+    repository = workspace.repository() if workspace.config.provenance.notes else None
+    lines = _by_blob(_signed_proofs(workspace, plan_id)) if repository else {}
     return repository is not None and bool(lines) and repository.lacking(lines)
 
 
-def lost_plans(services: Services) -> list[PlanRef]:
+def lost_plans(workspace: Workspace) -> list[PlanRef]:
     """Those with a signed approval that was used and is not in the notes. Raises NotesFailed."""
-    return [ref for ref in services.store.plans.refs(discarded=True) if is_lost(services, ref.id)]
+    return [ref for ref in workspace.store.plans.refs(discarded=True) if is_lost(workspace, ref.id)]
 
 
-def bring_back(services: Services) -> Mended | None:
+def bring_back(workspace: Workspace) -> Mended | None:
     """Adds the signed approvals that were used and are not in the notes. Raises NotesFailed."""
-    lost, repository = lost_plans(services), services.repository()
+    lost, repository = lost_plans(workspace), workspace.repository()
     if not lost or repository is None:
         return None
-    repository.attach_all(_by_blob(proof for ref in lost for proof in _signed_proofs(services, ref.id)))
+    repository.attach_all(_by_blob(proof for ref in lost for proof in _signed_proofs(workspace, ref.id)))
     names = ", ".join(ref.name for ref in lost)
     what = Text("The proofs of {plans} were missing in the notes; they are there again.", plans=names)
     return Mended(NOTES, (what,))
 
 
-def _signed_proofs(services: Services, plan_id: str) -> Iterator[_Proof]:
+def _signed_proofs(workspace: Workspace, plan_id: str) -> Iterator[_Proof]:
     """What was signed is in the ledger as it was, whatever became of the files."""
-    document = services.store.plans.get(plan_id).document
-    for approval in services.store.approvals.of(plan_id):
+    document = workspace.store.plans.get(plan_id).document
+    for approval in workspace.store.approvals.of(plan_id):
         if approval.spent_by and approval.proof.kind is ProofKind.SIGNED:
-            yield from filter(None, [_proof(services, document, approval, {})])
+            yield from filter(None, [_proof(workspace, document, approval, {})])
 
 
 def _by_blob(proofs: Iterable[_Proof]) -> dict[str, list[bytes]]:
@@ -338,14 +342,14 @@ def _approved_digest(line: bytes) -> str:
         return ""
 
 
-def _used_proofs(services: Services) -> Iterator[_Used]:
-    store = services.store
+def _used_proofs(workspace: Workspace) -> Iterator[_Used]:
+    store = workspace.store
     for ref in store.plans.refs(discarded=True):
-        document, here = store.plans.get(ref.id).document, services
-        if services.on_branch and run_of(document):
-            there = services.on_branch(run_of(document))
+        document, here = store.plans.get(ref.id).document, workspace
+        if run_of(document):
+            there = workspace.on_branch(run_of(document))
             # Its folder may be gone; the person's own has the same attributes.
-            here = there if there.tree.root.is_dir() else services
+            here = there if there.tree.root.is_dir() else workspace
         for approval in store.approvals.of(ref.id):
             subject = as_written(approval.subject, ApprovalSubject)
             if subject is None or not approval.spent_by:

@@ -1,7 +1,9 @@
 """Calls of outside tools: their server is asked when they are proposed, and again before they are made."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -9,26 +11,28 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.execution import Step
-from ringi.plans.services import Services
 from ringi.plans.validate import Validated, with_problems
 from ringi.tools.ports_process import OutsideTools, ToolInfo
 from ringi.tools.schema import mismatch
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 Misfits = Mapping[int, Text]
 _NOT_BOUND: Final = Text("it was proposed when no server was configured: propose the call again")
 _CHANGED: Final = Text("the tool changed since the call was proposed: propose it again")
 
 
-def bound(services: Services, specs: Sequence[ActionSpec]) -> tuple[list[ActionSpec], Misfits]:
+def bound(workspace: Workspace, specs: Sequence[ActionSpec]) -> tuple[list[ActionSpec], Misfits]:
     """The specs with the digests of the tools they call, and what is wrong with calls, by their place.
 
     Without servers nothing is looked at: such a plan can be approved, but not executed.
     """
-    if services.tools is None or not any(map(_calls, specs)):
+    if workspace.tools is None or not any(map(_calls, specs)):
         return list(specs), {}
     found: list[ActionSpec] = []
     wrong: dict[int, Text] = {}
-    with services.tools() as tools:
+    with workspace.tools() as tools:
         for place, spec in enumerate(specs):
             known = tools.tool(spec.tool or "") if _calls(spec) else None
             why = _misfit(spec, known)

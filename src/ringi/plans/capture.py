@@ -1,13 +1,14 @@
 """The project's state (CP-10): captured from the workspace, with what an editor adds."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import UNSET
 
-from ringi.app.context import OpenWorkspace
 from ringi.errors import BadDocument, PushStale, Refused, StorageFailed
 from ringi.kernel.codec import canonical, digest
 from ringi.kernel.system import milliseconds
@@ -21,6 +22,9 @@ from ringi.project.diagnostics import merged
 from ringi.project.state import Diagnostic, EditorState, Gap, GapCode, ProjectState, StateSource, Unsaved
 from ringi.tree.snapshot import Listing, Snapshot, Snapshots
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 Progress = Callable[[Text], None]
 
 
@@ -32,16 +36,16 @@ class Captured(NamedTuple):
     """Diagnostics left out because they are about no file of the project."""
 
 
-def snapshot_id(workspace: OpenWorkspace) -> str:
+def snapshot_id(workspace: Workspace) -> str:
     return _snapshots(workspace).take().id
 
 
-def _snapshots(workspace: OpenWorkspace) -> Snapshots:
+def _snapshots(workspace: Workspace) -> Snapshots:
     return Snapshots(workspace.places.state, workspace.places.root)
 
 
 def capture(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     *,
     editor: EditorState | None = None,
     on_progress: Progress = lambda _: None,
@@ -55,7 +59,7 @@ def capture(
     if editor and editor.snapshot_id not in {None, snapshot.id}:
         raise PushStale(pushed=editor.snapshot_id, found=snapshot.id)
     settings = _settings(workspace)
-    known = workspace.services.store.states.newest(snapshot.id)
+    known = workspace.store.states.newest(snapshot.id)
     if known and known.settings != settings:
         known = None
     if known and not editor and _needs_no_look(workspace, known):
@@ -67,9 +71,7 @@ def capture(
         dependencies = known.dependencies
     else:
         on_progress(Text("reading the dependencies of {count} files …", count=len(paths)))
-        dependencies = dependencies_of(
-            workspace.places, workspace.services.tree, snapshots, snapshot, listing.files
-        )
+        dependencies = dependencies_of(workspace.places, workspace.tree, snapshots, snapshot, listing.files)
     diagnosed = diagnose(
         workspace,
         commands_of(workspace.config),
@@ -96,15 +98,15 @@ def capture(
         settings=settings if is_final(dependencies) else "",
     )
     outside = diagnosed.outside + len(pushed) - len(ours)
-    return Captured(state, tuple(take_state(workspace.services, state)), outside)
+    return Captured(state, tuple(take_state(workspace, state)), outside)
 
 
-def state_now(workspace: OpenWorkspace, on_progress: Progress = lambda _: None) -> ProjectState:
+def state_now(workspace: Workspace, on_progress: Progress = lambda _: None) -> ProjectState:
     """The newest state if it still matches the files; otherwise captures a new one.
 
     What an editor reported about this snapshot stays valid, including its unsaved files.
     """
-    newest = workspace.services.store.states.newest()
+    newest = workspace.store.states.newest()
     if newest is None or not (newest.complete or newest.source is StateSource.EDITOR):
         return capture(workspace, on_progress=on_progress).state
     if newest.settings != _settings(workspace) or newest.snapshot_id != snapshot_id(workspace):
@@ -112,13 +114,13 @@ def state_now(workspace: OpenWorkspace, on_progress: Progress = lambda _: None) 
     return newest
 
 
-def _needs_no_look(workspace: OpenWorkspace, known: ProjectState) -> bool:
+def _needs_no_look(workspace: Workspace, known: ProjectState) -> bool:
     """Whether capturing it again would find the same: no command and no editor has a say in it."""
     from_files = known.source is StateSource.WORKSPACE and known.complete
     return from_files and not commands_of(workspace.config)
 
 
-def _settings(workspace: OpenWorkspace) -> str:
+def _settings(workspace: Workspace) -> str:
     config = workspace.config
     commands, form = commands_of(config), config.diagnostics.format
     parts = (commands, form, config.risk.critical, config.risk.mutable, analyser())
@@ -135,7 +137,7 @@ def _absent(snapshots: Snapshots) -> list[Gap]:
     return [Gap(GapCode.NOT_CHECKED_OUT, storable(absent[0]), str(len(absent)))] if absent else []
 
 
-def _editor_gaps(workspace: OpenWorkspace, editor: EditorState) -> Iterator[Gap]:
+def _editor_gaps(workspace: Workspace, editor: EditorState) -> Iterator[Gap]:
     """A file outside the project is no concern of it."""
     for given in editor.unsaved:
         one = Unsaved(given) if isinstance(given, str) else given
@@ -146,7 +148,7 @@ def _editor_gaps(workspace: OpenWorkspace, editor: EditorState) -> Iterator[Gap]
         yield Gap(GapCode.EDITOR, editor.editor)
 
 
-def _is_saved(workspace: OpenWorkspace, path: str, given: Unsaved) -> bool:
+def _is_saved(workspace: Workspace, path: str, given: Unsaved) -> bool:
     """Whether the file holds what the editor has, whatever the editor says."""
     text = UNSET if given.text is UNSET else digest(given.text.encode("utf-8", "surrogatepass"))
     wanted = text or (given.sha256 and given.sha256.lower())
@@ -156,19 +158,19 @@ def _is_saved(workspace: OpenWorkspace, path: str, given: Unsaved) -> bool:
         why = Text("the sha256 of {path} is not that of its text", path=given.path)
         raise BadDocument(what=Text("the editor's data"), why=why, see="ringi schema editor-state")
     try:
-        found = workspace.services.tree.look(path)
+        found = workspace.tree.look(path)
     except (Refused, StorageFailed, OSError):
         return False
     return found is not None and found.state.sha256 == wanted
 
 
-def _named(workspace: OpenWorkspace, item: Diagnostic) -> Diagnostic:
+def _named(workspace: Workspace, item: Diagnostic) -> Diagnostic:
     """About a path in the project, if it is one."""
     path = _in_project(workspace, item.file)
     return item if path is None else msgspec.structs.replace(item, file=path)
 
 
-def _in_project(workspace: OpenWorkspace, path: str) -> str | None:
+def _in_project(workspace: Workspace, path: str) -> str | None:
     """Below the root, also if it was named in full; None if it is elsewhere."""
     root = str(workspace.places.root)
     whole = os.path.normpath(os.path.join(root, path))  # noqa: PTH118  # a link stays as it was named

@@ -1,7 +1,9 @@
 """Change plans (CP): one group of patches, valid for one project state."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -51,13 +53,16 @@ from ringi.plans.effects import Effect, Invalid, content_of, effects_of, renderi
 from ringi.plans.merge import MergedSpecs
 from ringi.plans.preview import paths_of
 from ringi.plans.propose import NO_REMARKS, Remarks, new_plan, propose_whole, refuse_superseded
-from ringi.plans.services import Services
+from ringi.plans.rules import rules_of
 from ringi.plans.store import PlanStore
 from ringi.plans.validate import validate
 from ringi.policy.risk import change_risk
 from ringi.policy.risk import words as risk_words
 from ringi.project.state import Diagnostic, ProjectState, UnknownUsers, why_incomplete
 from ringi.tree.paths import normalise
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 GROUP: Final = "change"
 
@@ -91,7 +96,7 @@ class Affected(NamedTuple):
 
 
 def propose_change(
-    services: Services,
+    workspace: Workspace,
     change: Change,
     state: ProjectState,
     affected_by: Callable[[Sequence[str]], Affected],
@@ -105,17 +110,17 @@ def propose_change(
     if not state.complete:
         raise StateIncomplete(why=why_incomplete(state.gaps))
     _require_reported(change.basis, state)
-    change = change._replace(diffs=_without_renames(services, change.diffs))
-    effects = _effects(services, change.diffs)
+    change = change._replace(diffs=_without_renames(workspace, change.diffs))
+    effects = _effects(workspace, change.diffs)
     specs = [
         ActionSpec(SpecKind.PATCH, file, diff.diff, group=GROUP)
         for diff, (file, _) in sorted(zip(change.diffs, effects, strict=True), key=lambda pair: pair[1][0])
     ]
-    _require_edit(services, [found for _, found in effects])
+    _require_edit(workspace, [found for _, found in effects])
     _require_state([effect for _, found in effects for effect in found], state)
     merged = change.merged
     since = merged.since if merged else {}
-    validated = validate(specs, services.tree, services.rules, {}, since, actor=change.actor)
+    validated = validate(specs, workspace.tree, rules_of(workspace), {}, since, actor=change.actor)
     if validated.problems:
         raise ChangeRefused(why=validated.problems[0])
     _require_unchanged(validated.report.normalized, [found for _, found in effects])
@@ -130,17 +135,17 @@ def propose_change(
         basis=change.basis,
         scope=PlanScope(targets, affected.files),
         validations=PlanValidations(project_state_complete=True, no_conflict_files=targets),
-        risk=_risk(services, targets, unknown),
+        risk=_risk(workspace, targets, unknown),
         explanation=said.words,
         explained_by=said.model or UNSET,
         unknown_users=unknown,
     )
-    plan = new_plan(services, change.content, proposer=change.proposer, **change.remarks._asdict())
+    plan = new_plan(workspace, change.content, proposer=change.proposer, **change.remarks._asdict())
     origin = msgspec.structs.replace(plan.plan, forked_from=change.forked_from)
     document = msgspec.structs.replace(plan, plan=origin, change=facts)
     if merged:
         document = with_state(document, merged_lines=merged.lines)
-    return propose_whole(services, document, validated, actor=change.actor, reason=state.snapshot_id)
+    return propose_whole(workspace, document, validated, actor=change.actor, reason=state.snapshot_id)
 
 
 def _require_basis(basis: PlanBasis) -> None:
@@ -174,10 +179,10 @@ def says(found: Diagnostic, named: DiagnosticRef) -> bool:
     )
 
 
-def _without_renames(services: Services, diffs: Sequence[FileDiff]) -> list[FileDiff]:
+def _without_renames(workspace: Workspace, diffs: Sequence[FileDiff]) -> list[FileDiff]:
     """A rename as a deletion and a new file, a copy as a new file: one diff for every file that changes."""
     plain = []
-    for diff, (file, effects) in zip(diffs, _effects(services, diffs), strict=True):
+    for diff, (file, effects) in zip(diffs, _effects(workspace, diffs), strict=True):
         if len(effects) == 1:
             plain.append(FileDiff(file, diff.diff))
             continue
@@ -190,7 +195,7 @@ def _without_renames(services: Services, diffs: Sequence[FileDiff]) -> list[File
     return plain
 
 
-def _effects(services: Services, diffs: Sequence[FileDiff]) -> list[tuple[str, tuple[Effect, ...]]]:
+def _effects(workspace: Workspace, diffs: Sequence[FileDiff]) -> list[tuple[str, tuple[Effect, ...]]]:
     """Each diff with its file; raises if a diff does not apply."""
     if not diffs:
         raise NoDiff
@@ -200,7 +205,7 @@ def _effects(services: Services, diffs: Sequence[FileDiff]) -> list[tuple[str, t
         _require_path(file, diff.diff)
         spec = ActionSpec(SpecKind.PATCH, file, diff.diff, group=GROUP)
         try:
-            effects = effects_of(spec, services.tree.look, services.rules)
+            effects = effects_of(spec, workspace.tree.look, rules_of(workspace))
         except Invalid as error:
             raise ChangeRefused(why=error.why) from None
         if all(effect.before == effect.after for effect in effects):
@@ -218,9 +223,9 @@ def _require_path(file: str, diff: str) -> None:
         raise PathMismatch(path=file, found=", ".join(named))
 
 
-def _require_edit(services: Services, effects: Sequence[tuple[Effect, ...]]) -> None:
+def _require_edit(workspace: Workspace, effects: Sequence[tuple[Effect, ...]]) -> None:
     """Requires that a WorkspaceEdit can express everything; it has no permission bits."""
-    usual = f"{services.new_file_mode:04o}"
+    usual = f"{workspace.new_file_mode:04o}"
     for own, *others in effects:
         source = own.before or next((other.before for other in others), None)
         if own.after and own.after.mode != (source.mode if source else usual):
@@ -259,14 +264,14 @@ def _require_unchanged(specs: Sequence[ActionSpecExt], effects: Sequence[tuple[E
                 raise ChangeRefused(why=Text("{path} changed while the plan was made", path=file.path))
 
 
-def _risk(services: Services, targets: Sequence[str], unknown: UnknownUsers | UnsetType) -> PlanRisk:
-    risk = services.config.risk
+def _risk(workspace: Workspace, targets: Sequence[str], unknown: UnknownUsers | UnsetType) -> PlanRisk:
+    risk = workspace.config.risk
     count = unknown.count if unknown else 0
     level, reasons = change_risk(targets, risk.critical, risk.mutable, count)
     return PlanRisk(level, tuple(risk_words(reason) for reason in reasons))
 
 
-def require_valid(services: Services, stored: StoredPlan, selection: SpecSelection) -> None:
+def require_valid(workspace: Workspace, stored: StoredPlan, selection: SpecSelection) -> None:
     """Checks the rules again whenever a change plan is used; an ordinary plan passes."""
     facts, name = stored.document.change, f"p{stored.number}"
     if not facts:
@@ -281,12 +286,12 @@ def require_valid(services: Services, stored: StoredPlan, selection: SpecSelecti
         raise ScopeMismatch(why=", ".join(sorted({*targets} ^ {*facts.scope.target_files})))
     if facts.validations.no_conflict_files != targets:
         raise ScopeMismatch(why=", ".join(facts.validations.no_conflict_files))
-    if _risk(services, targets, facts.unknown_users) != facts.risk:
+    if _risk(workspace, targets, facts.unknown_users) != facts.risk:
         raise RiskMismatch(plan=name)
-    snapshot_id = services.snapshot_id()
+    snapshot_id = workspace.snapshot_id()
     if snapshot_id != facts.snapshot_id:
-        with services.store.transaction() as transaction:
-            _supersede(services, transaction, stored, snapshot_id)
+        with workspace.store.transaction() as transaction:
+            _supersede(workspace, transaction, stored, snapshot_id)
         raise Superseded(plan=name)
 
 
@@ -301,17 +306,17 @@ def _require_diffs(specs: Sequence[ActionSpecExt]) -> None:
         _require_path(spec.base.path, spec.base.content or "")
 
 
-def take_state(services: Services, state: ProjectState) -> list[str]:
+def take_state(workspace: Workspace, state: ProjectState) -> list[str]:
     """Stores the newest project state; returns the short names of the change plans it supersedes."""
-    with services.store.transaction() as transaction:
+    with workspace.store.transaction() as transaction:
         found = [transaction.plans.get(plan_id) for plan_id in transaction.states.set(state)]
         found.sort(key=lambda stored: stored.number)
         for stored in found:
-            _supersede(services, transaction, stored, state.snapshot_id)
+            _supersede(workspace, transaction, stored, state.snapshot_id)
     return [f"p{stored.number}" for stored in found]
 
 
-def _supersede(services: Services, transaction: PlanStore, stored: StoredPlan, snapshot_id: str) -> None:
+def _supersede(workspace: Workspace, transaction: PlanStore, stored: StoredPlan, snapshot_id: str) -> None:
     """Rejects it for good, even if approved: its files may be the same, but the project has changed."""
     document = stored.document
     if not document.change:
@@ -321,6 +326,6 @@ def _supersede(services: Services, transaction: PlanStore, stored: StoredPlan, s
         status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
     if status is PlanStatus.PENDING_REVIEW:
         status = PLAN_MACHINE.advance(status, PlanStatus.PROPOSED)
-    facts = msgspec.structs.replace(document.change, superseded_at=services.clock.now())
+    facts = msgspec.structs.replace(document.change, superseded_at=workspace.clock.now())
     document = msgspec.structs.replace(with_state(document, status=status), change=facts)
     transaction.plans.save(stored, document, NewEvent(EventKind.SUPERSEDED, Actor.SYSTEM, snapshot_id))

@@ -6,8 +6,10 @@ Between the result of the execution and the result of its checks, the ledger say
 If a crash interrupts them, they count as failed.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 
@@ -43,11 +45,13 @@ from ringi.plans.effects import Invalid
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.preview import effects_now
 from ringi.plans.propose import refuse_superseded, require_as_seen
-from ringi.plans.services import Services
 from ringi.plans.status import refusal
 from ringi.tree.check_result import CheckPhase, CheckResult
 from ringi.tree.file_state import FileChange
 from ringi.tree.tree import differing
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 CANNOT_RUN: Final = 126
 """A shell's exit code for a file that cannot be executed."""
@@ -55,17 +59,19 @@ CANNOT_RUN: Final = 126
 Files = dict[str, tuple[bytes, int] | None]
 
 
-def require_before(services: Services, stored: StoredPlan, planned: PlannedChecks) -> tuple[CheckResult, ...]:
+def require_before(
+    workspace: Workspace, stored: StoredPlan, planned: PlannedChecks
+) -> tuple[CheckResult, ...]:
     """Raises CheckFailed if one fails; nothing was changed, and the plan records the results."""
-    results = services.check(planned.before, {}, CheckPhase.BEFORE) if planned.before else ()
+    results = workspace.check(planned.before, {}, CheckPhase.BEFORE) if planned.before else ()
     for result in results:
         if result.exit_code:
-            _record(services, stored, results)
+            _record(workspace, stored, results)
             raise _failure(stored, result, Text("nothing was changed"))
     return results
 
 
-def require_tested(services: Services, stored: StoredPlan) -> tuple[CheckResult, ...]:
+def require_tested(workspace: Workspace, stored: StoredPlan) -> tuple[CheckResult, ...]:
     """The tests of a step pass on exactly what it would be: those of the run, or of a review that changed it.
 
     Those that nobody has seen pass there run now. Raises CheckFailed; nothing was changed, and the plan
@@ -75,14 +81,14 @@ def require_tested(services: Services, stored: StoredPlan) -> tuple[CheckResult,
     planned = document.state.planned_checks
     if not planned or not planned.tests:
         return ()
-    if all(map(_passing(document), planned.tests)) and not services.is_tested_otherwise(document):
+    if all(map(_passing(document), planned.tests)) and not workspace.is_tested_otherwise(document):
         return ()
-    if not services.check.sandboxed():
+    if not workspace.check.sandboxed():
         raise NoSandbox(why=Text("the tests of a step run in one only before it is carried out"))
-    results = services.check(planned.tests, files_after(services, stored), CheckPhase.DRY)
+    results = workspace.check(planned.tests, files_after(workspace, stored), CheckPhase.DRY)
     failed = next((one for one in results if not one.passed), None)
     if failed is not None:
-        _record(services, stored, results)
+        _record(workspace, stored, results)
         raise _failure(stored, failed, Text("nothing was changed"))
     return results
 
@@ -100,7 +106,7 @@ def _passing(document: PlanDocument) -> Callable[[str], bool]:
     return lambda command: command in newest and newest[command].passed
 
 
-def run_after(services: Services, planned: PlannedChecks) -> tuple[CheckResult, ...]:
+def run_after(workspace: Workspace, planned: PlannedChecks) -> tuple[CheckResult, ...]:
     """On the workspace after the plan was carried out.
 
     The files have already changed: a check that cannot run counts as failed, not as an error.
@@ -108,24 +114,24 @@ def run_after(services: Services, planned: PlannedChecks) -> tuple[CheckResult, 
     if not planned.after:
         return ()
     try:
-        return services.check(planned.after, {}, CheckPhase.AFTER)
+        return workspace.check(planned.after, {}, CheckPhase.AFTER)
     except (Failed, Refused, Usage) as error:
         return (CheckResult(planned.after[0], CANNOT_RUN, 0.0, "", str(error), CheckPhase.AFTER),)
 
 
-def dry(services: Services, stored: StoredPlan) -> tuple[CheckResult, ...]:
+def dry(workspace: Workspace, stored: StoredPlan) -> tuple[CheckResult, ...]:
     """Runs all checks, those for after on a copy with the plan's changes; the workspace stays as it is."""
     state = stored.document.state
     refuse_superseded(stored)
     if state.status not in OPEN:
         raise refusal(stored.document, f"p{stored.number}", PlanStatus.SCHEDULED)
-    files = files_after(services, stored)
+    files = files_after(workspace, stored)
     # Not those of the current configuration: an execution runs only the checks fixed in the plan.
     planned = state.planned_checks or PlannedChecks()
-    results = services.check(planned.before, {}, CheckPhase.BEFORE) if planned.before else ()
-    results += services.check(planned.after, files, CheckPhase.DRY) if planned.after else ()
+    results = workspace.check(planned.before, {}, CheckPhase.BEFORE) if planned.before else ()
+    results += workspace.check(planned.after, files, CheckPhase.DRY) if planned.after else ()
     if results:
-        _record(services, stored, results)
+        _record(workspace, stored, results)
     return results
 
 
@@ -136,7 +142,7 @@ def commands_of(document: PlanDocument) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(state.check_commands or ()), *(planned.tests or ()), *planned.after)))
 
 
-def again(services: Services, stored: StoredPlan, reviewer: int) -> tuple[CheckResult, ...]:
+def again(workspace: Workspace, stored: StoredPlan, reviewer: int) -> tuple[CheckResult, ...]:
     """Runs the plan's checks on a copy with its changes as they are now; see `CheckRunner` for the reviewer.
 
     Raises NoSandbox if there is none: a person who only looks at a plan has not allowed its code to run.
@@ -145,52 +151,52 @@ def again(services: Services, stored: StoredPlan, reviewer: int) -> tuple[CheckR
     commands = commands_of(stored.document)
     if not commands:
         return ()
-    if not services.check.sandboxed():
+    if not workspace.check.sandboxed():
         raise NoSandbox(why=Text("the checks of a plan under review run in one only"))
-    results = services.check(commands, files_after(services, stored), CheckPhase.DRY, reviewer)
-    _record(services, stored, results)
+    results = workspace.check(commands, files_after(workspace, stored), CheckPhase.DRY, reviewer)
+    _record(workspace, stored, results)
     return results
 
 
-def _record(services: Services, stored: StoredPlan, results: Sequence[CheckResult]) -> None:
+def _record(workspace: Workspace, stored: StoredPlan, results: Sequence[CheckResult]) -> None:
     """Checks take time; if the plan has other specs by now, it must not show these results."""
     plan_id = stored.document.plan.id
-    require_as_seen(services.store.plans.get(plan_id), stored.document)
-    add_checks(services, plan_id, results)
+    require_as_seen(workspace.store.plans.get(plan_id), stored.document)
+    add_checks(workspace, plan_id, results)
 
 
-def files_after(services: Services, stored: StoredPlan) -> Files:
+def files_after(workspace: Workspace, stored: StoredPlan) -> Files:
     """The files after the selected specs, by path; specs with unknown effects add none."""
     name, state = f"p{stored.number}", stored.document.state
     specs = selected(state.action_specs, state.selection)
     if state.status is PlanStatus.ABORTED:
-        specs = tuple(spec for spec in specs if not _carried_out(services, spec))
+        specs = tuple(spec for spec in specs if not _carried_out(workspace, spec))
     for spec in specs:
         if not spec.validated:
             raise InvalidSpecs(plan=name, issues=spec.notes)
-    if wrong := differing(services.tree, files_of(specs)):
+    if wrong := differing(workspace.tree, files_of(specs)):
         raise Stale(plan=name, paths=", ".join(wrong))
-    return files_made(services, name, specs)
+    return files_made(workspace, name, specs)
 
 
-def files_made(services: Services, name: str, specs: Iterable[ActionSpecExt]) -> Files:
+def files_made(workspace: Workspace, name: str, specs: Iterable[ActionSpecExt]) -> Files:
     """By path, what these specs make of the files that their proposer saw."""
     files: Files = {}
     for spec in specs:
         try:
-            files |= _files_of(services, spec)
+            files |= _files_of(workspace, spec)
         except Invalid as error:
             raise InvalidSpecs(plan=name, issues=error.why) from None
     return files
 
 
-def _carried_out(services: Services, spec: ActionSpecExt) -> bool:
+def _carried_out(workspace: Workspace, spec: ActionSpecExt) -> bool:
     left = [FileChange(spec.id, file.path, file.after, file.after) for file in spec.touched]
-    return bool(left) and not differing(services.tree, left)
+    return bool(left) and not differing(workspace.tree, left)
 
 
-def _files_of(services: Services, spec: ActionSpecExt) -> Files:
-    new = {effect.path: effect.new for effect in effects_now(services, spec)}
+def _files_of(workspace: Workspace, spec: ActionSpecExt) -> Files:
+    new = {effect.path: effect.new for effect in effects_now(workspace, spec)}
     files: Files = {}
     for file in spec.touched:
         if file.before == file.after or (file.after and file.after.folder):
@@ -200,22 +206,22 @@ def _files_of(services: Services, spec: ActionSpecExt) -> Files:
     return files
 
 
-def check_after(services: Services, plan_id: str, approval: Approval) -> None:
+def check_after(workspace: Workspace, plan_id: str, approval: Approval) -> None:
     """Raises CheckFailed after doing what was approved for that case."""
-    stored = services.store.plans.get(plan_id)
+    stored = workspace.store.plans.get(plan_id)
     planned = stored.document.state.planned_checks
     if not planned:
         return
     try:
-        results = run_after(services, planned)
+        results = run_after(workspace, planned)
     except Interrupted:
-        _dealt_with(services, plan_id, planned, approval)
+        _dealt_with(workspace, plan_id, planned, approval)
         raise
-    add_checks(services, plan_id, results)
+    add_checks(workspace, plan_id, results)
     failed = next((result for result in results if result.exit_code != 0), None)
     if failed is None:
         return
-    became = _dealt_with(services, plan_id, planned, approval)
+    became = _dealt_with(workspace, plan_id, planned, approval)
     raise _failure(stored, failed, became)
 
 
@@ -238,20 +244,20 @@ def _failure(stored: StoredPlan, result: CheckResult, became: Text) -> CheckFail
     )
 
 
-def _dealt_with(services: Services, plan_id: str, planned: PlannedChecks, approval: Approval) -> Text:
-    stored = services.store.plans.get(plan_id)
+def _dealt_with(workspace: Workspace, plan_id: str, planned: PlannedChecks, approval: Approval) -> Text:
+    stored = workspace.store.plans.get(plan_id)
     if stored.document.step:
-        return _take_back_step(services, plan_id, approval)
-    became = _deal_with(services, stored, planned.on_failure, approval)
-    _over(services)
+        return _take_back_step(workspace, plan_id, approval)
+    became = _deal_with(workspace, stored, planned.on_failure, approval)
+    _over(workspace)
     return became
 
 
-def _deal_with(services: Services, stored: StoredPlan, wanted: CheckFailure, approval: Approval) -> Text:
+def _deal_with(workspace: Workspace, stored: StoredPlan, wanted: CheckFailure, approval: Approval) -> Text:
     if wanted is CheckFailure.KEEP:
         return Text("what it wrote was kept, as approved")
     try:
-        taken_back = undo.take_back(services, stored, approval)
+        taken_back = undo.take_back(workspace, stored, approval)
     except NothingToUndo as error:
         return Text("nothing could be taken back: {why}", why=error.details["why"])
     except UndoStale as error:
@@ -261,32 +267,32 @@ def _deal_with(services: Services, stored: StoredPlan, wanted: CheckFailure, app
     return Text("everything was taken back")
 
 
-def finish(services: Services) -> None:
+def finish(workspace: Workspace) -> None:
     """Records checks that a crash interrupted as failed."""
-    plan_id = services.store.plans.checking()
+    plan_id = workspace.store.plans.checking()
     if plan_id is None:
         return
-    stored = services.store.plans.get(plan_id)
+    stored = workspace.store.plans.get(plan_id)
     planned = stored.document.state.planned_checks
-    approval = _approval(services, plan_id)
+    approval = _approval(workspace, plan_id)
     if stored.document.state.status is not PlanStatus.COMPLETED or not approval:
-        _over(services)
+        _over(workspace)
     elif stored.document.step:
-        _take_back_step(services, plan_id, approval)
+        _take_back_step(workspace, plan_id, approval)
     else:
         if planned:
-            _deal_with(services, stored, planned.on_failure, approval)
-        _over(services)
+            _deal_with(workspace, stored, planned.on_failure, approval)
+        _over(workspace)
 
 
-def require_committed(services: Services, approval: Approval, result: ExecutionResult) -> None:
+def require_committed(workspace: Workspace, approval: Approval, result: ExecutionResult) -> None:
     """What a step of a run wrote goes if it did not become a commit. Raises StepNotCommitted then."""
     outcome = result.commit
     if not outcome or outcome.commit:
         return
-    stored = services.store.plans.get(result.plan_id)
+    stored = workspace.store.plans.get(result.plan_id)
     if step := stored.document.step:
-        became = _take_back_step(services, result.plan_id, approval)
+        became = _take_back_step(workspace, result.plan_id, approval)
         raise StepNotCommitted(
             plan=f"p{stored.number}",
             why=outcome.last_line,
@@ -296,30 +302,30 @@ def require_committed(services: Services, approval: Approval, result: ExecutionR
         )
 
 
-def _take_back_step(services: Services, plan_id: str, approval: Approval) -> Text:
+def _take_back_step(workspace: Workspace, plan_id: str, approval: Approval) -> Text:
     # A hook may have changed in the files what only the approved bytes tell.
-    services.tidy(commit.bytes_written(services, approval))
-    became = _deal_with(services, services.store.plans.get(plan_id), CheckFailure.UNDO, approval)
-    services.tidy({})
-    _over(services)
+    workspace.tidy(commit.bytes_written(workspace, approval))
+    became = _deal_with(workspace, workspace.store.plans.get(plan_id), CheckFailure.UNDO, approval)
+    workspace.tidy({})
+    _over(workspace)
     return became
 
 
-def _over(services: Services) -> None:
-    with services.store.transaction() as transaction:
+def _over(workspace: Workspace) -> None:
+    with workspace.store.transaction() as transaction:
         transaction.plans.set_checking(None)
 
 
-def _approval(services: Services, plan_id: str) -> Approval | None:
+def _approval(workspace: Workspace, plan_id: str) -> Approval | None:
     """The approval of the last execution."""
-    done = [one.intent for one in services.store.executions.of(plan_id) if one.intent.kind is Act.EXECUTE]
-    approvals = {approval.id: approval for approval in services.store.approvals.of(plan_id)}
+    done = [one.intent for one in workspace.store.executions.of(plan_id) if one.intent.kind is Act.EXECUTE]
+    approvals = {approval.id: approval for approval in workspace.store.approvals.of(plan_id)}
     return approvals.get(done[-1].approval_id) if done else None
 
 
-def add_checks(services: Services, plan_id: str, results: Sequence[CheckResult]) -> None:
+def add_checks(workspace: Workspace, plan_id: str, results: Sequence[CheckResult]) -> None:
     passed = sum(result.passed for result in results)
-    with services.store.transaction() as transaction:
+    with workspace.store.transaction() as transaction:
         stored = transaction.plans.get(plan_id)
         state = stored.document.state
         passed_after = results and all((one.phase, one.exit_code) == (CheckPhase.AFTER, 0) for one in results)

@@ -5,6 +5,8 @@ result. Between the result of the execution and that of the commit, the ledger s
 After a crash the repository itself says whether the commit was made; it is never made a second time.
 """
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -37,7 +39,6 @@ from ringi.plans.document import (
 from ringi.plans.execution import ExecutionResult, StoredIntent
 from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected
-from ringi.plans.services import Services
 from ringi.plans.status import refusal
 from ringi.tree.check_result import CheckPhase
 from ringi.tree.commit_order import CommitOrder, CommitOutcome, CommitPlace, Committed
@@ -45,7 +46,7 @@ from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.tree import differing
 
 if TYPE_CHECKING:
-    from ringi.tree.commits import GitCommits
+    from ringi.app.workspace import Workspace
 
 
 _ENDED: Final = frozenset([EventKind.COMMITTED, EventKind.COMMIT_FAILED, EventKind.COMMIT_REWRITTEN])
@@ -61,11 +62,11 @@ class Announced(NamedTuple):
     """Files that also have uncommitted changes of the person, which go into the same commit."""
 
 
-def wish(services: Services, plan_id: str, message: str | None) -> PlanState:
+def wish(workspace: Workspace, plan_id: str, message: str | None) -> PlanState:
     """Sets, changes or (None) withdraws the wish for a commit; earlier approvals no longer cover the plan."""
-    stored = services.store.plans.get(plan_id)
+    stored = workspace.store.plans.get(plan_id)
     document, status = stored.document, stored.document.state.status
-    require_here(services, stored)
+    require_here(workspace, stored)
     refuse_rejected(stored)
     if message is None and document.step:
         raise NoCommit(why=Text("every step of a run is committed"))
@@ -73,15 +74,15 @@ def wish(services: Services, plan_id: str, message: str | None) -> PlanState:
         raise refusal(document, f"p{stored.number}", PlanStatus.PENDING_REVIEW)
     wanted = UNSET if message is None else PlannedCommit(proper_message(message))
     if wanted:
-        _place(services, _changes(document.state.action_specs), document.state.action_specs)
+        _place(workspace, _changes(document.state.action_specs), document.state.action_specs)
     if wanted == document.state.commit:
         return document.state
     if status in {PlanStatus.APPROVED, PlanStatus.ABORTED}:
         status = PLAN_MACHINE.advance(status, PlanStatus.PENDING_REVIEW)
     title = title_of(wanted.message) if wanted else ""
     said = f"to be committed: {title}" if wanted else "not to be committed"
-    event = NewEvent(EventKind.AMENDED, actor_at(services.person), said)
-    with services.store.transaction() as transaction:
+    event = NewEvent(EventKind.AMENDED, actor_at(workspace.person), said)
+    with workspace.store.transaction() as transaction:
         saved = transaction.plans.save(stored, with_state(document, status=status, commit=wanted), event)
     return saved.document.state
 
@@ -95,7 +96,9 @@ def _changes(specs: Iterable[ActionSpecExt]) -> list[FileChange]:
     ]
 
 
-def _place(services: Services, changes: Iterable[FileChange], specs: Sequence[ActionSpecExt]) -> CommitPlace:
+def _place(
+    workspace: Workspace, changes: Iterable[FileChange], specs: Sequence[ActionSpecExt]
+) -> CommitPlace:
     for spec in specs:
         if spec.base.kind not in CHANGING | ONLY_READING:
             why = Text("what {id} does is not known beforehand", id=spec.id)
@@ -103,23 +106,17 @@ def _place(services: Services, changes: Iterable[FileChange], specs: Sequence[Ac
     paths = [change.path for change in changes if not change.folder]
     if not paths:
         raise NoCommit(why=Text("no file of it changes"))
-    return commits_of(services).place(paths)
-
-
-def commits_of(services: Services) -> "GitCommits":
-    if services.commits is None:
-        raise NoCommit(why=Text("there is no git repository"))
-    return services.commits()
+    return workspace.commits().place(paths)
 
 
 def commit_subject(
-    services: Services, document: PlanDocument, specs: Sequence[ActionSpecExt]
+    workspace: Workspace, document: PlanDocument, specs: Sequence[ActionSpecExt]
 ) -> CommitSubject | UnsetType:
     """What an approval would cover of the commit, as the repository is now."""
     wanted = document.state.commit
     if not wanted:
         return UNSET
-    branch, parent, hooks = _place(services, _changes(specs), specs)
+    branch, parent, hooks = _place(workspace, _changes(specs), specs)
     if wanted.upon not in {UNSET, parent}:  # a step before it became another commit than the offered one
         wanted = PlannedCommit(wanted.message)
     return CommitSubject(branch, parent, wanted.message, _running(wanted, hooks), offered=wanted.offered)
@@ -130,23 +127,23 @@ def _running(wanted: PlannedCommit | CommitSubject, hooks: tuple[str, ...]) -> t
     return () if wanted.offered else hooks
 
 
-def announced(services: Services, document: PlanDocument) -> Announced | None:
+def announced(workspace: Workspace, document: PlanDocument) -> Announced | None:
     """None if no commit is wanted. Raises NoCommit if none can be made."""
     specs = selected(document.state.action_specs, document.state.selection)
-    subject = commit_subject(services, document, specs)
-    return Announced(subject, _mixed(services, subject.parent, _changes(specs))) if subject else None
+    subject = commit_subject(workspace, document, specs)
+    return Announced(subject, _mixed(workspace, subject.parent, _changes(specs))) if subject else None
 
 
-def _mixed(services: Services, parent: str, changes: Sequence[FileChange]) -> tuple[str, ...]:
+def _mixed(workspace: Workspace, parent: str, changes: Sequence[FileChange]) -> tuple[str, ...]:
     """Git may convert line ends in a commit; other conversions look like changes here."""
     if not parent:
         return ()
     now = {}
     for change in changes:
         with contextlib.suppress(PathRefused, StorageFailed, OSError):
-            if change.before and not change.folder and (found := services.tree.look(change.path)):
+            if change.before and not change.folder and (found := workspace.tree.look(change.path)):
                 now[change.path] = found.data
-    committed = commits_of(services).files(parent, list(now))
+    committed = workspace.commits().files(parent, list(now))
     return tuple(path for path, data in now.items() if not _same(committed.get(path), data))
 
 
@@ -166,52 +163,52 @@ def difference(approved: CommitSubject, now: CommitSubject) -> Text | None:
     return None
 
 
-def commit(services: Services, approval: Approval, result: ExecutionResult) -> ExecutionResult:
+def commit(workspace: Workspace, approval: Approval, result: ExecutionResult) -> ExecutionResult:
     """Runs after everything was written and checked; the files stay even if the commit fails."""
     subject = _approved(approval)
     if not subject.commit:
         return result
-    if services.store.plans.checking() != result.plan_id:
-        with services.store.transaction() as transaction:
+    if workspace.store.plans.checking() != result.plan_id:
+        with workspace.store.transaction() as transaction:
             transaction.plans.set_checking(result.plan_id)
-    return _ended(services, result, _attempted(services, approval, subject, subject.commit), subject)
+    return _ended(workspace, result, _attempted(workspace, approval, subject, subject.commit), subject)
 
 
 def _attempted(
-    services: Services, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
+    workspace: Workspace, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
 ) -> CommitOutcome:
     try:
-        return _made(services, approval, subject, wanted)
+        return _made(workspace, approval, subject, wanted)
     except NoCommit as error:
         return CommitOutcome("", str(error.details["why"]))
 
 
 def _ended(
-    services: Services, result: ExecutionResult, outcome: CommitOutcome, subject: ApprovalSubject
+    workspace: Workspace, result: ExecutionResult, outcome: CommitOutcome, subject: ApprovalSubject
 ) -> ExecutionResult:
     """What a step of a run wrote does not stay without its commit, so that is not the end of it."""
     taken_back = bool(subject.step) and subject.kind is Act.EXECUTE and not outcome.commit
-    result = _recorded(services, result, outcome, over=not taken_back)
+    result = _recorded(workspace, result, outcome, over=not taken_back)
     if subject.step and outcome.commit:
         # The run tries again before it goes on, and then says what is in the way.
         with contextlib.suppress(BranchRefused, CopyFailed):
-            services.publish()
-        services.tidy({})  # what a hook left
+            workspace.publish()
+        workspace.tidy({})  # what a hook left
     return result
 
 
 def _made(
-    services: Services, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
+    workspace: Workspace, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
 ) -> CommitOutcome:
-    files = written(services.store.executions.of(subject.plan_id), approval.id, subject)
-    commits = commits_of(services)
-    order = _order(services, approval, subject, wanted)
+    files = written(workspace.store.executions.of(subject.plan_id), approval.id, subject)
+    commits = workspace.commits()
+    order = _order(workspace, approval, subject, wanted)
     now = commits.place(list(order.files), unstaged=bool(wanted.reverts))
     hooks = _running(wanted, now.hooks)
     if moved := difference(wanted, CommitSubject(now.branch, now.parent, wanted.message, hooks)):
         raise NoCommit(why=Text("this changed since it was approved: {what}", what=moved))
     outcome = commits.make(order)
-    wrong = differing(services.tree, [FileChange("", path, state, None) for path, state in files.items()])
+    wrong = differing(workspace.tree, [FileChange("", path, state, None) for path, state in files.items()])
     if not (outcome.commit and wrong):
         return outcome
     note = str(Text("a hook changed in your files: {paths}", paths=", ".join(wrong)))
@@ -219,14 +216,14 @@ def _made(
 
 
 def _order(
-    services: Services, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
+    workspace: Workspace, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
 ) -> CommitOrder:
     data: Mapping[str, bytes | Committed | None]
     if wanted.reverts:
-        data = reverted(commits_of(services), wanted.reverts)
+        data = reverted(workspace.commits(), wanted.reverts)
     else:
-        files = written(services.store.executions.of(subject.plan_id), approval.id, subject)
-        data = _bytes_of(services, files)
+        files = written(workspace.store.executions.of(subject.plan_id), approval.id, subject)
+        data = _bytes_of(workspace, files)
     if wanted.offered:
         if not subject.step:
             raise NoCommit(why=Text("only a step of a run is offered for review"))
@@ -237,23 +234,23 @@ def _order(
     return CommitOrder(wanted.parent, message, marks[:2], data, exact=bool(subject.step))
 
 
-def bytes_written(services: Services, approval: Approval) -> dict[str, tuple[bytes, int] | None]:
+def bytes_written(workspace: Workspace, approval: Approval) -> dict[str, tuple[bytes, int] | None]:
     """The files after all executions under the approval, with their permission bits, as far as they are
     kept.
     """
-    files = written(services.store.executions.of(approval.subject_id), approval.id, _approved(approval))
+    files = written(workspace.store.executions.of(approval.subject_id), approval.id, _approved(approval))
     found: dict[str, tuple[bytes, int] | None] = {}
     for path, state in files.items():
-        data = services.store.get_bytes(state.sha256) if state else b""
+        data = workspace.store.get_bytes(state.sha256) if state else b""
         if data is not None:
             found[path] = (data, int(state.mode, 8)) if state else None
     return found
 
 
-def _bytes_of(services: Services, files: Mapping[str, FileState | None]) -> Mapping[str, bytes | None]:
+def _bytes_of(workspace: Workspace, files: Mapping[str, FileState | None]) -> Mapping[str, bytes | None]:
     data: dict[str, bytes | None] = {}
     for path, state in files.items():
-        data[path] = services.store.get_bytes(state.sha256) if state else None
+        data[path] = workspace.store.get_bytes(state.sha256) if state else None
         if state and data[path] is None:
             raise NoCommit(why=Text("the bytes of {path} are no longer kept", path=path))
     return data
@@ -283,38 +280,38 @@ def follows_undo(approval: Approval) -> bool:
     return subject.kind is Act.UNDO and bool(subject.commit)
 
 
-def not_made(services: Services, approval: Approval, result: ExecutionResult) -> None:
+def not_made(workspace: Workspace, approval: Approval, result: ExecutionResult) -> None:
     """A check failed after the execution, so there is nothing to commit."""
     if _approved(approval).commit:
-        _recorded(services, result, CommitOutcome("", str(_CHECK_FAILED)))
+        _recorded(workspace, result, CommitOutcome("", str(_CHECK_FAILED)))
 
 
-def finish(services: Services, recovered: Sequence[ExecutionResult]) -> list[ExecutionResult]:
+def finish(workspace: Workspace, recovered: Sequence[ExecutionResult]) -> list[ExecutionResult]:
     """Records what the repository shows after a crash; commits nothing but a step of a run."""
-    plan_id = services.store.plans.checking()
-    stored = services.store.plans.get(plan_id) if plan_id else None
+    plan_id = workspace.store.plans.checking()
+    stored = workspace.store.plans.get(plan_id) if plan_id else None
     if stored is None:
         return list(recovered)
-    done = [one for one in services.store.executions.of(stored.document.plan.id) if one.result]
+    done = [one for one in workspace.store.executions.of(stored.document.plan.id) if one.result]
     last = done[-1] if done else None
-    approvals = {approval.id: approval for approval in services.store.approvals.of(stored.document.plan.id)}
+    approvals = {approval.id: approval for approval in workspace.store.approvals.of(stored.document.plan.id)}
     approval = approvals.get(last.intent.approval_id) if last else None
     subject = _approved(approval) if approval else None
     if last is None or last.result is None or approval is None or subject is None or not subject.commit:
         return list(recovered)
     outcome = CommitOutcome("", str(_CUT_OFF))
     if subject.kind is Act.EXECUTE and not _was_checked(stored.document):
-        _recorded(services, last.result, outcome, over=False)
+        _recorded(workspace, last.result, outcome, over=False)
         return list(recovered)
-    if last.intent.kind is subject.kind and services.commits is not None:
-        found = _found(services, approval, subject, subject.commit)
-        outcome = found or _once_more(services, approval, last.result) or outcome
-    result = _ended(services, last.result, outcome, subject)
+    if last.intent.kind is subject.kind:
+        found = _found(workspace, approval, subject, subject.commit)
+        outcome = found or _once_more(workspace, approval, last.result) or outcome
+    result = _ended(workspace, last.result, outcome, subject)
     others = [one for one in recovered if one.execution_id != result.execution_id]
     return [*others, msgspec.structs.replace(result, recovered=True)]
 
 
-def _once_more(services: Services, approval: Approval, result: ExecutionResult) -> CommitOutcome | None:
+def _once_more(workspace: Workspace, approval: Approval, result: ExecutionResult) -> CommitOutcome | None:
     """A step is nothing without its commit: taken back, a person would have to approve it again.
 
     Tried once, in case a hook is what cuts it off.
@@ -322,23 +319,23 @@ def _once_more(services: Services, approval: Approval, result: ExecutionResult) 
     subject = _approved(approval)
     if not subject.step or not subject.commit or subject.kind is not Act.EXECUTE:
         return None
-    if outcome_of(services.store.events(result.plan_id)) is not None:
+    if outcome_of(workspace.store.events(result.plan_id)) is not None:
         return None
-    _recorded(services, result, CommitOutcome("", str(_CUT_OFF)), over=False)
-    return _attempted(services, approval, subject, subject.commit)
+    _recorded(workspace, result, CommitOutcome("", str(_CUT_OFF)), over=False)
+    return _attempted(workspace, approval, subject, subject.commit)
 
 
 def _found(
-    services: Services, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
+    workspace: Workspace, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
 ) -> CommitOutcome | None:
     """The commit that was made before the crash."""
     order = CommitOrder(wanted.parent, "", trailers(approval)[:2], {})
     if subject.step:
         try:
-            order = _order(services, approval, subject, wanted)
+            order = _order(workspace, approval, subject, wanted)
         except NoCommit as error:
             return CommitOutcome("", str(error.details["why"]))
-    commits = commits_of(services)
+    commits = workspace.commits()
     found = commits.find(order)
     if found and found.commit:
         commits.settle(found.commit)
@@ -355,10 +352,10 @@ def _was_checked(document: PlanDocument) -> bool:
 
 
 def _recorded(
-    services: Services, result: ExecutionResult, outcome: CommitOutcome, *, over: bool = True
+    workspace: Workspace, result: ExecutionResult, outcome: CommitOutcome, *, over: bool = True
 ) -> ExecutionResult:
     """Unless `over`, it is not known yet what happens to the files."""
-    with services.store.transaction() as transaction:
+    with workspace.store.transaction() as transaction:
         stored = transaction.plans.get(result.plan_id)
         transaction.plans.set_checking(None if over else result.plan_id)
         transaction.plans.save(stored, stored.document, _event(outcome))

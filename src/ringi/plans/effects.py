@@ -19,7 +19,7 @@ from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Kind
 from ringi.patch.render import Rendered, Side, render, render_move
 from ringi.plans.document import CHANGING, ActionSpec, Encoding, SpecKind
-from ringi.plans.services import Rules
+from ringi.plans.rules import Rules
 from ringi.tree.file_state import FileState
 from ringi.tree.paths import normalise
 from ringi.tree.tree import Tree

@@ -1,6 +1,9 @@
 """Executes what was approved, through one protocol that can recover from a crash."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -47,7 +50,6 @@ from ringi.plans.preview import after_bytes
 from ringi.plans.propose import refuse_rejected
 from ringi.plans.reading import require_free
 from ringi.plans.recover import Recovery
-from ringi.plans.services import Services
 from ringi.plans.status import refusal
 from ringi.plans.steps import end_command
 from ringi.plans.store import PlanRecord, PlanStore
@@ -58,70 +60,73 @@ from ringi.tree.file_state import FileChange, OpStatus
 from ringi.tree.stage import emptied_by
 from ringi.tree.tree import differing, found_at
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 _RUNNABLE = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
 
 
 @storage_errors()
-def execute(services: Services, plan_id: str, *, leaves: bool = False) -> ExecutionResult:
+def execute(workspace: Workspace, plan_id: str, *, leaves: bool = False) -> ExecutionResult:
     """`leaves`: what the plan reads is sent away with the result."""
-    with services.lock("execute"):
-        record = _recovered_record(services, plan_id)
+    with workspace.lock("execute"):
+        record = _recovered_record(workspace, plan_id)
         stored = record.plan
-        require_here(services, stored)
+        require_here(workspace, stored)
         refuse_rejected(stored)
-        approval = _approval(services, record)
+        approval = _approval(workspace, record)
         if approval is None:
-            require_free(services, stored, leaves=leaves)
-        specs = _remaining(services, record, approval)
-        _require_runnable(services, stored, specs, cut_off(services, record.executions))
-        if why := refused_danger(services, lambda: stored.document, specs):
+            require_free(workspace, stored, leaves=leaves)
+        specs = _remaining(workspace, record, approval)
+        _require_runnable(workspace, stored, specs, cut_off(workspace, record.executions))
+        if why := refused_danger(workspace, lambda: stored.document, specs):
             raise InvalidSpecs(plan=f"p{stored.number}", issues=why)
         planned = stored.document.state.planned_checks
-        checked = check.require_before(services, stored, planned) if approval and planned else ()
-        contents = _contents(services, stored, specs)
-        if tested := check.require_tested(services, stored) if approval else ():
-            contents = _contents(services, stored, specs)  # it took a while
+        checked = check.require_before(workspace, stored, planned) if approval and planned else ()
+        contents = _contents(workspace, stored, specs)
+        if tested := check.require_tested(workspace, stored) if approval else ():
+            contents = _contents(workspace, stored, specs)  # it took a while
         checked += tested
-        intent = _intent(services, stored, approval, specs)
+        intent = _intent(workspace, stored, approval, specs)
 
         def begin(transaction: PlanStore) -> StoredPlan:
             return _begin(transaction, _with_checks(stored, checked), intent)
 
         if approval:
-            attest.attach(services, stored.document, approval, contents)
-        result = Executor(services).carry_out(intent, contents, begin)
+            attest.attach(workspace, stored.document, approval, contents)
+        result = Executor(workspace).carry_out(intent, contents, begin)
         if approval and result.overall_success:
-            result = _afterwards(services, approval, result, checks=bool(planned and planned.after))
-        services.store.forget_bytes(services.clock.now())
+            result = _afterwards(workspace, approval, result, checks=bool(planned and planned.after))
+        workspace.store.forget_bytes(workspace.clock.now())
         return result
 
 
-def _recovered_record(services: Services, plan_id: str) -> PlanRecord:
+def _recovered_record(workspace: Workspace, plan_id: str) -> PlanRecord:
     """The plan, once nothing is left of what a crash cut off."""
-    record = services.store.record(plan_id)
+    record = workspace.store.record(plan_id)
     if record.interrupted:
-        _recover(services)
-        return services.store.record(plan_id)
-    Stages(services).sweep()
+        _recover(workspace)
+        return workspace.store.record(plan_id)
+    Stages(workspace).sweep()
     return record
 
 
 def _afterwards(
-    services: Services, approval: Approval, result: ExecutionResult, *, checks: bool
+    workspace: Workspace, approval: Approval, result: ExecutionResult, *, checks: bool
 ) -> ExecutionResult:
     """Checks what was written, then commits it, each if approved."""
     if checks:
         try:
-            check.check_after(services, result.plan_id, approval)
+            check.check_after(workspace, result.plan_id, approval)
         except (CheckFailed, Interrupted):
-            commit.not_made(services, approval, result)
+            commit.not_made(workspace, approval, result)
             raise
-    result = commit.commit(services, approval, result)
-    check.require_committed(services, approval, result)
+    result = commit.commit(workspace, approval, result)
+    check.require_committed(workspace, approval, result)
     return result
 
 
-def _approval(services: Services, record: PlanRecord) -> Approval | None:
+def _approval(workspace: Workspace, record: PlanRecord) -> Approval | None:
     """None for a plan that only reads and was not approved."""
     stored = record.plan
     document, name = stored.document, f"p{stored.number}"
@@ -130,31 +135,31 @@ def _approval(services: Services, record: PlanRecord) -> Approval | None:
         raise refusal(document, name, PlanStatus.SCHEDULED)
     if status in _RUNNABLE:
         try:
-            found = covering(services, record)
+            found = covering(workspace, record)
         except (Expired, GrantRefused, SignatureRefused):
-            _send_to_review(services, stored, EventKind.APPROVAL_EXPIRED)
+            _send_to_review(workspace, stored, EventKind.APPROVAL_EXPIRED)
             raise
     reading = status in {*_RUNNABLE, PlanStatus.PENDING_REVIEW} and only_reads(document.state.action_specs)
     if found and _was_undone(record.executions, found):
         # What a person undid is not done again without a new approval.
-        _send_to_review(services, stored, EventKind.FOUND_STALE)
+        _send_to_review(workspace, stored, EventKind.FOUND_STALE)
         raise NotApproved(plan=name, status=str(PlanStatus.PENDING_REVIEW))
-    if found is None and (moved := _moved(services, record) if status in _RUNNABLE else None):
-        _send_to_review(services, stored, EventKind.FOUND_STALE)
+    if found is None and (moved := _moved(workspace, record) if status in _RUNNABLE else None):
+        _send_to_review(workspace, stored, EventKind.FOUND_STALE)
         raise Stale(plan=name, paths=moved)
     if found is None and not reading:
         raise NotApproved(plan=name, status=str(status))
     if found:
-        require_valid(services, stored, found.selection)
+        require_valid(workspace, stored, found.selection)
     return found
 
 
-def _moved(services: Services, record: PlanRecord) -> Text | None:
+def _moved(workspace: Workspace, record: PlanRecord) -> Text | None:
     """How the repository differs from the approval, if that alone keeps the newest approval from counting."""
     for approval in reversed(record.approvals):
         said = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
         if said.kind is Act.EXECUTE:
-            now = subject_now(services, record.plan.document, approval.selection, approval.expires_at)
+            now = subject_now(workspace, record.plan.document, approval.selection, approval.expires_at)
             if said.commit and now.commit and msgspec.structs.replace(now, commit=said.commit) == said:
                 return commit.difference(said.commit, now.commit)
             return None
@@ -167,7 +172,7 @@ def _was_undone(executions: Sequence[StoredIntent], approval: Approval) -> bool:
 
 
 def _remaining(
-    services: Services, record: PlanRecord, approval: Approval | None
+    workspace: Workspace, record: PlanRecord, approval: Approval | None
 ) -> tuple[ActionSpecExt, ...]:
     """The approved specs that were not yet carried out under this approval."""
     specs = record.plan.document.state.action_specs
@@ -181,14 +186,17 @@ def _remaining(
             done |= {outcome.spec_id for outcome in ended} - failed
             done |= {
                 command.end.spec_id
-                for command in services.store.executions.commands(execution.intent.id)
+                for command in workspace.store.executions.commands(execution.intent.id)
                 if command.end and command.end.settled_by
             }
     return tuple(spec for spec in selected(specs, approval.selection) if spec.id not in done)
 
 
 def _require_runnable(
-    services: Services, stored: StoredPlan, specs: Sequence[ActionSpecExt], commands: Sequence[StoredCommand]
+    workspace: Workspace,
+    stored: StoredPlan,
+    specs: Sequence[ActionSpecExt],
+    commands: Sequence[StoredCommand],
 ) -> None:
     name = f"p{stored.number}"
     unknown = {command.start.spec_id: command for command in commands}
@@ -196,53 +204,53 @@ def _require_runnable(
         if spec.id in unknown:
             command = " ".join(unknown[spec.id].start.argv)
             raise UnknownCommand(plan=name, spec=spec.id, command=command)
-        if spec.base.kind is SpecKind.CALL and services.tools is None and not spec.base.optional:
+        if spec.base.kind is SpecKind.CALL and workspace.tools is None and not spec.base.optional:
             raise NoTool(plan=name, spec=spec.id, tool=spec.base.tool or "")
 
 
-def cut_off(services: Services, executions: Sequence[StoredIntent]) -> list[StoredCommand]:
+def cut_off(workspace: Workspace, executions: Sequence[StoredIntent]) -> list[StoredCommand]:
     """Commands of these executions that started but have no recorded end."""
     return [
         command
         for execution in executions
         if execution.intent.steps
-        for command in services.store.executions.commands(execution.intent.id)
+        for command in workspace.store.executions.commands(execution.intent.id)
         if command.end is None
     ]
 
 
-def _contents(services: Services, stored: StoredPlan, specs: Sequence[ActionSpecExt]) -> dict[str, bytes]:
+def _contents(workspace: Workspace, stored: StoredPlan, specs: Sequence[ActionSpecExt]) -> dict[str, bytes]:
     """The bytes that are about to be replaced, and those that are about to be written."""
     name, files = f"p{stored.number}", files_of(specs)
-    contents = _before_bytes(services, files)
+    contents = _before_bytes(workspace, files)
     if contents is None:
-        wrong = ", ".join(differing(services.tree, files))
-        _send_to_review(services, stored, EventKind.FOUND_STALE)
+        wrong = ", ".join(differing(workspace.tree, files))
+        _send_to_review(workspace, stored, EventKind.FOUND_STALE)
         raise Stale(plan=name, paths=wrong)
     # Another plan may have written the rest of a repository since it was approved.
-    if problem := next(embedded(specs, services.tree), None):
+    if problem := next(embedded(specs, workspace.tree), None):
         raise InvalidSpecs(plan=name, issues=problem)
     try:
-        return contents | _after_bytes(services, specs, known=contents)
+        return contents | _after_bytes(workspace, specs, known=contents)
     except Invalid as error:
         # The configuration now forbids what was allowed when it was approved.
         raise InvalidSpecs(plan=name, issues=error.why) from None
 
 
 def _intent(
-    services: Services, stored: StoredPlan, approval: Approval | None, specs: Sequence[ActionSpecExt]
+    workspace: Workspace, stored: StoredPlan, approval: Approval | None, specs: Sequence[ActionSpecExt]
 ) -> ExecutionIntent:
     changes, steps = numbered(specs, sandboxed=_approved_sandbox(approval))
     folders = {change.path for change in changes if change.folder}
     return ExecutionIntent(
-        id=services.ids(),
+        id=workspace.ids(),
         kind=Act.EXECUTE,
         plan_id=stored.document.plan.id,
         plan_version=stored.document.plan.version,
         approval_id=approval.id if approval else "",
         changes=changes,
-        new_folders=undo.new_folders(services, changes),
-        started_at=services.clock.now(),
+        new_folders=undo.new_folders(workspace, changes),
+        started_at=workspace.clock.now(),
         emptied=tuple(folder for folder in emptied_by(changes) if folder not in folders),
         steps=steps or UNSET,
     )
@@ -267,13 +275,13 @@ def _with_checks(stored: StoredPlan, checked: tuple[CheckResult, ...]) -> Stored
     return stored._replace(document=with_state(stored.document, checks=checks))
 
 
-def _before_bytes(services: Services, changes: Sequence[FileChange]) -> dict[str, bytes] | None:
+def _before_bytes(workspace: Workspace, changes: Sequence[FileChange]) -> dict[str, bytes] | None:
     """None if any file differs from before."""
     contents = {}
-    with services.tree.open_root() as root:
+    with workspace.tree.open_root() as root:
         for change in changes:
             try:
-                state, found = found_at(services.tree, root, change)
+                state, found = found_at(workspace.tree, root, change)
             except PathRefused:
                 return None
             if state != change.before:
@@ -284,32 +292,32 @@ def _before_bytes(services: Services, changes: Sequence[FileChange]) -> dict[str
 
 
 def _after_bytes(
-    services: Services, specs: Sequence[ActionSpecExt], *, known: Mapping[str, bytes]
+    workspace: Workspace, specs: Sequence[ActionSpecExt], *, known: Mapping[str, bytes]
 ) -> dict[str, bytes]:
     """A file that keeps its bytes was read already."""
     contents: dict[str, bytes] = {}
     for spec in specs:
         if spec.after and spec.after != spec.before and spec.after.sha256 not in known:
-            contents |= after_bytes(services, spec, known)
+            contents |= after_bytes(workspace, spec, known)
     return contents
 
 
-def _send_to_review(services: Services, stored: StoredPlan, why: EventKind) -> None:
-    with services.store.transaction() as transaction:
+def _send_to_review(workspace: Workspace, stored: StoredPlan, why: EventKind) -> None:
+    with workspace.store.transaction() as transaction:
         status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.PENDING_REVIEW)
         document = with_state(stored.document, status=status)
         transaction.plans.save(stored, document, NewEvent(why, Actor.SYSTEM))
 
 
 @storage_errors()
-def recover(services: Services) -> list[ExecutionResult]:
-    with services.lock("recover"):
-        return _recover(services)
+def recover(workspace: Workspace) -> list[ExecutionResult]:
+    with workspace.lock("recover"):
+        return _recover(workspace)
 
 
-def _recover(services: Services) -> list[ExecutionResult]:
+def _recover(workspace: Workspace) -> list[ExecutionResult]:
     results: list[ExecutionResult] = []
-    for here in to_recover(services):
+    for here in to_recover(workspace):
         found = Recovery(here).run()
         if is_checking(here):
             found = commit.finish(here, found)
@@ -319,19 +327,19 @@ def _recover(services: Services) -> list[ExecutionResult]:
 
 
 @storage_errors()
-def settle(services: Services, plan_id: str, spec_id: str, *, done: bool) -> None:
+def settle(workspace: Workspace, plan_id: str, spec_id: str, *, done: bool) -> None:
     """A person says how an interrupted command ended."""
-    with services.lock("recover"):
-        _recover(services)
-        stored = services.store.plans.get(plan_id)
-        require_here(services, stored)
+    with workspace.lock("recover"):
+        _recover(workspace)
+        stored = workspace.store.plans.get(plan_id)
+        require_here(workspace, stored)
         name = f"p{stored.number}"
-        if refusal := services.person.refusal():
+        if refusal := workspace.person.refusal():
             raise NoChannel(why=refusal, command=f"ringi recover {name}")
         found = next(
             (
                 one
-                for one in cut_off(services, services.store.executions.of(plan_id))
+                for one in cut_off(workspace, workspace.store.executions.of(plan_id))
                 if one.start.spec_id == spec_id
             ),
             None,
@@ -347,7 +355,7 @@ def settle(services: Services, plan_id: str, spec_id: str, *, done: bool) -> Non
             cut=False,
             timed_out=False,
             duration_sec=0.0,
-            ended_at=services.clock.now(),
-            settled_by=services.person.user() if done else "",
+            ended_at=workspace.clock.now(),
+            settled_by=workspace.person.user() if done else "",
         )
-        end_command(services, end, {})
+        end_command(workspace, end, {})

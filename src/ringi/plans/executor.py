@@ -4,10 +4,12 @@ The order is the protocol. Before the intent nothing in the workspace has change
 from the files themselves, unit by unit.
 """
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import UnsetType
@@ -19,13 +21,15 @@ from ringi.kernel.text import Text, why_failed
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.document import PLAN_MACHINE, ExecutionLink, PlanStatus, StoredPlan, with_state
 from ringi.plans.execution import ExecutionIntent, ExecutionResult, FileOpOutcome, Step
-from ringi.plans.services import Services
 from ringi.plans.steps import take_step
 from ringi.plans.store import PlanStore
 from ringi.plans.units import Unit, segments, stops
 from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.stage import Stage, emptied_by, known_to, reverse, staged
 from ringi.tree.tree import found_at
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 Statuses = dict[str, OpStatus]
 _TROUBLED: Final = frozenset([OpStatus.CONFLICT, OpStatus.FAILED])
@@ -74,7 +78,7 @@ class Progress:
 
 
 def record(
-    services: Services,
+    workspace: Workspace,
     intent: ExecutionIntent,
     progress: Progress,
     kept: tuple[str, ...],
@@ -99,17 +103,17 @@ def record(
             *(FileOpOutcome("", command, OpStatus.UNKNOWN, NOT_RECORDED) for command in unknown),
         ),
         started_at=intent.started_at,
-        finished_at=services.clock.now(),
+        finished_at=workspace.clock.now(),
         recovered=begun is None,
         kept=kept,
     )
     commits = result.overall_success and bool(intent.commits)
     try:
-        with services.store.transaction() as transaction:
+        with workspace.store.transaction() as transaction:
             _save(transaction, result, begun or transaction.plans.get(result.plan_id), commits=commits)
     except LostRace:
         # The plan was saved since, by one of its commands or by somebody's comment.
-        with services.store.transaction() as transaction:
+        with workspace.store.transaction() as transaction:
             _save(transaction, result, transaction.plans.get(result.plan_id), commits=commits)
     return result
 
@@ -140,19 +144,19 @@ _FOREIGN: Final = FileState("", "")
 
 
 class Stages:
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._fs = services.tree.fs
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._fs = workspace.tree.fs
         self.others = False
         """Whether an execution was given more than its first stage."""
 
     def stage(self, name: str) -> Stage:
-        return Stage(self._fs, self._services.tree.root, name)
+        return Stage(self._fs, self._workspace.tree.root, name)
 
     def fresh(self, execution_id: str) -> Stage:
         """Another stage for the same execution."""
         self.others = True
-        taken = set(staged(self._fs, self._services.tree.root))
+        taken = set(staged(self._fs, self._workspace.tree.root))
         number = 1
         while f"{execution_id}.{number}" in taken:
             number += 1
@@ -160,8 +164,8 @@ class Stages:
 
     def now(self, change: FileChange) -> FileState | None:
         try:
-            with self._services.tree.open_root() as root:
-                state, _ = found_at(self._services.tree, root, change)
+            with self._workspace.tree.open_root() as root:
+                state, _ = found_at(self._workspace.tree, root, change)
         except PathRefused:
             return _FOREIGN
         return state
@@ -180,7 +184,7 @@ class Stages:
     def clear(self, intent: ExecutionIntent) -> tuple[str, ...]:
         """Removes the execution's stages; returns the files in them that somebody else wrote."""
         kept = []
-        for name in staged(self._fs, self._services.tree.root):
+        for name in staged(self._fs, self._workspace.tree.root):
             if _execution_of(name) == intent.id:
                 stage = self.stage(name)
                 stage.drop(self._ours(name, intent))
@@ -189,8 +193,8 @@ class Stages:
 
     def sweep(self) -> None:
         """Removes stages that nobody needs; files that are not ours stay, and the result names them."""
-        for name in staged(self._fs, self._services.tree.root):
-            intent = self._services.store.executions.intent(_execution_of(name))
+        for name in staged(self._fs, self._workspace.tree.root):
+            intent = self._workspace.store.executions.intent(_execution_of(name))
             with suppress(PathRefused):
                 self.stage(name).drop(self._ours(name, intent) if intent else everything)
 
@@ -204,11 +208,11 @@ class Stages:
         # Also the beginning of a known file: a crash may have interrupted staging.
         return lambda data: (
             known(data)
-            or any((self._services.store.get_bytes(sha256) or b"").startswith(data) for sha256 in hashes)
+            or any((self._workspace.store.get_bytes(sha256) or b"").startswith(data) for sha256 in hashes)
         )
 
     def saved_bytes(self, sha256: str) -> bytes:
-        return verified(sha256, self._services.store.get_bytes(sha256))
+        return verified(sha256, self._workspace.store.get_bytes(sha256))
 
     @contextlib.contextmanager
     def counted(self, intent: ExecutionIntent) -> Iterator[None]:
@@ -216,7 +220,7 @@ class Stages:
         try:
             yield
         except (OSError, StorageFailed) as error:
-            if not intent.changes or self._services.store.executions.intent(intent.id) is None:
+            if not intent.changes or self._workspace.store.executions.intent(intent.id) is None:
                 raise
             why = why_failed(error) if isinstance(error, OSError) else Text(error.message, **error.details)
             raise HalfWritten(done=self._written(intent), total=len(intent.changes), why=why) from None
@@ -263,9 +267,9 @@ def _execution_of(stage: str) -> str:
 class Executor:
     """The caller holds the workspace's lock."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._stages = Stages(services)
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._stages = Stages(workspace)
 
     def carry_out(
         self,
@@ -287,8 +291,8 @@ class Executor:
             progress = self._run(stage, intent)
             if not self._stages.others and not intent.steps:
                 stage.drop(known_to(intent.changes))
-                return record(self._services, intent, progress, tuple(stage.kept), begun=begun)
-            return record(self._services, intent, progress, self._stages.clear(intent), begun=begun)
+                return record(self._workspace, intent, progress, tuple(stage.kept), begun=begun)
+            return record(self._workspace, intent, progress, self._stages.clear(intent), begun=begun)
 
     def _commit(
         self,
@@ -299,8 +303,8 @@ class Executor:
     ) -> StoredPlan:
         if intent.changes:
             stage.prepare(intent.changes, lambda sha256: verified(sha256, contents.get(sha256)))
-        kept_until = self._services.clock.after(self._services.config.keep.replaced_sec)
-        with self._services.store.transaction() as transaction:
+        kept_until = self._workspace.clock.after(self._workspace.config.keep.replaced_sec)
+        with self._workspace.store.transaction() as transaction:
             for data in contents.values():
                 transaction.put_bytes(data, kept_until)
             transaction.executions.add(intent)
@@ -314,7 +318,7 @@ class Executor:
         progress = Progress()
         for segment in segments(intent):
             if isinstance(segment, Step):
-                outcome = take_step(self._services, intent, segment, progress.units)
+                outcome = take_step(self._workspace, intent, segment, progress.units)
                 progress.stepped(outcome)
                 if outcome.status is not OpStatus.DONE and not segment.optional:
                     break

@@ -1,18 +1,21 @@
 """A change plan in a model's words, for people (CP-7): it decides nothing."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ringi.models.prompt import Budget, Material, NewExplanation, OnProgress, Prompt
+from ringi.models.prompt import Material, NewExplanation, OnProgress, Prompt
 from ringi.models.usage import Purpose
 from ringi.plans.change import Change, Explained
 from ringi.plans.change_plan import PlanExplanation
-from ringi.plans.services import Services
 from ringi.policy.masking import masked
 
-_BUDGET: Final = Budget(seconds=60.0, output_tokens=1024)
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 _MOST: Final = 50_000
 """Characters of all diffs together."""
 _RULES: Final = (
@@ -23,13 +26,11 @@ _RULES: Final = (
 )
 
 
-def explain(services: Services, change: Change, on_progress: OnProgress) -> Explained:
+def explain(workspace: Workspace, change: Change, on_progress: OnProgress) -> Explained:
     """Empty if no model is set. Raises ModelFailed, UnknownModel, NoModelKey, NoExtra."""
-    if services.model is None:
-        return Explained()
     prompt = Prompt(Purpose.EXPLANATION, _RULES, tuple(_material(change)))
-    budget = services.model_budget or _BUDGET
-    answer = services.model().ask(prompt, NewExplanation, budget, on_progress)
+    budget = workspace.budget
+    answer = workspace.model().ask(prompt, NewExplanation, budget, on_progress)
     said = PlanExplanation(answer.value.summary, answer.value.details)
     return Explained(said, answer.model) if any(msgspec.structs.astuple(said)) else Explained()
 

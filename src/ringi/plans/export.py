@@ -1,6 +1,9 @@
 """A plan in the forms that other programs read: a patch, an editor's edit, a change plan's document."""
 
-from ringi.app.context import OpenWorkspace
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ringi.errors import NoSuchForm
 from ringi.kernel.text import Text
 from ringi.patch.editor_edit import WorkspaceEdit
@@ -11,12 +14,15 @@ from ringi.plans.document import CHANGING, SpecKind, change_plan_of
 from ringi.plans.effects import rendering
 from ringi.plans.preview import effects
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
-def as_patch(workspace: OpenWorkspace, plan_id: str) -> bytes:
+
+def as_patch(workspace: Workspace, plan_id: str) -> bytes:
     """The plan as one patch for `git apply`; raises, with the name, if a file is binary."""
     _require_only_files(workspace, plan_id)
     pieces = []
-    for found in effects(workspace.services, workspace.plan.stored(plan_id)):
+    for found in effects(workspace, workspace.plan.stored(plan_id)):
         rendered = rendering(found)
         if rendered.binary:
             why = Text("{path} is not text", path=found[0].path)
@@ -25,13 +31,13 @@ def as_patch(workspace: OpenWorkspace, plan_id: str) -> bytes:
     return b"".join(pieces)
 
 
-def as_workspace_edit(workspace: OpenWorkspace, plan_id: str) -> WorkspaceEdit:
+def as_workspace_edit(workspace: Workspace, plan_id: str) -> WorkspaceEdit:
     _require_only_files(workspace, plan_id)
-    files = [edited_file(found) for found in effects(workspace.services, workspace.plan.stored(plan_id))]
+    files = [edited_file(found) for found in effects(workspace, workspace.plan.stored(plan_id))]
     return workspace_edit(files, workspace.places.root.as_uri())
 
 
-def _require_only_files(workspace: OpenWorkspace, plan_id: str) -> None:
+def _require_only_files(workspace: Workspace, plan_id: str) -> None:
     """Leaves nothing out silently: a patch cannot hold a command, a reading or an empty folder."""
     for spec in workspace.plan.get_state(plan_id).action_specs:
         if spec.base.kind not in CHANGING or spec.base.kind is SpecKind.MKDIR:
@@ -39,7 +45,7 @@ def _require_only_files(workspace: OpenWorkspace, plan_id: str) -> None:
             raise NoSuchForm(plan=workspace.plan_name(plan_id), why=why)
 
 
-def as_change_plan(workspace: OpenWorkspace, plan_id: str) -> ChangePlan:
+def as_change_plan(workspace: Workspace, plan_id: str) -> ChangePlan:
     found = change_plan_of(workspace.plan.get(plan_id))
     if found is None:
         raise NoSuchForm(plan=workspace.plan_name(plan_id), why=Text("it is not a change plan"))

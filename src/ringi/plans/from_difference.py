@@ -1,12 +1,13 @@
 """A difference, from an agent's copy or from git, as a plan or as the next version of one."""
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from ringi.app.context import OpenWorkspace
 from ringi.errors import BadTransition, ChangeFixed, PathRefused, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.text import Text, shortened, storable
@@ -15,13 +16,16 @@ from ringi.plans.document import ActionSpec, Overlap, PlanRef, SpecKind
 from ringi.plans.effects import mode_after, packed
 from ringi.plans.propose import as_seen, set_specs
 from ringi.plans.renames import with_renames
-from ringi.plans.services import Rules
+from ringi.plans.rules import Rules, rules_of
 from ringi.plans.titles import title_of_specs
 from ringi.plans.validate import Basis
 from ringi.tree.check_result import CheckResult
 from ringi.tree.difference import CopyChange, Difference
 from ringi.tree.file_state import FileState
 from ringi.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 GROUP: Final = "change"
 
@@ -68,7 +72,7 @@ class Origin(NamedTuple):
 
 
 def propose_difference(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     difference: Difference,
     origin: Origin,
     plan: PlanRef | None,
@@ -78,12 +82,12 @@ def propose_difference(
 
     `on_plan` is told the id before the plan has specs, so that after a crash the same plan goes on.
     """
-    specs, basis = specs_of(difference, workspace.services.tree, workspace.services.rules)
+    specs, basis = specs_of(difference, workspace.tree, rules_of(workspace))
     seen = seen_in(difference)
 
     def proposed(plan_id: str) -> tuple[Text, ...]:
         return set_specs(
-            workspace.services,
+            workspace,
             plan_id,
             specs,
             basis=basis,

@@ -1,10 +1,12 @@
 """Make a plan or a change plan from a patch, new contents or a tree."""
 
+from __future__ import annotations
+
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.who import actor_at
 from ringi.errors import ChangeRefused, Conflicting, NoDiff, NotAnEdit, NotFound, PatchMismatch, PathRefused
 from ringi.kernel.text import Text
@@ -23,14 +25,18 @@ from ringi.plans.effects import effects_of, git_mode, mode_after, packed, render
 from ringi.plans.explain import explain
 from ringi.plans.merge import UNDECIDED, Decisions, MergedSpecs, merged_specs, open_conflicts
 from ringi.plans.propose import NO_REMARKS, Remarks
+from ringi.plans.rules import rules_of
 from ringi.project.dependencies import dependents, unknown_users
 from ringi.tree.file_state import LINK_MODE
 from ringi.tree.paths import normalise as normalise_path
 from ringi.tree.snapshot import Snapshots
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 
 def propose_patch(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     content: str,
     patch: bytes,
     *,
@@ -44,7 +50,7 @@ def propose_patch(
 
 
 def propose_change(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     change: Change,
     on_progress: Progress = lambda _: None,
     explain: Callable[[Change], Explained] | None = None,
@@ -59,26 +65,26 @@ def propose_change(
             unknown_users(state.dependencies, targets, files),
         )
 
-    return change_plans.propose_change(workspace.services, change, state, affected_by, explain)
+    return change_plans.propose_change(workspace, change, state, affected_by, explain)
 
 
-def explained(workspace: OpenWorkspace, change: Change, on_progress: OnProgress) -> Explained:
+def explained(workspace: Workspace, change: Change, on_progress: OnProgress) -> Explained:
     """In the words of the model, if one is set."""
-    return explain(workspace.services, change, on_progress)
+    return explain(workspace, change, on_progress)
 
 
-def propose_again(workspace: OpenWorkspace, plan_id: str, decisions: Decisions = UNDECIDED) -> str:
+def propose_again(workspace: Workspace, plan_id: str, decisions: Decisions = UNDECIDED) -> str:
     """The same change as a new plan of whoever is here, merged with the project as it is now.
 
     Raises Conflicting if a person has to decide something first.
     """
     document = workspace.plan.get(plan_id)
-    plan, services = document.plan, workspace.services
-    waiting = [one for one in open_conflicts(services, document) if one.key not in decisions]
+    plan = document.plan
+    waiting = [one for one in open_conflicts(workspace, document) if one.key not in decisions]
     if waiting:
         places = ", ".join(one.place for one in waiting)
         raise Conflicting(plan=workspace.plan_name(plan_id), places=places)
-    merged = merged_specs(services, document, decisions)
+    merged = merged_specs(workspace, document, decisions)
     if not merged.specs:
         raise NoDiff
     known, actor = merged if merged.since else None, actor_at(workspace.person)
@@ -100,14 +106,14 @@ def propose_again(workspace: OpenWorkspace, plan_id: str, decisions: Decisions =
     return propose_change(workspace, change, explain=lambda _: said)
 
 
-def _diffs_now(workspace: OpenWorkspace, merged: MergedSpecs) -> tuple[FileDiff, ...]:
+def _diffs_now(workspace: Workspace, merged: MergedSpecs) -> tuple[FileDiff, ...]:
     """As a change plan stores them, against the files that the specs were merged with."""
     diffs: list[FileDiff] = []
     for spec in merged.specs:
         if spec.kind is SpecKind.PATCH:
             diffs.append(FileDiff(spec.path, spec.content or ""))
             continue
-        effects = effects_of(spec, workspace.services.tree.look, workspace.services.rules, based=True)
+        effects = effects_of(spec, workspace.tree.look, rules_of(workspace), based=True)
         for effect in effects:
             if effect.before != merged.basis.get(effect.path, effect.before):
                 raise ChangeRefused(why=Text("{path} changed while the plan was made", path=effect.path))
@@ -136,22 +142,22 @@ def _spec(path: str, patch: bytes) -> ActionSpec:
     return ActionSpec(SpecKind.PATCH, path, content, encoding=encoding, group=GROUP)
 
 
-def normalised(workspace: OpenWorkspace, patch: bytes) -> bytes:
+def normalised(workspace: Workspace, patch: bytes) -> bytes:
     """A patch that a model wrote, corrected against the current files."""
 
     def read(path: str) -> bytes | None:
-        found = workspace.services.tree.look(path)
+        found = workspace.tree.look(path)
         return found.data if found else None
 
     return normalise(patch, read)
 
 
-def changes_of_contents(workspace: OpenWorkspace, contents: Mapping[str, bytes | None]) -> list[Changed]:
+def changes_of_contents(workspace: Workspace, contents: Mapping[str, bytes | None]) -> list[Changed]:
     """The changes from the workspace to these contents; None means a deleted file."""
     changes = []
     for name, data in contents.items():
         path = "/".join(normalise_path(name))
-        found = workspace.services.tree.look(path)
+        found = workspace.tree.look(path)
         if found is None and data is None:
             raise NotFound(what=Text("file"), name=path, see="git ls-files")
         old = Side(found.data, git_mode(found.state.mode)) if found else None
@@ -160,7 +166,7 @@ def changes_of_contents(workspace: OpenWorkspace, contents: Mapping[str, bytes |
     return changes
 
 
-def changes_to_tree(workspace: OpenWorkspace, folder: Path) -> list[Changed]:
+def changes_to_tree(workspace: Workspace, folder: Path) -> list[Changed]:
     """The changes that make the workspace like the folder; files that either ignores are left out."""
     if workspace.places.root.is_relative_to(folder.resolve()) and folder.resolve() != workspace.places.root:
         raise PathRefused(path=str(folder), why=Text("the workspace itself is in it"))
@@ -192,7 +198,7 @@ def patch_of(changes: Sequence[Changed]) -> bytes:
 
 
 def propose_contents(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     content: str,
     changes: Sequence[Changed],
     *,
@@ -207,15 +213,15 @@ def propose_contents(
     return workspace.plan.propose_specs(content, specs, proposer=proposer, actor=actor, remarks=remarks)
 
 
-def specs_of(workspace: OpenWorkspace, changes: Sequence[Changed]) -> list[ActionSpec]:
+def specs_of(workspace: Workspace, changes: Sequence[Changed]) -> list[ActionSpec]:
     return [_whole(workspace, change) for change in changes if change.old != change.new]
 
 
-def _whole(workspace: OpenWorkspace, change: Changed) -> ActionSpec:
+def _whole(workspace: Workspace, change: Changed) -> ActionSpec:
     if change.new is None:
         return ActionSpec(SpecKind.DELETE, change.path, group=GROUP)
     old = change.old
-    found = workspace.services.tree.look(change.path)
+    found = workspace.tree.look(change.path)
     bits = mode_after(found.state.mode if found else None, old.mode if old else None, change.new.mode)
     content, encoding = packed(change.new.data)
     kind = SpecKind.CREATE if old is None else SpecKind.WRITE

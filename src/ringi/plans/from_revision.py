@@ -1,15 +1,16 @@
 """What somebody made elsewhere in git becomes a plan; when it moves on, a new version of the same plan."""
 
+from __future__ import annotations
+
 import fcntl
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from ringi.app.context import OpenWorkspace
 from ringi.errors import Busy, NotFound, PathRefused, RingiError, StorageFailed
 from ringi.kernel.codec import pretty, trusted
 from ringi.kernel.document import Versioned
@@ -30,6 +31,9 @@ from ringi.tree.copy_layout import private_folder
 from ringi.tree.difference import CopyChange, Difference
 from ringi.tree.revision import Commit, Revision, Revisions, filtered
 from ringi.tree.tree import Found
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _FOLDER: Final = "revisions"
 _RECORD: Final = "revision.json"
@@ -56,11 +60,11 @@ class TakenRevision(NamedTuple):
     """If there is nothing to take: the plan that was made of it earlier."""
 
 
-def revisions_of(workspace: OpenWorkspace) -> Revisions:
+def revisions_of(workspace: Workspace) -> Revisions:
     return Revisions(workspace.places.root, workspace.places.state / _FOLDER)
 
 
-def take_revision(workspace: OpenWorkspace, name: str, here: Path) -> TakenRevision:
+def take_revision(workspace: Workspace, name: str, here: Path) -> TakenRevision:
     """Raises NotFound if nothing is called so, Unreviewable if it cannot be compared with the checkout."""
     revisions = revisions_of(workspace)
     private_folder(workspace.places.state / _FOLDER, STATE_VARIABLE)
@@ -72,7 +76,7 @@ def take_revision(workspace: OpenWorkspace, name: str, here: Path) -> TakenRevis
 
 
 def _taken(
-    workspace: OpenWorkspace, revisions: Revisions, revision: Revision, record: RevisionRecord, folder: Path
+    workspace: Workspace, revisions: Revisions, revision: Revision, record: RevisionRecord, folder: Path
 ) -> TakenRevision:
     plan = _plan_of(workspace, record)
     done = plan if plan and plan.status is PlanStatus.COMPLETED and not plan.undone else None
@@ -104,7 +108,7 @@ def _taken(
         difference.left_out,
         problems,
         again=again,
-        overlaps=overlaps(workspace.services, workspace.plan.get(plan_id)),
+        overlaps=overlaps(workspace, workspace.plan.get(plan_id)),
         meanwhile=own if again else 0,
     )
     return TakenRevision(revision, taken)
@@ -144,14 +148,14 @@ def _reason(commits: Sequence[Commit]) -> str:
 # ------------------------------------------------------------------ what is left to do in the checkout
 
 
-def _for_checkout(workspace: OpenWorkspace, difference: Difference) -> Difference:
+def _for_checkout(workspace: Workspace, difference: Difference) -> Difference:
     """As the files here look: with their line ends, and without what they have already."""
     left_out = dict(difference.left_out)
     filters = filtered(workspace.places.root, [change.path for change in difference.changes])
     changes = []
     for given in difference.changes:
         try:
-            now = workspace.services.tree.look(given.path)
+            now = workspace.tree.look(given.path)
         except (PathRefused, StorageFailed) as error:
             why = error.details["why"]
             left_out[given.path] = Text("in the checkout {why}", why=why)
@@ -196,7 +200,7 @@ def _side(data: bytes | None, mode: str | None) -> Side | None:
 # ------------------------------------------------------------------ what is known about it
 
 
-def _plan_of(workspace: OpenWorkspace, record: RevisionRecord) -> PlanRef | None:
+def _plan_of(workspace: Workspace, record: RevisionRecord) -> PlanRef | None:
     if not record.plan_id:
         return None
     try:

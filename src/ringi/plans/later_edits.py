@@ -4,8 +4,10 @@ Base is what the plan wrote, ours the file as it is now, theirs the file before 
 back what the plan did and keeps every line written since; otherwise the file is left alone.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -17,9 +19,11 @@ from ringi.patch.file_merge import ConflictedFile, merge_file
 from ringi.patch.merge import Merged, RegionKind
 from ringi.patch.render import Side
 from ringi.plans.effects import difference
-from ringi.plans.services import Services
 from ringi.tree.file_state import FileChange, FileState
 from ringi.tree.tree import Found
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _WHY: Final[Mapping[Clash, Text]] = {
     Clash.TEXT: Text("the same lines were changed since"),
@@ -52,10 +56,10 @@ class _Three(NamedTuple):
     theirs: Side | None
 
 
-def merged_back(services: Services, changes: Sequence[FileChange]) -> Back | LeftAlone:
+def merged_back(workspace: Workspace, changes: Sequence[FileChange]) -> Back | LeftAlone:
     """Of one file, or of a file and the name it was moved from; each from what the plan wrote to before."""
     try:
-        return _merged_back(services, tuple(changes))
+        return _merged_back(workspace, tuple(changes))
     except _Left as error:
         return error.left
 
@@ -66,24 +70,24 @@ class _Left(Exception):
         self.left = LeftAlone(path, why)
 
 
-def _merged_back(services: Services, changes: tuple[FileChange, ...]) -> Back:
-    now = {change.path: _now(services, change) for change in changes}
+def _merged_back(workspace: Workspace, changes: tuple[FileChange, ...]) -> Back:
+    now = {change.path: _now(workspace, change) for change in changes}
     if move := _move_of(changes):
         source, target = move
         if now[source.path] is None and (there := now[target.path]) is not None:
-            return _moved_back(services, source, target, there)
-    found = [_one_back(services, change, now[change.path]) for change in changes]
+            return _moved_back(workspace, source, target, there)
+    found = [_one_back(workspace, change, now[change.path]) for change in changes]
     return Back(
         tuple(change for back in found for change in back.changes),
         {sha256: data for back in found for sha256, data in back.contents.items()},
     )
 
 
-def _now(services: Services, change: FileChange) -> Found | None:
+def _now(workspace: Workspace, change: FileChange) -> Found | None:
     if change.folder:
         raise _Left(change.path, _NOT_A_FILE)
     try:
-        return services.tree.look(change.path)
+        return workspace.tree.look(change.path)
     except PathRefused as error:
         why = error.details["why"]
         raise _Left(change.path, why if isinstance(why, Text) else _NOT_A_FILE) from None
@@ -101,24 +105,24 @@ def _move_of(changes: tuple[FileChange, ...]) -> tuple[FileChange, FileChange] |
     return source[0], target[0]
 
 
-def since(services: Services, change: FileChange) -> str:
+def since(workspace: Workspace, change: FileChange) -> str:
     """The difference from what the plan wrote to the file as it is now; empty if that is not a file."""
     try:
-        now, then = _now(services, change), _kept(services, change.path, change.before)
+        now, then = _now(workspace, change), _kept(workspace, change.path, change.before)
     except _Left:
         return ""
     data = difference(change.path, then and then.data, change.before, now and now.data, now and now.state)
     return data.diff.decode("utf-8", "backslashreplace")
 
 
-def _one_back(services: Services, change: FileChange, now: Found | None) -> Back:
+def _one_back(workspace: Workspace, change: FileChange, now: Found | None) -> Back:
     state = now.state if now else None
     if state == change.after:
         return Back((), {})
     if state == change.before:
         return Back((change,), {})
     sides = _Three(
-        _kept(services, change.path, change.before), _side(now), _kept(services, change.path, change.after)
+        _kept(workspace, change.path, change.before), _side(now), _kept(workspace, change.path, change.after)
     )
     after, data, lines = _merged(change.path, sides)
     if after == state:
@@ -127,11 +131,11 @@ def _one_back(services: Services, change: FileChange, now: Found | None) -> Back
     return Back((back,), {after.sha256: data} if after else {})
 
 
-def _moved_back(services: Services, source: FileChange, target: FileChange, now: Found) -> Back:
+def _moved_back(workspace: Workspace, source: FileChange, target: FileChange, now: Found) -> Back:
     """As git does with a renamed file: what was written under the new name goes along to the old one."""
     base, theirs = (
-        _kept(services, target.path, target.before),
-        _kept(services, source.path, source.after),
+        _kept(workspace, target.path, target.before),
+        _kept(workspace, source.path, source.after),
     )
     after, data, lines = _merged(target.path, _Three(base, _side(now), theirs))
     if after is None:  # never, since both are there
@@ -157,10 +161,10 @@ def _later_lines(text: Merged | None) -> int:
     return sum(len(region.written) for region in regions if region.kind is RegionKind.OURS)
 
 
-def _kept(services: Services, path: str, state: FileState | None) -> Side | None:
+def _kept(workspace: Workspace, path: str, state: FileState | None) -> Side | None:
     if state is None:
         return None
-    data = services.store.get_bytes(state.sha256)
+    data = workspace.store.get_bytes(state.sha256)
     if data is None:
         raise _Left(path, _LOST)
     return Side(data, _mode(state))

@@ -4,9 +4,11 @@ The base is what the proposer saw; its bytes are kept with the plan. Where both 
 decides; until then their own version stays, and no conflict marker is ever written.
 """
 
+from __future__ import annotations
+
 from collections.abc import Container, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -19,10 +21,13 @@ from ringi.patch.merge import Conflicted, RegionKind, assembled
 from ringi.patch.render import Rendered, Side, render, render_move
 from ringi.plans.document import ActionSpec, ActionSpecExt, Encoding, PlanDocument, SpecKind
 from ringi.plans.effects import MERGEABLE, NOTHING, Invalid, Known, effects_of, git_mode, packed
-from ringi.plans.services import Services
+from ringi.plans.rules import rules_of
 from ringi.plans.validate import Basis, SeenBefore, Since
 from ringi.tree.file_state import FileState, Touched
 from ringi.tree.tree import differing
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _OF_LINES: Final = frozenset([Clash.TEXT, Clash.LINE_ENDS])
 _KEEPING: Final = frozenset([Choice.OURS, Choice.BOTH])
@@ -147,19 +152,19 @@ class FileMerge(NamedTuple):
         return NOTHING if side == self.mine else render(self.spec.base.path, self.mine, side)
 
 
-def file_merge(services: Services, spec: ActionSpecExt) -> FileMerge | None:
+def file_merge(workspace: Workspace, spec: ActionSpecExt) -> FileMerge | None:
     """None if it cannot be merged."""
     source = _source(spec)
     if source is None:
         return None
-    base = services.store.get_bytes(source.before.sha256) if source.before else b""
+    base = workspace.store.get_bytes(source.before.sha256) if source.before else b""
     if base is None:
         return None
     try:
-        found = services.tree.look(source.path)
+        found = workspace.tree.look(source.path)
         seen = {source.path: Known(source.before, base)} if source.before else {}
-        theirs = effects_of(spec.base, seen.get, services.rules, based=True)[0].new
-        if source.path != spec.base.path and services.tree.look(spec.base.path) is not None:
+        theirs = effects_of(spec.base, seen.get, rules_of(workspace), based=True)[0].new
+        if source.path != spec.base.path and workspace.tree.look(spec.base.path) is not None:
             return None
     except (Invalid, PathRefused, StorageFailed):
         return None
@@ -183,7 +188,7 @@ def _source(spec: ActionSpecExt) -> Touched | None:
     return others[0] if renamed else None
 
 
-def changed_files(services: Services, document: PlanDocument) -> tuple[str, ...]:
+def changed_files(workspace: Workspace, document: PlanDocument) -> tuple[str, ...]:
     """Those that differ from what the proposer saw.
 
     None for a step of a run: the steps before it change them, and it is stale only when its turn comes.
@@ -191,7 +196,7 @@ def changed_files(services: Services, document: PlanDocument) -> tuple[str, ...]
     if document.step:
         return ()
     specs = [spec for spec in document.state.action_specs if spec.validated]
-    return tuple(differing(services.tree, files_of(specs)))
+    return tuple(differing(workspace.tree, files_of(specs)))
 
 
 def is_changed(spec: ActionSpecExt, changed: Container[str]) -> bool:
@@ -202,16 +207,16 @@ def _side(data: bytes | None, state: FileState | None) -> Side | None:
     return None if data is None or state is None else Side(data, git_mode(state.mode))
 
 
-def merges_of(services: Services, document: PlanDocument) -> list[FileMerge]:
+def merges_of(workspace: Workspace, document: PlanDocument) -> list[FileMerge]:
     """Of every file that changed since its proposer saw it and that can be merged; reads files only."""
-    changed = changed_files(services, document)
+    changed = changed_files(workspace, document)
     specs = [spec for spec in document.state.action_specs if is_changed(spec, changed)]
-    found = [file_merge(services, spec) for spec in specs]
+    found = [file_merge(workspace, spec) for spec in specs]
     return [one for one in found if one is not None]
 
 
-def open_conflicts(services: Services, document: PlanDocument) -> tuple[OpenConflict, ...]:
-    return tuple(conflict for merge in merges_of(services, document) for conflict in merge.conflicts)
+def open_conflicts(workspace: Workspace, document: PlanDocument) -> tuple[OpenConflict, ...]:
+    return tuple(conflict for merge in merges_of(workspace, document) for conflict in merge.conflicts)
 
 
 class MergedSpecs(NamedTuple):
@@ -230,19 +235,21 @@ class MergedSpecs(NamedTuple):
     """Files that changed and cannot be merged, because nobody knows what the proposer saw."""
 
 
-def merged_specs(services: Services, document: PlanDocument, decisions: Decisions = UNDECIDED) -> MergedSpecs:
+def merged_specs(
+    workspace: Workspace, document: PlanDocument, decisions: Decisions = UNDECIDED
+) -> MergedSpecs:
     """Reads files only; a spec whose files are as the proposer saw them stays as it is."""
     specs: list[ActionSpec] = []
     basis: dict[str, FileState | None] = {}
     seen: dict[str, bytes] = {}
     since: dict[str, SeenBefore] = {}
     lines, kept, unknown = 0, list[str](), list[str]()
-    moved_on = changed_files(services, document)
+    moved_on = changed_files(workspace, document)
     for spec in document.state.action_specs:
         path, changed = spec.base.path, is_changed(spec, moved_on)
-        merge = file_merge(services, spec) if changed else None
+        merge = file_merge(workspace, spec) if changed else None
         if spec.base.kind in MERGEABLE and (changed or spec.since is not UNSET):
-            since[path] = seen_before(services, spec)
+            since[path] = seen_before(workspace, spec)
         if merge is not None:
             basis |= {path: None, spec.old_path or path: merge.state}
             if merge.state and merge.mine:
@@ -263,13 +270,13 @@ def _stays(decision: Decision | None) -> bool:
     return decision in {None, Choice.OURS}
 
 
-def seen_before(services: Services, spec: ActionSpecExt) -> SeenBefore:
+def seen_before(workspace: Workspace, spec: ActionSpecExt) -> SeenBefore:
     """The file that the proposer saw, whatever it was merged with since."""
     wanted = spec.since
     if wanted is UNSET:
         source = _source(spec)
         wanted = source.before.sha256 if source and source.before else ""
-    return SeenBefore(wanted, services.store.get_bytes(wanted) if wanted else b"")
+    return SeenBefore(wanted, workspace.store.get_bytes(wanted) if wanted else b"")
 
 
 def _spec(merge: FileMerge, side: Side | None) -> tuple[ActionSpec, ...]:

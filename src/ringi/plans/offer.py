@@ -3,7 +3,9 @@
 Its id becomes part of what is approved: an approval of an earlier one covers no later one.
 """
 
-from typing import Final
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 
@@ -14,20 +16,22 @@ from ringi.plans.check import files_made
 from ringi.plans.commit_message import offered_message
 from ringi.plans.document import PLAN_MACHINE, PlannedCommit, PlanStatus, selected, with_state
 from ringi.plans.place import require_here
-from ringi.plans.services import Services
 from ringi.tree.offered_commit import OfferedFile, OfferOrder
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _EXECUTABLE: Final = 0o100
 
 
-def offer_order(services: Services, plan_id: str, parent: str, at: str) -> OfferOrder:
+def offer_order(workspace: Workspace, plan_id: str, parent: str, at: str) -> OfferOrder:
     """Exactly the bytes of the plan, on top of `parent`. Raises NoCommit, InvalidSpecs."""
-    stored = services.store.plans.get(plan_id)
-    require_here(services, stored)
+    stored = workspace.store.plans.get(plan_id)
+    require_here(workspace, stored)
     state, step = stored.document.state, stored.document.step
     if not state.commit or not step:
         raise NoCommit(why=Text("it is no step of a run"))
-    files = files_made(services, f"p{stored.number}", selected(state.action_specs, state.selection))
+    files = files_made(workspace, f"p{stored.number}", selected(state.action_specs, state.selection))
     return OfferOrder(
         parent=parent,
         message=offered_message(state.commit.message, plan_id, step),
@@ -39,9 +43,9 @@ def offer_order(services: Services, plan_id: str, parent: str, at: str) -> Offer
     )
 
 
-def set_offered(services: Services, plan_id: str, version: int, commit: str, parent: str = "") -> None:
+def set_offered(workspace: Workspace, plan_id: str, version: int, commit: str, parent: str = "") -> None:
     """Of this version; empty: none is any more. Raises NoCommit if the plan has changed since."""
-    with services.store.transaction() as transaction:
+    with workspace.store.transaction() as transaction:
         stored = transaction.plans.get(plan_id)
         document = stored.document
         wanted, status = document.state.commit, document.state.status

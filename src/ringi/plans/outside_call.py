@@ -1,17 +1,21 @@
 """A call that changes something outside the copy: a plan with one spec, which a person decides about."""
 
-from typing import Final
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
 
 from ringi.engine.process import ActionRecord
 from ringi.errors import NotFound
 from ringi.kernel.text import Text, in_language, stored
 from ringi.ledger.subject import requester_of_run
 from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
-from ringi.plans.services import Services
 from ringi.plans.tool import PlanTool
 from ringi.tools.effects import ErrorKind
 from ringi.tools.ports_process import ToolResult
 from ringi.tree.file_state import OpStatus
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _TAG: Final = "call"
 _ENDED_BADLY: Final = {
@@ -23,10 +27,10 @@ _ENDED_BADLY: Final = {
 class PlannedCalls:
     """Implements `Outside`, for one run."""
 
-    def __init__(self, services: Services, run_id: str, proposer: str, language: str) -> None:
+    def __init__(self, workspace: Workspace, run_id: str, proposer: str, language: str) -> None:
         """In this language it says what became of a call: to the model, and in a stop to people."""
-        self._services = services
-        self._plan = PlanTool(services)
+        self._workspace = workspace
+        self._plan = PlanTool(workspace)
         self._run_id = run_id
         self._proposer = proposer
         self._say = in_language(language)
@@ -58,7 +62,7 @@ class PlannedCalls:
             return self._declined(Text("a person declined the call: {words}", words=said[-1].text))
         outcomes = [
             outcome
-            for stored in self._services.store.executions.of(plan_id)
+            for stored in self._workspace.store.executions.of(plan_id)
             if stored.result is not None
             for outcome in stored.result.results
         ]

@@ -1,12 +1,14 @@
 """Plans that change the same files: carrying one out makes the others stale."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ringi.plans.document import Overlap, PlanDocument, PlanRef
 
 if TYPE_CHECKING:  # `ringi` alone needs only the pure part
-    from ringi.plans.services import Services
+    from ringi.app.workspace import Workspace
 
 
 class Shared(NamedTuple):
@@ -33,9 +35,9 @@ def shared_files(changed: Iterable[tuple[PlanRef, Collection[str]]]) -> list[Sha
     return [Shared(tuple(refs), tuple(sorted(paths))) for refs, paths in together.values()]
 
 
-def overlaps(services: "Services", document: PlanDocument) -> tuple[Overlap, ...]:
+def overlaps(workspace: Workspace, document: PlanDocument) -> tuple[Overlap, ...]:
     """Other open plans that change the same files, oldest first."""
-    store, plan_id, totals = services.store, document.plan.id, document.state.previews
+    store, plan_id, totals = workspace.store, document.plan.id, document.state.previews
     # The store leaves out what has no file in common, which is nearly all of a long history.
     others = store.plans.overlapping(plan_id, totals.files) if totals else {}
     if totals is None or not others:

@@ -1,7 +1,9 @@
 """What a plan would do to the current files, or did when it was carried out."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET
 
@@ -35,10 +37,13 @@ from ringi.plans.effects import (
 from ringi.plans.merge import changed_files, file_merge, is_changed, seen_before
 from ringi.plans.overlaps import overlaps
 from ringi.plans.place import to_show
-from ringi.plans.services import Services
+from ringi.plans.rules import rules_of
 from ringi.policy.risk import score
 from ringi.policy.risk import your_lines as your_lines_reason
 from ringi.policy.risk_level import Risk, RiskCode, RiskReason, highest
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 
 class _Shown(NamedTuple):
@@ -47,16 +52,16 @@ class _Shown(NamedTuple):
     conflicts: tuple[Conflict, ...] = ()
 
 
-def preview(services: Services, document: PlanDocument) -> PlanPreview:
+def preview(workspace: Workspace, document: PlanDocument) -> PlanPreview:
     """The plan against the current workspace; if it was carried out, against the workspace as it was then."""
-    services = to_show(services, document)
+    workspace = to_show(workspace, document)
     specs = document.state.action_specs
     done = document.state.status is PlanStatus.COMPLETED
-    stale = () if done else changed_files(services, document)
+    stale = () if done else changed_files(workspace, document)
     pairs = [
-        (spec, _Shown(_render_done(services, spec)))
+        (spec, _Shown(_render_done(workspace, spec)))
         if done
-        else (spec, _shown(services, spec, changed=is_changed(spec, stale)))
+        else (spec, _shown(workspace, spec, changed=is_changed(spec, stale)))
         for spec in specs
     ]
     return PlanPreview(
@@ -64,7 +69,7 @@ def preview(services: Services, document: PlanDocument) -> PlanPreview:
         diffs=tuple(_summary(spec, shown) for spec, shown in pairs),
         risk_score=score(specs),
         stale=stale,
-        overlaps=() if done else overlaps(services, document),
+        overlaps=() if done else overlaps(workspace, document),
         conflicts=tuple(conflict for _, shown in pairs for conflict in shown.conflicts),
     )
 
@@ -114,31 +119,31 @@ def risk_now(spec: ActionSpecExt, lost: Sequence[int]) -> tuple[Risk, tuple[Risk
     return highest((spec.risk, Risk.MEDIUM)), (*spec.risk_reasons, your_lines_reason(lost))
 
 
-def _shown(services: Services, spec: ActionSpecExt, *, changed: bool) -> _Shown:
+def _shown(workspace: Workspace, spec: ActionSpecExt, *, changed: bool) -> _Shown:
     """If its file changed meanwhile, what is left of it after a merge."""
-    merge = file_merge(services, spec) if changed else None
+    merge = file_merge(workspace, spec) if changed else None
     if merge is not None:
         return _Shown(merge.rendered(), conflicts=tuple(one.about for one in merge.conflicts))
-    rendered = render_now(services, spec)
+    rendered = render_now(workspace, spec)
     if spec.base.kind not in MERGEABLE or not (changed or spec.since is not UNSET):
         return _Shown(rendered)
-    return _Shown(rendered, lost_lines(services, spec, rendered))
+    return _Shown(rendered, lost_lines(workspace, spec, rendered))
 
 
-def lost_lines(services: Services, spec: ActionSpecExt, rendered: Rendered) -> tuple[int, ...]:
+def lost_lines(workspace: Workspace, spec: ActionSpecExt, rendered: Rendered) -> tuple[int, ...]:
     """Lines that the person wrote since its proposer saw the file and that it deletes."""
     try:
-        found = services.tree.look(spec.old_path or spec.base.path)
+        found = workspace.tree.look(spec.old_path or spec.base.path)
     except (Refused, StorageFailed, OSError):
         return ()
-    return your_lines(found.data if found else None, rendered, seen_before(services, spec).data)
+    return your_lines(found.data if found else None, rendered, seen_before(workspace, spec).data)
 
 
-def render_now(services: Services, spec: ActionSpecExt) -> Rendered:
+def render_now(workspace: Workspace, spec: ActionSpecExt) -> Rendered:
     if not spec.validated:
         return NOTHING
     try:
-        return rendering(effects_now(services, spec))
+        return rendering(effects_now(workspace, spec))
     except (Invalid, Refused, StorageFailed, OSError):
         # Stale: shows the proposer's content without the current file.
         if spec.base.kind is SpecKind.PATCH:
@@ -146,78 +151,78 @@ def render_now(services: Services, spec: ActionSpecExt) -> Rendered:
         return difference(spec.base.path, None, None, content_of(spec.base), spec.after)
 
 
-def _render_done(services: Services, spec: ActionSpecExt) -> Rendered:
-    effects = effects_done(services, spec)
+def _render_done(workspace: Workspace, spec: ActionSpecExt) -> Rendered:
+    effects = effects_done(workspace, spec)
     return rendering(effects) if effects else NOTHING
 
 
-def effects_now(services: Services, spec: ActionSpecExt) -> tuple[Effect, ...]:
-    look = _seen(services, spec) if services.run_id else looking(services.tree, spec.base.kind)
-    return effects_of(spec.base, look, services.rules, based=True)
+def effects_now(workspace: Workspace, spec: ActionSpecExt) -> tuple[Effect, ...]:
+    look = _seen(workspace, spec) if workspace.run_id else looking(workspace.tree, spec.base.kind)
+    return effects_of(spec.base, look, rules_of(workspace), based=True)
 
 
-def _seen(services: Services, spec: ActionSpecExt) -> Look:
+def _seen(workspace: Workspace, spec: ActionSpecExt) -> Look:
     """The files as the step of a run found them: the steps before it may not be on the branch yet."""
     known = {}
     for file in spec.touched:
-        data = services.store.get_bytes(file.before.sha256) if file.before else None
+        data = workspace.store.get_bytes(file.before.sha256) if file.before else None
         if file.before and data is not None:
             known[file.path] = Known(file.before, data)
     return known.get
 
 
-def effects(services: Services, stored: StoredPlan) -> list[tuple[Effect, ...]]:
+def effects(workspace: Workspace, stored: StoredPlan) -> list[tuple[Effect, ...]]:
     document, name = stored.document, f"p{stored.number}"
     found = []
     for spec in document.state.action_specs:
         if document.state.status is PlanStatus.COMPLETED:
-            done = effects_done(services, spec)
+            done = effects_done(workspace, spec)
             if done is None:
                 raise NotFound(what=Text("copy of the bytes before"), name=spec.base.path, see="ringi show")
             found.append(done)
             continue
         try:
-            found.append(effects_now(services, spec))
+            found.append(effects_now(workspace, spec))
         except Invalid as error:
             raise InvalidSpecs(plan=name, issues=error.why) from None
     return found
 
 
-def effects_proposed(services: Services, document: PlanDocument) -> list[tuple[Effect, ...]]:
+def effects_proposed(workspace: Workspace, document: PlanDocument) -> list[tuple[Effect, ...]]:
     """From the files as the proposer saw them, whatever they are now, as far as they are kept."""
     try:
         return [
-            effects_of(spec.base, _proposed(services, spec), services.rules, based=True)
+            effects_of(spec.base, _proposed(workspace, spec), rules_of(workspace), based=True)
             for spec in document.state.action_specs
         ]
     except Invalid as error:
         raise InvalidSpecs(plan=document.plan.title, issues=error.why) from None
 
 
-def _proposed(services: Services, spec: ActionSpecExt) -> Look:
-    known, now = _seen(services, spec), looking(services.tree, spec.base.kind)
+def _proposed(workspace: Workspace, spec: ActionSpecExt) -> Look:
+    known, now = _seen(workspace, spec), looking(workspace.tree, spec.base.kind)
     absent = {file.path for file in spec.touched if file.before is None}
     return lambda path: None if path in absent else known(path) or now(path)
 
 
-def effects_done(services: Services, spec: ActionSpecExt) -> tuple[Effect, ...] | None:
+def effects_done(workspace: Workspace, spec: ActionSpecExt) -> tuple[Effect, ...] | None:
     """From the bytes in the ledger; None if they are gone."""
     effects = []
     for file in spec.touched:
-        before = services.store.get_bytes(file.before.sha256) if file.before else None
-        after = services.store.get_bytes(file.after.sha256) if file.after else None
+        before = workspace.store.get_bytes(file.before.sha256) if file.before else None
+        after = workspace.store.get_bytes(file.after.sha256) if file.after else None
         if (file.before and before is None) or (file.after and after is None):
             return None
         effects.append(Effect(file.path, file.before, before, file.after, after))
     return tuple(effects)
 
 
-def after_bytes(services: Services, spec: ActionSpecExt, before: Mapping[str, bytes]) -> dict[str, bytes]:
+def after_bytes(workspace: Workspace, spec: ActionSpecExt, before: Mapping[str, bytes]) -> dict[str, bytes]:
     """The bytes of the spec's files after it, by hash, made from the bytes before, by hash."""
     known = {
         file.path: Known(file.before, before[file.before.sha256]) for file in spec.touched if file.before
     }
-    effects = effects_of(spec.base, known.get, services.rules, based=True)
+    effects = effects_of(spec.base, known.get, rules_of(workspace), based=True)
     return {
         effect.after.sha256: effect.new
         for effect in effects

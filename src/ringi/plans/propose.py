@@ -1,8 +1,10 @@
 """Proposes plans and sets their specs; other specs make a new version. The same rules for every caller."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -48,16 +50,19 @@ from ringi.plans.place import require_here
 from ringi.plans.preview import paths_of, render_now
 from ringi.plans.reading import without_lines
 from ringi.plans.renames import with_renames
-from ringi.plans.services import Services
+from ringi.plans.rules import rules_of
 from ringi.plans.status import advance, is_sent_back
 from ringi.plans.validate import Basis, SeenBefore, Since, Validated, validate, with_problems
 from ringi.policy.risk import score
 from ringi.tree.file_state import FileState
 from ringi.tree.tree import Tree, TreeAsSeen
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 
 def propose(
-    services: Services,
+    workspace: Workspace,
     content: str,
     sources: Sequence[MessageRef],
     rationale: str,
@@ -74,9 +79,9 @@ def propose(
     """A given id makes it the same plan if the call is repeated."""
     if plan_id:
         with suppress(NotFound):
-            return services.store.plans.get(plan_id).document.plan.id
+            return workspace.store.plans.get(plan_id).document.plan.id
     document = new_plan(
-        services,
+        workspace,
         content,
         sources=sources,
         rationale=rationale,
@@ -89,7 +94,7 @@ def propose(
     document = msgspec.structs.replace(document, step=step)
     if commit:
         document = with_state(document, commit=PlannedCommit(proper_message(commit)))
-    with services.store.transaction() as transaction:
+    with workspace.store.transaction() as transaction:
         event = NewEvent(EventKind.PLAN_PROPOSED, actor, proposer)
         # A step is decided with its run, not as the plan at hand.
         transaction.plans.add(document, event, current=not step)
@@ -97,7 +102,7 @@ def propose(
 
 
 def new_plan(
-    services: Services,
+    workspace: Workspace,
     content: str,
     *,
     sources: Sequence[MessageRef] = (),
@@ -111,26 +116,26 @@ def new_plan(
     title = title_of(content)
     if not title:
         raise EmptyPlan
-    requester = requester or services.person.requester()
+    requester = requester or workspace.person.requester()
     plan = Plan(
-        id=plan_id or services.ids(),
+        id=plan_id or workspace.ids(),
         title=title,
         content=content,
         sources=tuple(sources),
         rationale=rationale,
         tags=tuple(tags),
-        created_at=services.clock.now(),
+        created_at=workspace.clock.now(),
         version=1,
         proposer=proposer,
         left_out=tuple(left_out),
         requester=requester,
-        user=services.person.user() if requester.startswith("with:") else UNSET,
+        user=workspace.person.user() if requester.startswith("with:") else UNSET,
     )
     return PlanDocument(plan=plan, state=PlanState(status=PlanStatus.PROPOSED))
 
 
 def propose_whole(
-    services: Services,
+    workspace: Workspace,
     document: PlanDocument,
     validated: Validated,
     *events: NewEvent,
@@ -140,13 +145,13 @@ def propose_whole(
 ) -> str:
     """A plan together with its specs, all or nothing."""
     plan = document.plan
-    document = with_specs(services, next_version(document, plan.requester or ""), validated)
+    document = with_specs(workspace, next_version(document, plan.requester or ""), validated)
     if plan.forked_from:
-        origin = services.store.plans.get(plan.forked_from).document
+        origin = workspace.store.plans.get(plan.forked_from).document
         marked = still_from_model(origin, validated.report.normalized)
         document = with_state(document, from_model=marked)
-    bases, kept_until = _bases(services, validated, seen)
-    with services.store.transaction() as transaction:
+    bases, kept_until = _bases(workspace, validated, seen)
+    with workspace.store.transaction() as transaction:
         transaction.plans.show_diffs(plan.id, diff_files(validated))
         transaction.plans.add(
             document,
@@ -171,7 +176,7 @@ NO_REMARKS: Final = Remarks()
 
 
 def propose_specs(
-    services: Services,
+    workspace: Workspace,
     content: str,
     specs: Sequence[ActionSpec],
     *,
@@ -181,21 +186,21 @@ def propose_specs(
     merged: MergedSpecs | None = None,
 ) -> str:
     """`merged` says what they were merged with."""
-    document = new_plan(services, content, proposer=proposer, **remarks._asdict())
+    document = new_plan(workspace, content, proposer=proposer, **remarks._asdict())
     basis, since = (merged.basis, merged.since) if merged else ({}, {})
-    specs, wrong = bound(services, with_renames(specs, services.tree, services.rules, basis))
-    validated = validate(specs, services.tree, services.rules, basis, since, actor=actor)
+    specs, wrong = bound(workspace, with_renames(specs, workspace.tree, rules_of(workspace), basis))
+    validated = validate(specs, workspace.tree, rules_of(workspace), basis, since, actor=actor)
     validated = with_misfits(validated, wrong)
-    validated = permitted(services, lambda: document, validated)
+    validated = permitted(workspace, lambda: document, validated)
     if validated.problems:
         raise UnfitSpecs(why=validated.problems[0])
     if merged:
         document = with_state(document, merged_lines=merged.lines)
-    return propose_whole(services, document, validated, actor=actor, seen=merged.seen if merged else {})
+    return propose_whole(workspace, document, validated, actor=actor, seen=merged.seen if merged else {})
 
 
 def set_specs(
-    services: Services,
+    workspace: Workspace,
     plan_id: str,
     specs: Sequence[ActionSpec],
     *,
@@ -216,34 +221,34 @@ def set_specs(
     `merged` says what they were merged with. Raises PlanChanged if the plan is no longer `only_if`.
     `requester` is set by whoever started the proposer; else it is whoever is here.
     """
-    if services.run_id:  # its tree may have to be made first
-        require_here(services, services.store.plans.get(plan_id))
+    if workspace.run_id:  # its tree may have to be made first
+        require_here(workspace, workspace.store.plans.get(plan_id))
     since = merged.since if merged else {}
-    tree = as_seen(services.tree, basis, seen) if services.run_id else services.tree
+    tree = as_seen(workspace.tree, basis, seen) if workspace.run_id else workspace.tree
     if not from_model:  # which counts them
-        specs = with_renames(specs, tree, services.rules, basis)
-    specs, wrong = bound(services, specs)
-    author = author_of(services, plan_id, actor)
-    validated = with_misfits(validate(specs, tree, services.rules, basis, since, actor=author), wrong)
-    validated = without_lines(services, validated)
-    validated = permitted(services, lambda: services.store.plans.get(plan_id).document, validated)
+        specs = with_renames(specs, tree, rules_of(workspace), basis)
+    specs, wrong = bound(workspace, specs)
+    author = author_of(workspace, plan_id, actor)
+    validated = with_misfits(validate(specs, tree, rules_of(workspace), basis, since, actor=author), wrong)
+    validated = without_lines(workspace, validated)
+    validated = permitted(workspace, lambda: workspace.store.plans.get(plan_id).document, validated)
     if (
         keep_good
         and not validated.report.ok
-        and services.store.plans.get(plan_id).document.state.action_specs
+        and workspace.store.plans.get(plan_id).document.state.action_specs
     ):
         return validated
-    bases, kept_until = _bases(services, validated, seen)
-    with services.store.transaction() as transaction:
+    bases, kept_until = _bases(workspace, validated, seen)
+    with workspace.store.transaction() as transaction:
         stored = transaction.plans.get(plan_id)
-        require_here(services, stored)
+        require_here(workspace, stored)
         if only_if:
             require_as_seen(stored, only_if)
         refuse_fixed(stored)
-        document = next_version(stored.document, requester or _asking(services, stored), f"p{stored.number}")
+        document = next_version(stored.document, requester or _asking(workspace, stored), f"p{stored.number}")
         if actor is not author and stored.document.state.action_specs:
             document = by_person(stored.document, document)
-        document = with_specs(services, document, validated)
+        document = with_specs(workspace, document, validated)
         if actor is Actor.AI:
             document = with_state(document, agent_exit=agent_exit)
         if check_commands:  # known even if they are cut off
@@ -260,9 +265,9 @@ def set_specs(
     return validated
 
 
-def permitted(services: Services, document: Callable[[], PlanDocument], validated: Validated) -> Validated:
+def permitted(workspace: Workspace, document: Callable[[], PlanDocument], validated: Validated) -> Validated:
     """With what is wrong if one of those who ask for it may not."""
-    why = refused_danger(services, document, validated.report.normalized)
+    why = refused_danger(workspace, document, validated.report.normalized)
     return validated if why is None else with_problems(validated, [why])
 
 
@@ -277,25 +282,25 @@ def as_seen(tree: Tree, basis: Basis, seen: Mapping[str, bytes]) -> Tree:
     return TreeAsSeen(tree, known)
 
 
-def _asking(services: Services, stored: StoredPlan) -> str:
-    require_settable(services.person, stored)
-    return services.person.requester()
+def _asking(workspace: Workspace, stored: StoredPlan) -> str:
+    require_settable(workspace.person, stored)
+    return workspace.person.requester()
 
 
-def proposed_by(services: Services, plan_id: str) -> Actor:
+def proposed_by(workspace: Workspace, plan_id: str) -> Actor:
     """Who began the plan: a person who changes what an agent proposed does not make it their own."""
-    first = next((logged.event for logged in services.store.events(plan_id)), None)
+    first = next((logged.event for logged in workspace.store.events(plan_id)), None)
     return first.actor if first else Actor.AI
 
 
-def author_of(services: Services, plan_id: str, actor: Actor) -> Actor:
+def author_of(workspace: Workspace, plan_id: str, actor: Actor) -> Actor:
     """Whose plan it is: updating what an agent proposed does not make it a person's own."""
-    own = actor is Actor.USER and proposed_by(services, plan_id) is Actor.USER
+    own = actor is Actor.USER and proposed_by(workspace, plan_id) is Actor.USER
     return Actor.USER if own else Actor.AI
 
 
 def _bases(
-    services: Services, validated: Validated, seen: Mapping[str, bytes] = {}
+    workspace: Workspace, validated: Validated, seen: Mapping[str, bytes] = {}
 ) -> tuple[tuple[bytes, ...], str]:
     """What the proposer saw of the files it changes, as far as it can be read, and how long it is kept: a
     merge needs it.
@@ -312,16 +317,16 @@ def _bases(
             found[wanted] = seen[wanted]
             continue
         with suppress(PathRefused, StorageFailed):
-            there = services.tree.look(file.path)
+            there = workspace.tree.look(file.path)
             if there is not None and there.state.sha256 == wanted:
                 found[wanted] = there.data
-    return tuple(found.values()), services.clock.after(services.config.keep.replaced_sec)
+    return tuple(found.values()), workspace.clock.after(workspace.config.keep.replaced_sec)
 
 
-def since_of(services: Services, specs: Sequence[ActionSpecExt]) -> Since:
+def since_of(workspace: Workspace, specs: Sequence[ActionSpecExt]) -> Since:
     """What the proposer saw of the files that were merged since."""
     return {
-        spec.base.path: SeenBefore(spec.since, services.store.get_bytes(spec.since) if spec.since else b"")
+        spec.base.path: SeenBefore(spec.since, workspace.store.get_bytes(spec.since) if spec.since else b"")
         for spec in specs
         if spec.since is not UNSET
     }
@@ -343,7 +348,7 @@ def _about(spec: ActionSpecExt) -> tuple[object, ...]:
 
 
 def keep_specs(
-    services: Services,
+    workspace: Workspace,
     plan_id: str,
     spec_ids: Sequence[str],
     *,
@@ -352,19 +357,19 @@ def keep_specs(
     reason: str,
 ) -> None:
     """A new version with only these specs, each as validated, based on what the proposer saw."""
-    stored = services.store.plans.get(plan_id)
+    stored = workspace.store.plans.get(plan_id)
     require_as_seen(stored, seen)
     specs = tuple(spec for spec in stored.document.state.action_specs if spec.id in set(spec_ids))
     if specs != stored.document.state.action_specs:
         refuse_fixed(stored)
     report = ValidationReport(ok=True, issues=(), normalized=specs)
-    validated = Validated(report, (), tuple(render_now(services, spec) for spec in specs))
+    validated = Validated(report, (), tuple(render_now(workspace, spec) for spec in specs))
     specs_set = NewEvent(EventKind.SPECS_SET, actor, reason)
-    document = next_version(stored.document, services.person.requester(), f"p{stored.number}")
+    document = next_version(stored.document, workspace.person.requester(), f"p{stored.number}")
     document = with_state(document, from_model=still_from_model(stored.document, specs))
     if actor is Actor.USER:
         document = by_person(stored.document, document)
-    save_version(services, stored, document, validated, specs_set)
+    save_version(workspace, stored, document, validated, specs_set)
 
 
 def require_as_seen(stored: StoredPlan, seen: PlanDocument) -> None:
@@ -375,18 +380,18 @@ def require_as_seen(stored: StoredPlan, seen: PlanDocument) -> None:
         raise PlanChanged(plan=f"p{stored.number}")
 
 
-def mark_pending(services: Services, plan_id: str, *, pending: bool) -> PlanState:
+def mark_pending(workspace: Workspace, plan_id: str, *, pending: bool) -> PlanState:
     target = PlanStatus.PENDING_REVIEW if pending else PlanStatus.PROPOSED
     kind = EventKind.MARKED_PENDING if pending else EventKind.SENT_BACK
-    with services.store.transaction() as transaction:
+    with workspace.store.transaction() as transaction:
         stored = transaction.plans.get(plan_id)
         name, before = f"p{stored.number}", stored.document.state.status
         refuse_rejected(stored)
-        require_own(services.person, stored)
+        require_own(workspace.person, stored)
         if before in _DECIDED:
-            refuse_agent(services.person, f"ringi pending {name}")
+            refuse_agent(workspace.person, f"ringi pending {name}")
         document = with_state(stored.document, status=advance(stored.document, name, target))
-        event = NewEvent(kind, actor_at(services.person))
+        event = NewEvent(kind, actor_at(workspace.person))
         return transaction.plans.save(stored, document, event).document.state
 
 
@@ -448,27 +453,27 @@ def by_person(before: PlanDocument, changed: PlanDocument) -> PlanDocument:
     return with_state(changed, amended_from=before.state.amended_from or before.plan.version)
 
 
-def with_specs(services: Services, document: PlanDocument, validated: Validated) -> PlanDocument:
+def with_specs(workspace: Workspace, document: PlanDocument, validated: Validated) -> PlanDocument:
     return with_state(
         document,
         action_specs=validated.report.normalized,
         previews=totals_of(validated),
-        planned_checks=_planned_checks(services, document),
+        planned_checks=_planned_checks(workspace, document),
     )
 
 
 def save_version(
-    services: Services, stored: StoredPlan, document: PlanDocument, validated: Validated, *events: NewEvent
+    workspace: Workspace, stored: StoredPlan, document: PlanDocument, validated: Validated, *events: NewEvent
 ) -> None:
-    require_here(services, stored)
-    with services.store.transaction() as transaction:
+    require_here(workspace, stored)
+    with workspace.store.transaction() as transaction:
         transaction.plans.show_diffs(document.plan.id, diff_files(validated))
-        transaction.plans.save(stored, with_specs(services, document, validated), *events)
+        transaction.plans.save(stored, with_specs(workspace, document, validated), *events)
 
 
-def _planned_checks(services: Services, document: PlanDocument) -> PlannedChecks | UnsetType:
+def _planned_checks(workspace: Workspace, document: PlanDocument) -> PlannedChecks | UnsetType:
     """The checks in the current configuration: from here on they are part of what is approved."""
-    checks, own = services.checks, document.state.planned_checks
+    checks, own = workspace.checks, document.state.planned_checks
     if document.step:
         # Its own stay; and no step stays on the branch without a commit.
         after = tuple(dict.fromkeys([*checks.after, *(own.after if own else ())]))

@@ -1,7 +1,9 @@
 """Reading is free, except for what git ignores, what may hold credentials, and what leaves over MCP."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -10,37 +12,39 @@ from ringi.kernel.text import Text
 from ringi.patch.parse import parse_patch
 from ringi.plans.document import ActionSpec, ActionSpecExt, PlanDocument, SpecKind, StoredPlan
 from ringi.plans.effects import Invalid, content_of
-from ringi.plans.services import Services
 from ringi.plans.validate import Validated
 from ringi.policy.files import is_credential
 from ringi.tree.paths import normalise
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _LONGEST_SECRET: Final = 4096
 """A text is cut after it was masked: a secret that is cut in two is not recognised."""
 _MISFIT: Final = Text("it does not fit the file, whose lines are not shown without an approval")
 
 
-def guarded(services: Services, paths: Iterable[str]) -> frozenset[str]:
+def guarded(workspace: Workspace, paths: Iterable[str]) -> frozenset[str]:
     """Those whose content nobody gets without an approval."""
     named = {path for path in paths if path}
     found = {path for path in named if is_credential(path)}
     rest = named - found
-    return frozenset(found.union(services.snapshots().ignored(rest) if rest else ()))
+    return frozenset(found.union(workspace.snapshots().ignored(rest) if rest else ()))
 
 
-def guarded_in(services: Services, document: PlanDocument) -> frozenset[str]:
+def guarded_in(workspace: Workspace, document: PlanDocument) -> frozenset[str]:
     """Those among all files that the plan names."""
-    return guarded(services, (path for spec in document.state.action_specs for path in paths_in(spec)))
+    return guarded(workspace, (path for spec in document.state.action_specs for path in paths_in(spec)))
 
 
 def paths_in(spec: ActionSpecExt) -> tuple[str, ...]:
     return spec.base.path, *(file.path for file in spec.touched)
 
 
-def require_free(services: Services, stored: StoredPlan, *, leaves: bool) -> None:
+def require_free(workspace: Workspace, stored: StoredPlan, *, leaves: bool) -> None:
     """A plan that only reads needs no approval, unless it reads one of these, or what it reads leaves."""
     name = f"p{stored.number}"
-    if found := guarded_in(services, stored.document):
+    if found := guarded_in(workspace, stored.document):
         raise ReadNotApproved(plan=name, why=_why(found))
     if leaves:
         raise ReadNotApproved(plan=name, why=Text("what it reads leaves over MCP"))
@@ -56,15 +60,15 @@ def _why(paths: frozenset[str]) -> Text:
     return secret if credentials else local
 
 
-def without_lines(services: Services, validated: Validated) -> Validated:
+def without_lines(workspace: Workspace, validated: Validated) -> Validated:
     """Without the lines that an error about a patch quotes, if they are of a guarded file: an agent could
     read it with patches that do not fit.
     """
     report = validated.report
-    if report.ok or services.person.agent() is None:
+    if report.ok or workspace.person.agent() is None:
         return validated
     patches = [spec for spec in report.normalized if not spec.validated and spec.base.kind is SpecKind.PATCH]
-    found = guarded(services, (path for spec in patches for path in _patched(spec.base)))
+    found = guarded(workspace, (path for spec in patches for path in _patched(spec.base)))
     hidden = {spec.id for spec in patches if found.intersection(_patched(spec.base))}
     if not hidden:
         return validated
@@ -90,10 +94,10 @@ def _patched(spec: ActionSpec) -> set[str]:
         return {spec.path}
 
 
-def kept(services: Services, text: str) -> str:
+def kept(workspace: Workspace, text: str) -> str:
     """As a result keeps it: its beginning, masked."""
-    limit = services.config.run.output_bytes
-    return _start(services.mask(_start(text, limit + _LONGEST_SECRET)), limit)
+    limit = workspace.config.run.output_bytes
+    return _start(workspace.mask(_start(text, limit + _LONGEST_SECRET)), limit)
 
 
 def _start(text: str, limit: int) -> str:

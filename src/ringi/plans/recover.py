@@ -1,7 +1,9 @@
 """Finishes what a crash interrupted, deciding from the files themselves, unit by unit."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -9,11 +11,13 @@ from ringi.kernel.text import Text, why_failed
 from ringi.plans.execution import STARTED, ExecutionIntent, ExecutionResult, Step
 from ringi.plans.executor import Progress, Stages, record, settle
 from ringi.plans.place import run_of
-from ringi.plans.services import Services
 from ringi.plans.steps import outcome_of, read
 from ringi.plans.units import Unit, segments, stops, units_of
 from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.stage import Stage
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _States = Mapping[str, FileState | None]
 _THEIRS: Final = Text("somebody wrote to it meanwhile")
@@ -22,18 +26,18 @@ _THEIRS: Final = Text("somebody wrote to it meanwhile")
 class Recovery:
     """The caller holds the workspace's lock."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._stages = Stages(services)
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._stages = Stages(workspace)
 
     def run(self) -> list[ExecutionResult]:
         """Finishes or rolls back every execution here that has no result. A second call finds none."""
-        store = self._services.store
+        store = self._workspace.store
         here = [
             intent
             for intent in store.executions.unfinished()
             # Elsewhere the same paths are other files.
-            if run_of(store.plans.get(intent.plan_id).document) == self._services.run_id
+            if run_of(store.plans.get(intent.plan_id).document) == self._workspace.run_id
         ]
         results = [self._one(intent) for intent in here]
         self._stages.sweep()
@@ -57,13 +61,13 @@ class Recovery:
                         progress.done(unit)
             else:
                 go_on = self._files(intent, segment, progress, go_on=go_on)
-        return record(self._services, intent, progress, self._stages.clear(intent))
+        return record(self._workspace, intent, progress, self._stages.clear(intent))
 
     def _last_started(self, intent: ExecutionIntent) -> tuple[int, Collection[int]]:
         """The position of the last command that started, and the units done by then."""
         places = {step.spec_id: step.unit for step in intent.steps or ()}
         started = (
-            [command.start for command in self._services.store.executions.commands(intent.id)]
+            [command.start for command in self._workspace.store.executions.commands(intent.id)]
             if places
             else []
         )
@@ -76,12 +80,12 @@ class Recovery:
         """Starts no command and calls nothing; the rest runs when somebody executes the plan again."""
         if step.kind not in STARTED:
             return self._read(intent, step, progress) if go_on else False
-        outcome = outcome_of(step, self._services.store.executions.commands(intent.id))
+        outcome = outcome_of(step, self._workspace.store.executions.commands(intent.id))
         progress.stepped(outcome)
         return outcome.status is OpStatus.DONE or (outcome.status is OpStatus.FAILED and step.optional)
 
     def _read(self, intent: ExecutionIntent, step: Step, progress: Progress) -> bool:
-        outcome = read(self._services, step)
+        outcome = read(self._workspace, step)
         later = [unit for unit in units_of(intent.changes) if unit.number > step.unit]
         if outcome.status is not OpStatus.DONE and any(
             self._stages.now(change) == change.after for unit in later for change in unit.changes

@@ -3,12 +3,13 @@
 A diff shows what is in a file, so a plan that changes such a file would be a way to read it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Container, Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from ringi.app.context import OpenWorkspace
 from ringi.plans.answer_document import PlanAnswer
 from ringi.plans.document import PlanDocument, PlanPreview, with_state
 from ringi.plans.execute import execute
@@ -16,17 +17,20 @@ from ringi.plans.execution import ExecutionResult
 from ringi.plans.feedback import LineComment
 from ringi.plans.reading import guarded, guarded_in, paths_in
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 NOT_SHOWN: Final = "(not shown: git ignores this file, or it may hold credentials)\n"
 
 
-def execute_for_clients(workspace: OpenWorkspace, plan: str) -> ExecutionResult:
+def execute_for_clients(workspace: Workspace, plan: str) -> ExecutionResult:
     """What it reads leaves with the answer, so it needs an approval. Raises ReadNotApproved."""
-    return execute(workspace.services, workspace.plan.find(plan), leaves=True)
+    return execute(workspace, workspace.plan.find(plan), leaves=True)
 
 
-def preview_for_clients(workspace: OpenWorkspace, plan: str) -> PlanPreview:
+def preview_for_clients(workspace: Workspace, plan: str) -> PlanPreview:
     document, found = workspace.plan.get(plan), workspace.plan.preview(plan)
-    hidden = _specs(document, guarded_in(workspace.services, document))
+    hidden = _specs(document, guarded_in(workspace, document))
     diffs = (
         replace(part, diff=NOT_SHOWN) if part.spec_id in hidden and part.diff else part
         for part in found.diffs
@@ -34,9 +38,9 @@ def preview_for_clients(workspace: OpenWorkspace, plan: str) -> PlanPreview:
     return replace(found, diffs=tuple(diffs)) if hidden else found
 
 
-def document_for_clients(workspace: OpenWorkspace, plan: str) -> PlanDocument:
+def document_for_clients(workspace: Workspace, plan: str) -> PlanDocument:
     document = with_unquoted(workspace, workspace.plan.get(plan))
-    hidden = _specs(document, guarded_in(workspace.services, document))
+    hidden = _specs(document, guarded_in(workspace, document))
     specs = (
         replace(spec, base=replace(spec.base, content=None)) if spec.id in hidden else spec
         for spec in document.state.action_specs
@@ -44,17 +48,17 @@ def document_for_clients(workspace: OpenWorkspace, plan: str) -> PlanDocument:
     return with_state(document, action_specs=tuple(specs)) if hidden else document
 
 
-def with_unquoted(workspace: OpenWorkspace, document: PlanDocument) -> PlanDocument:
+def with_unquoted(workspace: Workspace, document: PlanDocument) -> PlanDocument:
     """Without the lines of such files that a person commented on."""
     comments = document.state.comments or ()
-    hidden = guarded(workspace.services, (one.path for one in comments))
+    hidden = guarded(workspace, (one.path for one in comments))
     return with_state(document, comments=_unquoted(comments, hidden)) if hidden else document
 
 
-def answer_for_clients(workspace: OpenWorkspace, plan: str) -> PlanAnswer:
+def answer_for_clients(workspace: Workspace, plan: str) -> PlanAnswer:
     answer = workspace.plan.answer(plan)
     paths = {one.path for one in answer.changed} | {one.path for one in answer.comments}
-    hidden = guarded(workspace.services, paths)
+    hidden = guarded(workspace, paths)
     changed = (replace(one, diff=NOT_SHOWN) if one.path in hidden else one for one in answer.changed)
     comments = _unquoted(answer.comments, hidden)
     return replace(answer, changed=tuple(changed), comments=comments) if hidden else answer

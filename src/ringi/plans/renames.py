@@ -11,7 +11,7 @@ from ringi.patch.renames import renames
 from ringi.patch.render import Side, is_binary, render_move
 from ringi.plans.document import CHANGING, ActionSpec, Encoding, SpecKind
 from ringi.plans.effects import Effect, Invalid, Known, Seen, effects_of, git_mode, packed
-from ringi.plans.services import Rules
+from ringi.plans.rules import Rules
 from ringi.plans.validate import Basis
 from ringi.tree.tree import Tree
 

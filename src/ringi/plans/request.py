@@ -1,6 +1,9 @@
 """Requests for the approval of a plan, and how they end."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
@@ -17,23 +20,25 @@ from ringi.errors import Expired, NotRequested
 from ringi.kernel.text import Text
 from ringi.ledger.event import Event, EventKind
 from ringi.plans.document import SpecSelection
-from ringi.plans.services import Services
 from ringi.plans.store import PlanRecord
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
-def open_request(services: Services, record: PlanRecord, selection: SpecSelection) -> ApprovalRequest:
+
+def open_request(workspace: Workspace, record: PlanRecord, selection: SpecSelection) -> ApprovalRequest:
     """The newest request for exactly this, if it is still open. Raises NotRequested, Expired."""
     name, version = f"p{record.plan.number}", record.plan.document.plan.version
     for asked in reversed(record.requests):
         if (asked.version, asked.selection, asked.act) == (version, selection, UNSET):
             if _ended_by(asked, record.events):
                 break
-            return require_time(services, asked, name)
+            return require_time(workspace, asked, name)
     raise NotRequested(plan=name)
 
 
-def require_time(services: Services, asked: ApprovalRequest, name: str) -> ApprovalRequest:
-    if asked.expires_at < services.clock.now():
+def require_time(workspace: Workspace, asked: ApprovalRequest, name: str) -> ApprovalRequest:
+    if asked.expires_at < workspace.clock.now():
         raise Expired(plan=name, when=asked.expires_at)
     return asked
 
@@ -51,15 +56,15 @@ def _ended_by(asked: ApprovalRequest, events: Iterable[Event]) -> Event | None:
     return found
 
 
-def outcome(services: Services, plan_id: str) -> ApprovalOutcome | None:
+def outcome(workspace: Workspace, plan_id: str) -> ApprovalOutcome | None:
     """How the newest request ended; None while it is open."""
-    record = services.store.record(plan_id)
+    record = workspace.store.record(plan_id)
     if not record.requests:
         return None
     asked = record.requests[-1]
     event = _ended_by(asked, record.events)
     if event is None:
-        expired = asked.expires_at < services.clock.now()
+        expired = asked.expires_at < workspace.clock.now()
         return ExpiredRequest(asked.expires_at) if expired else None
     if event.event in KINDS[asked.about.kind].given:
         given = next((one for one in record.approvals if one.evidence == event.evidence), None)

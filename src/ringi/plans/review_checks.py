@@ -37,7 +37,7 @@ class PlanChecks:
     def _sandboxed(self) -> bool:
         """Looking at a plan is no permission to run its code, except in a sandbox."""
         try:
-            return self._plan.services.check.sandboxed()
+            return self._plan.workspace.check.sandboxed()
         except NoSandbox:
             return False
 

@@ -78,7 +78,7 @@ class _Reviewing:
     def __init__(self, plan: ReviewedPlan, say: Say, limits: Limits) -> None:
         self._plan = plan
         self._say = say
-        self._who = plan.services.person.user()
+        self._who = plan.workspace.person.user()
         self._most = limits.file_bytes
         self._room = limits.bytes
 
@@ -110,7 +110,7 @@ class _Reviewing:
     def _headline(self) -> list[Span]:
         plan = self._plan
         heading = heading_of(plan.ref, plan.document)
-        stale = changed_files(plan.services, plan.document) if plan.status in OPEN else ()
+        stale = changed_files(plan.workspace, plan.document) if plan.status in OPEN else ()
         warnings = warnings_of(plan, overlaps_of(plan))
         return [*heading.standing, *stale_spans(stale), *heading.said, *warnings]
 

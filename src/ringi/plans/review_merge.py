@@ -48,11 +48,11 @@ def merge_if_clean(plan: ReviewedPlan) -> Text | None:
     plan.conflicts = ()
     if plan.status is not PlanStatus.PENDING_REVIEW and not superseded:
         return None
-    plan.stale = changed_files(plan.services, plan.document)
+    plan.stale = changed_files(plan.workspace, plan.document)
     if not plan.stale and not superseded:
         return None
-    plan.conflicts = open_conflicts(plan.services, plan.document)
-    merged = merged_specs(plan.services, plan.document)
+    plan.conflicts = open_conflicts(plan.workspace, plan.document)
+    merged = merged_specs(plan.workspace, plan.document)
     return None if plan.conflicts or merged.unknown or not merged.specs else update(plan)
 
 
@@ -61,13 +61,13 @@ def update(plan: ReviewedPlan) -> Text:
     plan.require_as_shown()
     if plan.document.change:
         return _carry_over(plan)
-    merged = merged_specs(plan.services, plan.document, plan.decisions)
+    merged = merged_specs(plan.workspace, plan.document, plan.decisions)
     if not merged.specs:
         return NOTHING_LEFT
     before = plan.document.state
     by_model = {spec.base.path for spec in before.action_specs if spec.id in (before.from_model or ())}
     validated = set_specs(
-        plan.services,
+        plan.workspace,
         plan.plan_id,
         merged.specs,
         basis=merged.basis,
@@ -120,10 +120,10 @@ def settle_conflict(plan: ReviewedPlan, conflict: OpenConflict, decision: Decisi
     """Notes what the person decided; after the last one the plan is merged."""
     plan.require_as_shown()
     plan.decisions[conflict.key] = decision
-    now = open_conflicts(plan.services, plan.document)
+    now = open_conflicts(plan.workspace, plan.document)
     if now != plan.conflicts:
         plan.conflicts = now
-        plan.stale = changed_files(plan.services, plan.document)
+        plan.stale = changed_files(plan.workspace, plan.document)
         return Text("Your file changed meanwhile; look again.")
     if left := len(undecided(plan)):
         return Text("1 conflict left.") if left == 1 else Text("{count} conflicts left.", count=left)

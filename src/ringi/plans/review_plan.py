@@ -239,7 +239,7 @@ def _approved(review: PlanReview, note: str, end: ReviewEnd) -> ReviewEnd | None
     if asked is None:
         return end
     seen = f"--seen {plan.document.plan.version}"
-    require_typing(plan.services.signatures, f"ringi approve {plan.name} {seen} --sign KEY")
+    require_typing(plan.workspace.signatures, f"ringi approve {plan.name} {seen} --sign KEY")
     proof: TypedAnswer | None = TypedAnswer(asked.digest, "a")
     if risk_of(plan.document) is Risk.HIGH:
         proof = typed_digest(prompter, asked.digest)

@@ -1,13 +1,14 @@
 """One plan and its diff as last shown to the person; each change they make is a new version of that."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import UNSET
 
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.document import ApprovalRequest, ApprovedPlan, Proof, files_of
 from ringi.errors import InvalidSpecs, NoCommit, PlanChanged, Refused, Stale, StorageFailed
 from ringi.kernel import codec
@@ -40,19 +41,21 @@ from ringi.plans.merge import Decisions, FileMerge, Key, OpenConflict, file_merg
 from ringi.plans.overlaps import overlaps
 from ringi.plans.preview import effects_done, lost_lines, preview, risk_now
 from ringi.plans.propose import keep_specs, refuse_rejected, set_specs
-from ringi.plans.services import Services
+from ringi.plans.rules import rules_of
 from ringi.tree.tree import differing
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _IN_LINES: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])
 _DORMANT: Final = frozenset([PlanStatus.PROPOSED, PlanStatus.ABORTED])
 
 
 class ReviewedPlan:
-    def __init__(self, workspace: OpenWorkspace, plan_id: str) -> None:
+    def __init__(self, workspace: Workspace, plan_id: str) -> None:
         self.workspace = workspace
         self.tool = workspace.plan
         self.versions = workspace.versions
-        self.services = workspace.services
         self.turn_to(plan_id)
 
     def turn_to(self, plan_id: str) -> None:
@@ -66,7 +69,7 @@ class ReviewedPlan:
 
     def look(self) -> None:
         """Reads the current plan; this is what the person sees from now on."""
-        found = self.services.store.plans.get(self.plan_id)
+        found = self.workspace.store.plans.get(self.plan_id)
         if self.decisions and found.document.specs_sha256 != self.document.specs_sha256:
             self.decisions.clear()  # they were about another version
         self._take(found.revision, found.document)
@@ -77,7 +80,7 @@ class ReviewedPlan:
 
     def _take(self, revision: int, document: PlanDocument) -> None:
         self.revision, self.document = revision, document
-        self.ref: PlanRef = self.services.store.plans.ref(self.plan_id)
+        self.ref: PlanRef = self.workspace.store.plans.ref(self.plan_id)
 
     @property
     def name(self) -> str:
@@ -94,7 +97,7 @@ class ReviewedPlan:
     def sections(self, *, anew: bool = False) -> list[Section]:
         """The diff, one section for each spec; with `anew` every file is read again."""
         known = () if anew else self._sections
-        self._sections = _Sections(self.services, self.document, self.decisions).load(known)
+        self._sections = _Sections(self.workspace, self.document, self.decisions).load(known)
         return self._sections
 
     def amend(self, *amendments: Amendment) -> None:
@@ -117,8 +120,8 @@ class ReviewedPlan:
         self.require_as_shown()
         now = self.document.plan.version
         before = self._made_of[now]
-        specs = self.services.store.plans.specs(self.plan_id, before)
-        if wrong := differing(self.services.tree, files_of(specs)):
+        specs = self.workspace.store.plans.specs(self.plan_id, before)
+        if wrong := differing(self.workspace.tree, files_of(specs)):
             raise Stale(plan=self.name, paths=", ".join(wrong))
         did = views.amended(views.amendments(self.document)[-1:])
         report = self.versions.revert(self.plan_id, before, actor=Actor.USER, withdraw=True)
@@ -131,9 +134,9 @@ class ReviewedPlan:
 
     def moved_on(self) -> PlanDocument | None:
         """The current plan, if it differs from the one shown."""
-        if self.services.store.plans.revision(self.plan_id) == self.revision:
+        if self.workspace.store.plans.revision(self.plan_id) == self.revision:
             return None
-        now = self.services.store.plans.get(self.plan_id)
+        now = self.workspace.store.plans.get(self.plan_id)
         if _decided_by(now.document) != _decided_by(self.document):
             return now.document
         # Only a request, check or comment was added. Keep the shown version: later changes were not compared.
@@ -153,7 +156,7 @@ class ReviewedPlan:
         return None if isinstance(self.tool.outcome(self.plan_id), ApprovedPlan) else asked
 
     def approve(self, proof: Proof, note: str = "") -> None:
-        self.tool.approve(self.plan_id, self.services.person.user(), ALL_SPECS, proof, note)
+        self.tool.approve(self.plan_id, self.workspace.person.user(), ALL_SPECS, proof, note)
 
     def reject(self, feedback: str) -> None:
         self.require_as_shown()
@@ -197,7 +200,7 @@ def comment(
 
 
 def remove_comment(plan: ReviewedPlan, given: LineComment) -> None:
-    answer.remove_comment(plan.services, plan.plan_id, given, seen=plan.document)
+    answer.remove_comment(plan.workspace, plan.plan_id, given, seen=plan.document)
     plan.require_as_shown()
 
 
@@ -232,17 +235,17 @@ def is_dormant(plan: ReviewedPlan) -> bool:
 
 def take_up(plan: ReviewedPlan) -> None:
     """Reopens a plan that was declined, rolled back or imported from files."""
-    services, plan_id, specs, reason = plan.services, plan.plan_id, plan.specs, "taken up again"
+    workspace, plan_id, specs, reason = plan.workspace, plan.plan_id, plan.specs, "taken up again"
     if plan.document.change:
         plan.tool.mark_pending(plan_id, pending=True)
     elif all(spec.validated for spec in specs):
         ids = [spec.id for spec in specs]
-        keep_specs(services, plan_id, ids, seen=plan.document, actor=Actor.USER, reason=reason)
+        keep_specs(workspace, plan_id, ids, seen=plan.document, actor=Actor.USER, reason=reason)
     else:
         # Imported from files: keep what the proposer saw as the basis, so that later changes are noticed.
         basis = {file.path: file.before for spec in specs for file in spec.touched}
         bases = [spec.base for spec in specs]
-        set_specs(services, plan_id, bases, basis=basis, actor=Actor.USER, reason=reason)
+        set_specs(workspace, plan_id, bases, basis=basis, actor=Actor.USER, reason=reason)
     plan.look()
 
 
@@ -254,12 +257,12 @@ def open_again(plan: ReviewedPlan) -> None:
 
 def preview_of(plan: ReviewedPlan) -> PlanPreview:
     """What it would do to the current files, with all diffs."""
-    return preview(plan.services, plan.document)
+    return preview(plan.workspace, plan.document)
 
 
 def overlaps_of(plan: ReviewedPlan) -> tuple[Overlap, ...]:
     """Other open plans that change the same files."""
-    return () if plan.status is PlanStatus.COMPLETED else overlaps(plan.services, plan.document)
+    return () if plan.status is PlanStatus.COMPLETED else overlaps(plan.workspace, plan.document)
 
 
 def warnings_of(plan: ReviewedPlan, found: Sequence[Overlap]) -> tuple[Span, ...]:
@@ -271,7 +274,7 @@ def _commit(plan: ReviewedPlan) -> Iterator[Span]:
     if not plan.document.state.commit or plan.status not in OPEN:
         return
     try:
-        found = announced(plan.services, plan.document)
+        found = announced(plan.workspace, plan.document)
     except NoCommit as error:
         yield Span(Text("! {why}", why=Text(error.message, **error.details)), Style.WARNING)
         return
@@ -288,8 +291,8 @@ def _decided_by(document: PlanDocument) -> tuple[object, ...]:
 class _Sections:
     """The sections of a plan's diff against the current files, each loaded when it is first shown."""
 
-    def __init__(self, services: Services, document: PlanDocument, decisions: Decisions) -> None:
-        self._services = services
+    def __init__(self, workspace: Workspace, document: PlanDocument, decisions: Decisions) -> None:
+        self._workspace = workspace
         self._document = document
         self._decisions = decisions
 
@@ -336,10 +339,10 @@ class _Sections:
         if not spec.validated or spec.base.kind not in CHANGING:
             return Content(notes=notes)
         if self._document.state.status is PlanStatus.COMPLETED:
-            done = effects_done(self._services, spec)
+            done = effects_done(self._workspace, spec)
             content = _of_effects(spec, done, notes) if done else self._whole(spec, notes, fits=True)
             return content._replace(new=None)
-        tree, rules = self._services.tree, self._services.rules
+        tree, rules = self._workspace.tree, rules_of(self._workspace)
         try:
             effects = effects_of(spec.base, looking(tree, spec.base.kind), rules, based=True)
         except (Invalid, Refused, StorageFailed, OSError):
@@ -349,7 +352,7 @@ class _Sections:
             return merged
         if content.fits and spec.since is UNSET:
             return content
-        lost = lost_lines(self._services, spec, rendering(effects))
+        lost = lost_lines(self._workspace, spec, rendering(effects))
         _, reasons = risk_now(spec, lost)
         more = [
             Span(words.reason(spec.base.path, given), Style.WARNING)
@@ -362,14 +365,14 @@ class _Sections:
         change, status = self._document.change, self._document.state.status
         if status is not PlanStatus.PENDING_REVIEW and not (change and change.superseded_at):
             return None
-        merge = file_merge(self._services, spec)
+        merge = file_merge(self._workspace, spec)
         if merge is None:
             return None
         return _of_merge(merge, notes, self._decisions, self._document.plan.proposer)
 
     @cached_property
     def _previews(self) -> dict[str, tuple[str, int, int]]:
-        found = preview(self._services, self._document)
+        found = preview(self._workspace, self._document)
         return {part.spec_id: (part.diff, part.added, part.removed) for part in found.diffs}
 
     def _whole(self, spec: ActionSpecExt, notes: Sequence[Span], *, fits: bool) -> Content:
@@ -389,7 +392,7 @@ class _Sections:
 
     @cached_property
     def _sandbox(self) -> Text:
-        return words.sandbox(self._services.commands)
+        return words.sandbox(self._workspace.commands)
 
 
 def _key_of(spec: ActionSpecExt) -> str:

@@ -4,6 +4,8 @@ A command or a call is recorded before it starts and after it ended. After a cra
 what it did, so one without an end is never started again automatically.
 """
 
+from __future__ import annotations
+
 import contextlib
 import shlex
 import time
@@ -28,12 +30,12 @@ from ringi.plans.execution import (
     StoredCommand,
 )
 from ringi.plans.reading import kept
-from ringi.plans.services import Services
 from ringi.tools.effects import LIMIT_OF_SPEC, ErrorKind
 from ringi.tree.commands import Ran
 from ringi.tree.file_state import LINK_MODE, FileChange, FileState, OpStatus, StateFile
 
 if TYPE_CHECKING:  # only a plan with a command needs it
+    from ringi.app.workspace import Workspace
     from ringi.tree.snapshot import Snapshot, Snapshots
 
 _NOT_FOUND: Final = 127
@@ -48,53 +50,55 @@ _EXECUTABLE: Final = "0755"
 
 
 def take_step(
-    services: Services, intent: ExecutionIntent, step: Step, done: Collection[int]
+    workspace: Workspace, intent: ExecutionIntent, step: Step, done: Collection[int]
 ) -> FileOpOutcome:
     """`done` are the units of files carried out before it."""
     if step.kind is SpecKind.CALL:
-        return _call(services, intent, step, done)
-    return _run(services, intent, step, done) if step.kind is SpecKind.RUN else read(services, step)
+        return _call(workspace, intent, step, done)
+    return _run(workspace, intent, step, done) if step.kind is SpecKind.RUN else read(workspace, step)
 
 
-def read(services: Services, step: Step) -> FileOpOutcome:
+def read(workspace: Workspace, step: Step) -> FileOpOutcome:
     try:
-        text = services.analyse(step.path) if step.kind is SpecKind.ANALYZE else _content(services, step.path)
+        text = (
+            workspace.analyse(step.path) if step.kind is SpecKind.ANALYZE else _content(workspace, step.path)
+        )
     except RingiError as error:
         return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(error))
-    return FileOpOutcome(step.spec_id, step.path, OpStatus.DONE, output=kept(services, text))
+    return FileOpOutcome(step.spec_id, step.path, OpStatus.DONE, output=kept(workspace, text))
 
 
-def _content(services: Services, path: str) -> str:
-    found = services.tree.look(path)
+def _content(workspace: Workspace, path: str) -> str:
+    found = workspace.tree.look(path)
     if found is None:
         raise PathRefused(path=path, why=Text("it is not there"))
     return found.data.decode("utf-8", "backslashreplace")
 
 
-def _run(services: Services, intent: ExecutionIntent, step: Step, done: Collection[int]) -> FileOpOutcome:
-    snapshots = services.snapshots()
+def _run(workspace: Workspace, intent: ExecutionIntent, step: Step, done: Collection[int]) -> FileOpOutcome:
+    snapshots = workspace.snapshots()
     try:
-        sandboxed = services.commands.sandboxed()
+        sandboxed = workspace.commands.sandboxed()
         before = snapshots.take()
     except RingiError as error:
         return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(error))
     if sandboxed != bool(step.sandboxed):
         return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(_OTHER_SANDBOX))
-    start = _begun(services, intent, step, done, before, sandboxed=sandboxed)
-    ran, interrupted = _ran(services, step)
-    _finish(services, start, ran, _Difference(snapshots, before))
+    start = _begun(workspace, intent, step, done, before, sandboxed=sandboxed)
+    ran, interrupted = _ran(workspace, step)
+    _finish(workspace, start, ran, _Difference(snapshots, before))
     if interrupted:
         # Recorded first: nothing more will be known about the command.
         raise Interrupted
-    return outcome_of(step, services.store.executions.commands(intent.id))
+    return outcome_of(step, workspace.store.executions.commands(intent.id))
 
 
 def _begun(
-    services: Services,
+    workspace: Workspace,
     intent: ExecutionIntent,
     step: Step,
     done: Collection[int],
-    before: "Snapshot",
+    before: Snapshot,
     *,
     sandboxed: bool,
 ) -> CommandStart:
@@ -105,24 +109,24 @@ def _begun(
         argv=step.argv,
         sandboxed=sandboxed,
         snapshot_id=before.id,
-        started_at=services.clock.now(),
+        started_at=workspace.clock.now(),
         done=tuple(sorted(done)),
     )
-    _log(services, intent.plan_id, EventKind.COMMAND_STARTED, start)
+    _log(workspace, intent.plan_id, EventKind.COMMAND_STARTED, start)
     return start
 
 
-def _call(services: Services, intent: ExecutionIntent, step: Step, done: Collection[int]) -> FileOpOutcome:
+def _call(workspace: Workspace, intent: ExecutionIntent, step: Step, done: Collection[int]) -> FileOpOutcome:
     """If it is interrupted or not answered, it has no end: nobody knows what it did."""
-    snapshots = services.snapshots()
+    snapshots = workspace.snapshots()
     try:
-        if services.tools is None:
+        if workspace.tools is None:
             raise PathRefused(path=step.path, why=_NO_TOOLS)
-        with services.tools() as tools:
+        with workspace.tools() as tools:
             if why := refusal(tools, step):
                 return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(why))
             before = snapshots.take()
-            start = _begun(services, intent, step, done, before, sandboxed=False)
+            start = _begun(workspace, intent, step, done, before, sandboxed=False)
             tool, arguments = step.argv
             began = time.monotonic()
             result = tools.call_approved(tool, decoded(arguments), step.timeout_sec)
@@ -131,18 +135,18 @@ def _call(services: Services, intent: ExecutionIntent, step: Step, done: Collect
     except RingiError as error:
         return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(error))
     if result.error is ErrorKind.UNKNOWN_OUTCOME:
-        why = Text("{why}, and nobody knows whether it was done", why=services.mask(result.message))
+        why = Text("{why}, and nobody knows whether it was done", why=workspace.mask(result.message))
         return FileOpOutcome(step.spec_id, step.path, OpStatus.UNKNOWN, str(why))
     said = result.text or result.message
     code = 0 if result.error is None else _TOOL_FAILED
     ran = Ran(code, said, cut=result.cut, timed_out=False, duration_sec=time.monotonic() - began)
-    _finish(services, start, ran, _Difference(snapshots, before), (f"call {tool}",))
-    return outcome_of(step, services.store.executions.commands(intent.id))
+    _finish(workspace, start, ran, _Difference(snapshots, before), (f"call {tool}",))
+    return outcome_of(step, workspace.store.executions.commands(intent.id))
 
 
-def _ran(services: Services, step: Step) -> tuple[Ran, bool]:
+def _ran(workspace: Workspace, step: Step) -> tuple[Ran, bool]:
     try:
-        ran = services.commands.run(
+        ran = workspace.commands.run(
             step.argv, step.path, timeout_sec=step.timeout_sec, sandboxed=bool(step.sandboxed)
         )
     except Interrupted:
@@ -152,8 +156,8 @@ def _ran(services: Services, step: Step) -> tuple[Ran, bool]:
     return ran, False
 
 
-def _log(services: Services, plan_id: str, kind: EventKind, start: CommandStart) -> None:
-    with services.store.transaction() as transaction:
+def _log(workspace: Workspace, plan_id: str, kind: EventKind, start: CommandStart) -> None:
+    with workspace.store.transaction() as transaction:
         stored = transaction.plans.get(plan_id)
         transaction.executions.start_command(start)
         reason = f"{start.spec_id} {shlex.join(start.argv)}"
@@ -163,7 +167,7 @@ def _log(services: Services, plan_id: str, kind: EventKind, start: CommandStart)
 class _Difference:
     """What changed in the tree since a snapshot."""
 
-    def __init__(self, snapshots: "Snapshots", before: "Snapshot") -> None:
+    def __init__(self, snapshots: Snapshots, before: Snapshot) -> None:
         self._snapshots = snapshots
         self._before = before
 
@@ -184,7 +188,7 @@ class _Difference:
 
 
 def _finish(
-    services: Services,
+    workspace: Workspace,
     start: CommandStart,
     ran: Ran,
     difference: _Difference,
@@ -200,7 +204,7 @@ def _finish(
         lost = [*odd, *links]
         for path in sorted({*gone, *came} - links):
             try:
-                effects += _effect(services, start.spec_id, path, gone.get(path), contents.get(path))
+                effects += _effect(workspace, start.spec_id, path, gone.get(path), contents.get(path))
             except (PathRefused, StorageFailed, OSError):
                 lost.append(path)
         # A document cannot contain names that are not UTF-8.
@@ -212,15 +216,15 @@ def _finish(
         plan_id=start.plan_id,
         spec_id=start.spec_id,
         exit_code=ran.exit_code,
-        output=services.mask(ran.output),
+        output=workspace.mask(ran.output),
         cut=ran.cut,
         timed_out=ran.timed_out,
         duration_sec=round(ran.duration_sec, 3),
-        ended_at=services.clock.now(),
+        ended_at=workspace.clock.now(),
         effects=tuple(effects),
         beyond=(*beyond, *outside) if ran.exit_code == 0 else beyond,
     )
-    end_command(services, end, contents)
+    end_command(workspace, end, contents)
 
 
 def _modes(path: str, *sides: Mapping[str, StateFile]) -> set[str]:
@@ -228,9 +232,9 @@ def _modes(path: str, *sides: Mapping[str, StateFile]) -> set[str]:
 
 
 def _effect(
-    services: Services, spec_id: str, path: str, was: StateFile | None, old: bytes | None
+    workspace: Workspace, spec_id: str, path: str, was: StateFile | None, old: bytes | None
 ) -> list[FileChange]:
-    found = services.tree.look(path)
+    found = workspace.tree.look(path)
     after = found.state if found else None
     before = None
     if was is not None and old is not None:
@@ -241,25 +245,25 @@ def _effect(
     return [FileChange(spec_id, path, before, after)] if before != after else []
 
 
-def end_command(services: Services, end: CommandEnd, contents: Mapping[str, bytes]) -> None:
-    kept_until = services.clock.after(services.config.keep.replaced_sec)
-    with services.store.transaction() as transaction:
+def end_command(workspace: Workspace, end: CommandEnd, contents: Mapping[str, bytes]) -> None:
+    kept_until = workspace.clock.after(workspace.config.keep.replaced_sec)
+    with workspace.store.transaction() as transaction:
         stored = transaction.plans.get(end.plan_id)
         for data in contents.values():
             transaction.put_bytes(data, kept_until)
-        for data in _after_bytes(services, end):
+        for data in _after_bytes(workspace, end):
             transaction.put_bytes(data, kept_until)
         transaction.executions.end_command(end)
         event = NewEvent(EventKind.COMMAND_ENDED, Actor.SYSTEM, end.spec_id, end)
         transaction.plans.save(stored, stored.document, event)
 
 
-def _after_bytes(services: Services, end: CommandEnd) -> list[bytes]:
+def _after_bytes(workspace: Workspace, end: CommandEnd) -> list[bytes]:
     """An interrupted undo needs both sides."""
     found = []
     for effect in end.effects:
         with contextlib.suppress(PathRefused, StorageFailed, OSError):
-            now = services.tree.look(effect.path)
+            now = workspace.tree.look(effect.path)
             if now and effect.after and now.state == effect.after:
                 found.append(now.data)
     return found

@@ -1,6 +1,9 @@
 """The plan tool (PT-4), with the specification's names. Every change to the workspace goes through it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
@@ -38,19 +41,22 @@ from ringi.plans.merge import MergedSpecs
 from ringi.plans.place import require_here
 from ringi.plans.propose import NO_REMARKS, Remarks
 from ringi.plans.request import outcome
-from ringi.plans.services import Services, plan_id_of
+from ringi.plans.rules import plan_id_of
 from ringi.plans.undo import Undoable
 from ringi.tree.check_result import CheckResult
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 
 class PlanTool:
     """A plan is given by its id, the beginning of it, or its short name (p7)."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
     def _id(self, plan_id: str) -> str:
-        return plan_id_of(self._services, plan_id)
+        return plan_id_of(self._workspace, plan_id)
 
     def propose(
         self,
@@ -75,7 +81,7 @@ class PlanTool:
         for source in sources:
             codec.require(source, MessageRef, "source")
         return propose.propose(
-            self._services,
+            self._workspace,
             content,
             sources,
             rationale,
@@ -106,7 +112,7 @@ class PlanTool:
         for spec in specs:
             codec.require(spec, ActionSpec, "spec")
         return propose.propose_specs(
-            self._services,
+            self._workspace,
             content,
             specs,
             proposer=proposer,
@@ -133,7 +139,7 @@ class PlanTool:
         for spec in specs:
             codec.require(spec, ActionSpec, "spec")
         return propose.set_specs(
-            self._services,
+            self._workspace,
             self._id(plan_id),
             specs,
             basis={},
@@ -146,14 +152,14 @@ class PlanTool:
 
     def preview(self, plan_id: str) -> PlanPreview:
         """What the plan would do to the current files, or what it did if it was carried out."""
-        return preview.preview(self._services, self.get(plan_id))
+        return preview.preview(self._workspace, self.get(plan_id))
 
     def conflicts(self, plan_id: str) -> tuple[Conflict, ...]:
         """What a person has to decide, because they and the proposer changed the same meanwhile."""
         document = self.get(plan_id)
         if document.state.status not in OPEN:
             return ()
-        return tuple(one.about for one in merge.open_conflicts(self._services, document))
+        return tuple(one.about for one in merge.open_conflicts(self._workspace, document))
 
     def request_approval(self, plan_id: str, selection: SpecSelection = ALL_SPECS) -> str:
         """Asks for an approval of exactly this; returns the id of the request."""
@@ -166,7 +172,7 @@ class PlanTool:
 
         Raises PlanChanged if the plan is no longer the one that was `seen`.
         """
-        return approve.request(self._services, self._id(plan_id), selection, seen)
+        return approve.request(self._workspace, self._id(plan_id), selection, seen)
 
     def approve(
         self,
@@ -177,7 +183,7 @@ class PlanTool:
         note: str = "",
     ) -> ApprovedPlan:
         """Raises NoChannel without the proof of a person: an answer typed here, or a signature."""
-        return approve.approve(self._services, self._id(plan_id), approver, selection, proof, note)
+        return approve.approve(self._workspace, self._id(plan_id), approver, selection, proof, note)
 
     def statement(
         self,
@@ -189,20 +195,20 @@ class PlanTool:
     ) -> str:
         """What a key signs to approve what was asked; with its signature it becomes a SignedAnswer."""
         if act is SignedAct.UNDO:
-            return undo.statement(self._services, request, approver)
-        return approve.statement(self._services, request, approver, note)
+            return undo.statement(self._workspace, request, approver)
+        return approve.statement(self._workspace, request, approver, note)
 
     def outcome(self, plan_id: str) -> ApprovalOutcome | None:
         """How the newest request ended; None while a person can still answer, or if there was none."""
-        return outcome(self._services, self._id(plan_id))
+        return outcome(self._workspace, self._id(plan_id))
 
     def approved_already(self, plan_id: str, selection: SpecSelection = ALL_SPECS) -> ApprovedPlan | None:
         """The approval that a call gave before, if it still covers exactly this."""
-        return approve.approved_already(self._services, self._id(plan_id), selection)
+        return approve.approved_already(self._workspace, self._id(plan_id), selection)
 
     def reject(self, plan_id: str, feedback: str) -> Declined:
         """Feedback is never approval: the plan goes back to whoever proposed it."""
-        return approve.reject(self._services, self._id(plan_id), feedback)
+        return approve.reject(self._workspace, self._id(plan_id), feedback)
 
     def discard(self, plan_id: str, reason: str = "", *, own: bool = False) -> PlanState:
         """Ends the plan: no list shows it any more, and it can never be carried out.
@@ -210,7 +216,7 @@ class PlanTool:
         `own` is set by whoever knows that the proposer itself asks. Raises NoChannel if an agent asks for
         another's plan, or for one that a person decided on.
         """
-        return discard.discard(self._services, self._id(plan_id), reason, own=own)
+        return discard.discard(self._workspace, self._id(plan_id), reason, own=own)
 
     def amend(
         self,
@@ -221,7 +227,7 @@ class PlanTool:
         reason: str = "",
     ) -> ValidationReport:
         """A new version with hunks dropped or lines edited, validated and scored again."""
-        return amend.amend(self._services, self._id(plan_id), amendments, seen=seen, reason=reason)
+        return amend.amend(self._workspace, self._id(plan_id), amendments, seen=seen, reason=reason)
 
     def execute(self, plan_id: str) -> ExecutionResult:
         """Carries out only what a person approved and what was not carried out yet.
@@ -229,18 +235,18 @@ class PlanTool:
         A plan that only reads is free, unless git ignores a file of it or one may hold credentials: raises
         ReadNotApproved.
         """
-        return execute.execute(self._services, self._id(plan_id))
+        return execute.execute(self._workspace, self._id(plan_id))
 
     def check(self, plan_id: str) -> tuple[CheckResult, ...]:
         """A dry run: all checks, on copies; the workspace stays as it is."""
-        return check.dry(self._services, self._services.store.plans.get(self._id(plan_id)))
+        return check.dry(self._workspace, self._workspace.store.plans.get(self._id(plan_id)))
 
     def check_again(self, plan_id: str, *, reviewer: int = 0) -> tuple[CheckResult, ...]:
         """The plan's own checks on its changes as they are now, in a sandbox only (else NoSandbox).
 
         A process that reviews the plan gets the copy kept, so that the next time is faster.
         """
-        return check.again(self._services, self._services.store.plans.get(self._id(plan_id)), reviewer)
+        return check.again(self._workspace, self._workspace.store.plans.get(self._id(plan_id)), reviewer)
 
     def comment(
         self,
@@ -255,7 +261,7 @@ class PlanTool:
     ) -> LineComment:
         """A comment on one line, for whoever proposed the plan; it may replace an earlier one."""
         return answer.comment(
-            self._services,
+            self._workspace,
             self._id(plan_id),
             path,
             line,
@@ -270,69 +276,69 @@ class PlanTool:
 
         The commit is part of what is approved. Raises NoCommit if no commit can be made.
         """
-        return commit.wish(self._services, self._id(plan_id), message)
+        return commit.wish(self._workspace, self._id(plan_id), message)
 
     def answer(self, plan_id: str) -> PlanAnswer:
         """What the person decided, said and changed, for whoever proposed the plan."""
-        return answer.answer(self._services, self._services.store.plans.get(self._id(plan_id)))
+        return answer.answer(self._workspace, self._workspace.store.plans.get(self._id(plan_id)))
 
     def to_undo(self, plan_id: str | None = None) -> str:
         """The id of the plan; by default of the one that was carried out last."""
-        return self._id(plan_id) if plan_id else undo.newest(self._services)
+        return self._id(plan_id) if plan_id else undo.newest(self._workspace)
 
     def revert_commit(self, plan_id: str) -> CommitSubject | None:
         """The commit that could follow an undo, to take back the plan's own; None if there is none.
 
         Raises NoCommit if it cannot be made.
         """
-        stored = self._services.store.plans.get(self._id(plan_id))
-        require_here(self._services, stored)
-        return undo.revert_commit(self._services, stored, undo.undoable(self._services, stored))
+        stored = self._workspace.store.plans.get(self._id(plan_id))
+        require_here(self._workspace, stored)
+        return undo.revert_commit(self._workspace, stored, undo.undoable(self._workspace, stored))
 
     def ask_undo(
         self, plan_id: str | None = None, *, commit: bool = False
     ) -> tuple[ApprovalRequest, Undoable]:
         """What undoing the plan (by default the newest) would restore; with `commit`, a commit follows."""
-        return undo.request(self._services, self.to_undo(plan_id), commit=commit)
+        return undo.request(self._workspace, self.to_undo(plan_id), commit=commit)
 
     def undo(self, plan_id: str, approver: str, proof: Proof | None = None) -> ExecutionResult:
         """Restores what the plan changed; what somebody wrote to its files since stays."""
-        return undo.undo(self._services, self._id(plan_id), approver, proof)
+        return undo.undo(self._workspace, self._id(plan_id), approver, proof)
 
     def later_changes(self, plan_id: str) -> dict[str, str]:
         """What was written to the plan's files since it was carried out: a diff for each path."""
-        return undo.later_changes(self._services, self._services.store.plans.get(self._id(plan_id)))
+        return undo.later_changes(self._workspace, self._workspace.store.plans.get(self._id(plan_id)))
 
     def recover(self) -> list[ExecutionResult]:
         """Finishes or rolls back what a crash interrupted. Every command does this first."""
-        return execute.recover(self._services)
+        return execute.recover(self._workspace)
 
     def settle(self, plan_id: str, spec_id: str, *, done: bool) -> None:
         """A person says of an interrupted command that it is done, or that it must run again."""
-        execute.settle(self._services, self._id(plan_id), spec_id, done=done)
+        execute.settle(self._workspace, self._id(plan_id), spec_id, done=done)
 
     def find(self, name: str) -> str:
         """The id of the plan with this name. Raises NotFound, Ambiguous."""
-        return self._services.store.plans.find(name)
+        return self._workspace.store.plans.find(name)
 
     def ref(self, plan_id: str) -> PlanRef:
         """Its line in lists."""
-        return self._services.store.plans.ref(self._id(plan_id))
+        return self._workspace.store.plans.ref(self._id(plan_id))
 
     def stored(self, plan_id: str) -> StoredPlan:
         """The document with its number and its revision, which counts its saves."""
-        return self._services.store.plans.get(self._id(plan_id))
+        return self._workspace.store.plans.get(self._id(plan_id))
 
     def revision(self, plan_id: str) -> int:
-        return self._services.store.plans.revision(self._id(plan_id))
+        return self._workspace.store.plans.revision(self._id(plan_id))
 
     def cut_off(self, plan_id: str) -> tuple[CommandStart, ...]:
         """Commands of the plan that started but have no recorded end."""
-        executions = self._services.store.executions.of(self._id(plan_id))
-        return tuple(command.start for command in execute.cut_off(self._services, executions))
+        executions = self._workspace.store.executions.of(self._id(plan_id))
+        return tuple(command.start for command in execute.cut_off(self._workspace, executions))
 
     def get(self, plan_id: str) -> PlanDocument:
-        return self._services.store.plans.get(self._id(plan_id)).document
+        return self._workspace.store.plans.get(self._id(plan_id)).document
 
     def get_state(self, plan_id: str) -> PlanState:
         """Status, specs, selection, approvals, previews, checks and feedback."""
@@ -340,18 +346,18 @@ class PlanTool:
 
     def get_current(self) -> PlanRef | None:
         """The plan that was proposed last and not carried out yet."""
-        current = self._services.store.plans.current()
-        return self._services.store.plans.ref(current) if current else None
+        current = self._workspace.store.plans.current()
+        return self._workspace.store.plans.ref(current) if current else None
 
     def list(self, *, limit: int | None = None, waiting: bool = False) -> list[PlanRef]:
         """The newest first, without discarded ones; with `waiting` only those that need a person."""
-        return self._services.store.plans.refs(limit=limit, waiting=waiting)
+        return self._workspace.store.plans.refs(limit=limit, waiting=waiting)
 
     def mark_pending(self, plan_id: str, pending: bool) -> PlanState:  # the specification's signature
         """Switches between proposed and pending_review; an approved plan goes back to review."""
-        return propose.mark_pending(self._services, self._id(plan_id), pending=pending)
+        return propose.mark_pending(self._workspace, self._id(plan_id), pending=pending)
 
     def clear_current(self) -> None:
         """Makes no plan the current one; the plan itself stays as it is."""
-        with self._services.store.transaction() as transaction:
+        with self._workspace.store.transaction() as transaction:
             transaction.plans.clear_current()

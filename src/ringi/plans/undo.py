@@ -4,11 +4,13 @@ Changes by a plan and its commands are combined per file, over all its execution
 since, that is merged with its state before the plan; if it cannot be, the file stays and is named.
 """
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET
 
@@ -38,12 +40,14 @@ from ringi.plans.later_edits import Back, LeftAlone, merged_back, since, togethe
 from ringi.plans.place import is_checking, require_here, to_recover
 from ringi.plans.recover import Recovery
 from ringi.plans.request import require_time
-from ringi.plans.services import Services
 from ringi.plans.store import PlanStore
 from ringi.plans.units import units_of
 from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.stage import emptied_by
 from ringi.tree.tree import differing
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _UNDOABLE = frozenset([PlanStatus.COMPLETED, PlanStatus.ABORTED, PlanStatus.DISCARDED])
 _WRITTEN = Text(WRITTEN_SINCE)
@@ -93,9 +97,9 @@ class _Net:
 class _History:
     """All executions and undos of a plan, combined."""
 
-    def __init__(self, services: Services, plan_id: str, approval: Approval | None = None) -> None:
+    def __init__(self, workspace: Workspace, plan_id: str, approval: Approval | None = None) -> None:
         """With an approval, only what was done under it."""
-        self._services = services
+        self._workspace = workspace
         self.files: dict[str, _Net] = {}
         self.beyond: list[str] = []
         self.unknown: list[str] = []
@@ -103,7 +107,7 @@ class _History:
         self.by_commands: set[str] = set()
         self.newest = ""
         self._same: dict[str, str] = {}
-        for execution in services.store.executions.of(plan_id):
+        for execution in workspace.store.executions.of(plan_id):
             if approval is None or execution.intent.approval_id == approval.id:
                 self._add(execution)
 
@@ -128,7 +132,7 @@ class _History:
             self._compose(change, unit)
 
     def _effects(self, intent: ExecutionIntent) -> Iterator[tuple[FileChange, str]]:
-        for command in self._services.store.executions.commands(intent.id):
+        for command in self._workspace.store.executions.commands(intent.id):
             if command.end is None or command.end.settled_by or command.end.exit_code is None:
                 self.unknown.append(" ".join(command.start.argv))
                 continue
@@ -176,41 +180,41 @@ def _folders_last(change: FileChange) -> tuple[int, int]:
     return (0, depth) if change.after else (2, -depth)
 
 
-def newest(services: Services) -> str:
+def newest(workspace: Workspace) -> str:
     """The plan that was carried out last, whatever its number."""
     found, best = "", ""
-    for ref in sorted(services.store.plans.refs(discarded=True), key=attrgetter("updated_at"), reverse=True):
+    for ref in sorted(workspace.store.plans.refs(discarded=True), key=attrgetter("updated_at"), reverse=True):
         if ref.updated_at < best:
             break  # the rest was carried out earlier
         if ref.step:
             continue  # the run is undone as a whole
-        if ref.status in _UNDOABLE and not ref.undone and (at := _carried_out_at(services, ref.id)) > best:
+        if ref.status in _UNDOABLE and not ref.undone and (at := _carried_out_at(workspace, ref.id)) > best:
             found, best = ref.id, at
     if not found:
         raise NothingToUndo(why=Text("no plan was carried out, or all were undone"))
     return found
 
 
-def _carried_out_at(services: Services, plan_id: str) -> str:
+def _carried_out_at(workspace: Workspace, plan_id: str) -> str:
     """Empty if nothing is left to undo."""
-    links = services.store.plans.get(plan_id).document.state.executions
+    links = workspace.store.plans.get(plan_id).document.state.executions
     done = [link.finished_at for link in links if link.kind == Act.EXECUTE]
-    history = _History(services, plan_id)
+    history = _History(workspace, plan_id)
     open_end = bool(history.unknown) and links[-1].kind == Act.EXECUTE
     return max(done) if done and (history.files or open_end) else ""
 
 
-def later_changes(services: Services, stored: StoredPlan) -> dict[str, str]:
+def later_changes(workspace: Workspace, stored: StoredPlan) -> dict[str, str]:
     """For each file that was written to since the plan was carried out, the difference."""
-    back = sorted(_back(services, stored).back(), key=attrgetter("path"))
-    differ = set(differing(services.tree, back))
-    return {change.path: since(services, change) for change in back if change.path in differ}
+    back = sorted(_back(workspace, stored).back(), key=attrgetter("path"))
+    differ = set(differing(workspace.tree, back))
+    return {change.path: since(workspace, change) for change in back if change.path in differ}
 
 
-def _back(services: Services, stored: StoredPlan, approval: Approval | None = None) -> _History:
+def _back(workspace: Workspace, stored: StoredPlan, approval: Approval | None = None) -> _History:
     """Raises NothingToUndo."""
     name, plan_id = f"p{stored.number}", stored.document.plan.id
-    history = _History(services, plan_id, approval)
+    history = _History(workspace, plan_id, approval)
     if not history.files:
         if not history.newest:
             raise NothingToUndo(why=Text("plan {plan} was not carried out", plan=name))
@@ -230,15 +234,15 @@ def _back(services: Services, stored: StoredPlan, approval: Approval | None = No
     return history
 
 
-def undoable(services: Services, stored: StoredPlan, approval: Approval | None = None) -> Undoable:
-    name, history = f"p{stored.number}", _back(services, stored, approval)
-    found = _sorted_out(services, history.back(), merge=approval is None)
+def undoable(workspace: Workspace, stored: StoredPlan, approval: Approval | None = None) -> Undoable:
+    name, history = f"p{stored.number}", _back(workspace, stored, approval)
+    found = _sorted_out(workspace, history.back(), merge=approval is None)
     good = found.changes
     if not good and found.left:
         raise UndoStale(plan=name, paths=", ".join(one.path for one in found.left))
     if not good:
         raise NothingToUndo(why=Text("nothing of plan {plan} is left in the files", plan=name))
-    if any(_is_lost(services, change.after, found.contents) for change in good):
+    if any(_is_lost(workspace, change.after, found.contents) for change in good):
         raise NothingToUndo(why=Text("the replaced bytes are no longer kept"))
     by_commands = [change for change in good if change.path in history.by_commands]
     emptied = {*history.made, *emptied_by(by_commands)} - {change.path for change in good if change.folder}
@@ -261,9 +265,9 @@ class _SortedOut(NamedTuple):
     contents: dict[str, bytes]
 
 
-def _sorted_out(services: Services, back: Sequence[FileChange], *, merge: bool) -> _SortedOut:
+def _sorted_out(workspace: Workspace, back: Sequence[FileChange], *, merge: bool) -> _SortedOut:
     """What goes back as it is, what is merged, what stays."""
-    differ = set(differing(services.tree, back))
+    differ = set(differing(workspace.tree, back))
     found = _SortedOut([], [], {})
     # Without a person who sees the result nothing is merged, and a unit goes back whole or stays.
     parts = together(back) if merge else [unit.changes for unit in units_of(back)]
@@ -271,7 +275,7 @@ def _sorted_out(services: Services, back: Sequence[FileChange], *, merge: bool) 
         if not (wrong := [change.path for change in some if change.path in differ]):
             found.changes.extend(some)
             continue
-        done = merged_back(services, some) if merge else None
+        done = merged_back(workspace, some) if merge else None
         if isinstance(done, Back):
             found.changes.extend(done.changes)
             found.contents.update(done.contents)
@@ -280,24 +284,24 @@ def _sorted_out(services: Services, back: Sequence[FileChange], *, merge: bool) 
     return found
 
 
-def _is_lost(services: Services, state: FileState | None, merged: Mapping[str, bytes]) -> bool:
+def _is_lost(workspace: Workspace, state: FileState | None, merged: Mapping[str, bytes]) -> bool:
     if state is None or state.folder or state.sha256 in merged:
         return False
-    return services.store.get_bytes(state.sha256) is None
+    return workspace.store.get_bytes(state.sha256) is None
 
 
-def revert_commit(services: Services, stored: StoredPlan, found: Undoable) -> CommitSubject | None:
+def revert_commit(workspace: Workspace, stored: StoredPlan, found: Undoable) -> CommitSubject | None:
     """The commit that takes back the plan's own; None if there is none. Raises NoCommit."""
-    made = standing(services.store.events(stored.document.plan.id))
+    made = standing(workspace.store.events(stored.document.plan.id))
     if not made:
         return None
     if found.left:
         raise NoCommit(why=Text("{path} cannot go back", path=found.left[0].path))
-    return revert_subject(commit.commits_of(services), stored.document, made, found.known)
+    return revert_subject(workspace.commits(), stored.document, made, found.known)
 
 
 def _subject(
-    services: Services,
+    workspace: Workspace,
     stored: StoredPlan,
     found: Undoable,
     expires_at: str,
@@ -305,7 +309,7 @@ def _subject(
 ) -> ApprovalSubject:
     return ApprovalSubject(
         kind=Act.UNDO,
-        workspace=services.store.workspace_id(),
+        workspace=workspace.store.workspace_id(),
         plan_id=stored.document.plan.id,
         plan_version=stored.document.plan.version,
         specs=(),
@@ -318,119 +322,119 @@ def _subject(
 
 
 @storage_errors()
-def request(services: Services, plan_id: str, *, commit: bool = False) -> tuple[ApprovalRequest, Undoable]:
+def request(workspace: Workspace, plan_id: str, *, commit: bool = False) -> tuple[ApprovalRequest, Undoable]:
     """Fixes what an undo would restore and, if wanted, the commit that follows; the digest identifies it."""
-    stored = services.store.plans.get(plan_id)
-    require_here(services, stored)
+    stored = workspace.store.plans.get(plan_id)
+    require_here(workspace, stored)
     if (step := stored.document.step) and not step.in_place:
         why = Text("it is a step of run {run}, which is undone as a whole: ringi undo {run}", run=step.run_id)
         raise NothingToUndo(why=why)
-    found = undoable(services, stored)
-    made = revert_commit(services, stored, found) if commit or step else None
-    expires_at = services.clock.after(services.config.approval.expires_sec)
+    found = undoable(workspace, stored)
+    made = revert_commit(workspace, stored, found) if commit or step else None
+    expires_at = workspace.clock.after(workspace.config.approval.expires_sec)
     asked = request_of(
         subjects.plan(plan_id),
         stored.document.plan.version,
-        codec.canonical(_subject(services, stored, found, expires_at, made)),
-        ids=services.ids,
-        requested_at=services.clock.now(),
+        codec.canonical(_subject(workspace, stored, found, expires_at, made)),
+        ids=workspace.ids,
+        requested_at=workspace.clock.now(),
         expires_at=expires_at,
         act=Act.UNDO,
-        requester=services.person.requester(),
+        requester=workspace.person.requester(),
     )
-    with services.store.transaction() as transaction:
+    with workspace.store.transaction() as transaction:
         transaction.approvals.add_request(asked)
-        event = NewEvent(EventKind.APPROVAL_REQUESTED, actor_at(services.person), asked.digest)
+        event = NewEvent(EventKind.APPROVAL_REQUESTED, actor_at(workspace.person), asked.digest)
         transaction.plans.save(stored, stored.document, event)
     return asked, found._replace(commit=made)
 
 
 @storage_errors()
-def undo(services: Services, plan_id: str, approver: str, proof: Proof | None) -> ExecutionResult:
-    with services.lock("undo"):
-        for here in to_recover(services):
+def undo(workspace: Workspace, plan_id: str, approver: str, proof: Proof | None) -> ExecutionResult:
+    with workspace.lock("undo"):
+        for here in to_recover(workspace):
             found = Recovery(here).run()
             if is_checking(here):
                 commit.finish(here, found)
-        stored = services.store.plans.get(plan_id)
-        require_here(services, stored)
+        stored = workspace.store.plans.get(plan_id)
+        require_here(workspace, stored)
         name = f"p{stored.number}"
-        proof = require_answer(services, proof, f"ringi undo {name}", f"ringi undo {name} --sign KEY")
+        proof = require_answer(workspace, proof, f"ringi undo {name}", f"ringi undo {name} --sign KEY")
         digest = claimed(proof)
         asked = next(
-            (asked for asked in services.store.approvals.requests(plan_id) if asked.digest == digest), None
+            (asked for asked in workspace.store.approvals.requests(plan_id) if asked.digest == digest), None
         )
         if asked is None:
             raise NotRequested(plan=name)
-        require_time(services, asked, name)
-        undone = undoable(services, stored)
-        data = _as_asked(services, stored, undone, asked)
+        require_time(workspace, asked, name)
+        undone = undoable(workspace, stored)
+        data = _as_asked(workspace, stored, undone, asked)
         made_at = stored.document.plan.created_at
         record = prove(
-            services,
+            workspace,
             asked,
             data,
             proof,
             act=SignedAct.UNDO,
             approver=approver,
             made_at=made_at,
-            about=partial(_about, services, stored, undone, data),
+            about=partial(_about, workspace, stored, undone, data),
         )
-        with services.store.transaction() as transaction:
+        with workspace.store.transaction() as transaction:
             last = transaction.last_hash()
-            approval = approval_of(services, asked, data, record, approver=approver, after_event=last)
+            approval = approval_of(workspace, asked, data, record, approver=approver, after_event=last)
             transaction.approvals.add(approval)
             event = NewEvent(EventKind.UNDO_APPROVED, Actor.USER, "", approval)
             stored = transaction.plans.save(stored, stored.document, event)
-        attest.attach(services, stored.document, approval, _contents(services, undone))
-        result = _carry_out(services, stored, undone, approval, "")
-        return commit.commit(services, approval, result) if result.overall_success else result
+        attest.attach(workspace, stored.document, approval, _contents(workspace, undone))
+        result = _carry_out(workspace, stored, undone, approval, "")
+        return commit.commit(workspace, approval, result) if result.overall_success else result
 
 
-def statement(services: Services, asked: ApprovalRequest, approver: str) -> str:
+def statement(workspace: Workspace, asked: ApprovalRequest, approver: str) -> str:
     """What a key signs to approve the undo that was asked for."""
-    stored = services.store.plans.get(asked.subject_id)
-    require_here(services, stored)
-    undone = undoable(services, stored)
-    about = _about(services, stored, undone, _as_asked(services, stored, undone, asked))
-    return compose(services, SignedAct.UNDO, asked.digest, approver, about=about)
+    stored = workspace.store.plans.get(asked.subject_id)
+    require_here(workspace, stored)
+    undone = undoable(workspace, stored)
+    about = _about(workspace, stored, undone, _as_asked(workspace, stored, undone, asked))
+    return compose(workspace, SignedAct.UNDO, asked.digest, approver, about=about)
 
 
-def _about(services: Services, stored: StoredPlan, found: Undoable, data: bytes) -> About | None:
+def _about(workspace: Workspace, stored: StoredPlan, found: Undoable, data: bytes) -> About | None:
     subject = codec.trusted(data, ApprovalSubject, "approval")
-    return attest.about(services, stored.document, subject, _contents(services, found))
+    return attest.about(workspace, stored.document, subject, _contents(workspace, found))
 
 
-def _as_asked(services: Services, stored: StoredPlan, found: Undoable, asked: ApprovalRequest) -> bytes:
+def _as_asked(workspace: Workspace, stored: StoredPlan, found: Undoable, asked: ApprovalRequest) -> bytes:
     """What would be approved now, without a commit or with one. Raises UndoChanged if neither was asked."""
-    data = codec.canonical(_subject(services, stored, found, asked.expires_at))
+    data = codec.canonical(_subject(workspace, stored, found, asked.expires_at))
     if codec.digest(data) != asked.digest:
         with contextlib.suppress(NoCommit):
-            made = revert_commit(services, stored, found)
-            data = codec.canonical(_subject(services, stored, found, asked.expires_at, made))
+            made = revert_commit(workspace, stored, found)
+            data = codec.canonical(_subject(workspace, stored, found, asked.expires_at, made))
     if codec.digest(data) != asked.digest:
         raise UndoChanged(plan=f"p{stored.number}")
     return data
 
 
-def take_back(services: Services, stored: StoredPlan, approval: Approval) -> ExecutionResult:
+def take_back(workspace: Workspace, stored: StoredPlan, approval: Approval) -> ExecutionResult:
     """Rolls back after failed checks, as approved with the plan."""
-    return _carry_out(services, stored, undoable(services, stored, approval), approval, "a check failed")
+    return _carry_out(workspace, stored, undoable(workspace, stored, approval), approval, "a check failed")
 
 
 def _carry_out(
-    services: Services, stored: StoredPlan, found: Undoable, approval: Approval, reason: str
+    workspace: Workspace, stored: StoredPlan, found: Undoable, approval: Approval, reason: str
 ) -> ExecutionResult:
-    contents = _contents(services, found)
+    contents = _contents(workspace, found)
     intent = ExecutionIntent(
-        id=services.ids(),
+        id=workspace.ids(),
         kind=Act.UNDO,
         plan_id=stored.document.plan.id,
         plan_version=stored.document.plan.version,
         approval_id=approval.id,
         changes=found.changes,
-        new_folders=new_folders(services, found.changes),
-        started_at=services.clock.now(),
+        new_folders=new_folders(workspace, found.changes),
+        started_at=workspace.clock.now(),
         emptied=found.emptied,
         refused=found.refused or UNSET,
         unknown=found.unknown or UNSET,
@@ -441,26 +445,26 @@ def _carry_out(
         event = NewEvent(EventKind.UNDO_STARTED, Actor.SYSTEM, reason, intent)
         return transaction.plans.save(stored, stored.document, event)
 
-    return Executor(services).carry_out(intent, contents, begin)
+    return Executor(workspace).carry_out(intent, contents, begin)
 
 
-def _contents(services: Services, found: Undoable) -> dict[str, bytes]:
+def _contents(workspace: Workspace, found: Undoable) -> dict[str, bytes]:
     """Restored bytes come from the ledger or a merge; removed ones from the ledger, or from the files."""
     contents = dict(found.contents)
     for change in found.changes:
         for state in (change.before, change.after):
             if state is None or state.folder or state.sha256 in contents:
                 continue
-            data = services.store.get_bytes(state.sha256)
-            if data is None and state is change.before and (there := services.tree.look(change.path)):
+            data = workspace.store.get_bytes(state.sha256)
+            if data is None and state is change.before and (there := workspace.tree.look(change.path)):
                 data = there.data
             if data is not None:
                 contents[state.sha256] = data
     return contents
 
 
-def new_folders(services: Services, changes: Sequence[FileChange]) -> tuple[str, ...]:
+def new_folders(workspace: Workspace, changes: Sequence[FileChange]) -> tuple[str, ...]:
     """Folders made along the way, without those that are changes themselves."""
     made = {change.path for change in changes if change.folder}
     new = [change.path for change in changes if change.before is None]
-    return tuple(folder for folder in services.tree.missing_folders(new) if folder not in made)
+    return tuple(folder for folder in workspace.tree.missing_folders(new) if folder not in made)

@@ -26,7 +26,7 @@ from ringi.plans.effects import (
     require_judged,
     your_lines,
 )
-from ringi.plans.services import Rules
+from ringi.plans.rules import Rules
 from ringi.policy.files import critical_category, is_credential
 from ringi.policy.findings import findings
 from ringi.policy.risk import Facts, allowed, assess, is_emptied, is_unshown

@@ -4,13 +4,14 @@ It trusts no earlier result: it compares approvals, intents and results with eac
 with the files, and checks the signatures again.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.document import Act, Approval, ApprovalSubject, Given, SessionSubject
 from ringi.approvals.kinds import as_written
 from ringi.approvals.statement import fingerprint
@@ -39,6 +40,9 @@ from ringi.provenance.ref_damage import notes_damage
 from ringi.tree.commits import GitCommits
 from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.tree import differing
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _UNREADABLE: Final = (BadDocument, NewerVersion, LedgerCorrupt)
 _BEGUN: Final = {Act.EXECUTE: EventKind.EXECUTED, Act.UNDO: EventKind.UNDO_STARTED}
@@ -73,24 +77,23 @@ class SessionVerdict(NamedTuple):
     problems: tuple[Text, ...]
 
 
-def verify_plan(workspace: OpenWorkspace, plan_id: str) -> Proven:
+def verify_plan(workspace: Workspace, plan_id: str) -> Proven:
     with workspace.one_moment():
-        plan_id = workspace.services.store.plans.find(plan_id)
+        plan_id = workspace.store.plans.find(plan_id)
         return Examination(workspace, only=plan_id).plan(plan_id).document
 
 
 class Examination:
     """Verifies plans and sessions. To be used inside `one_moment`."""
 
-    def __init__(self, workspace: OpenWorkspace, *, only: str = "", every: bool = False) -> None:
+    def __init__(self, workspace: Workspace, *, only: str = "", every: bool = False) -> None:
         """`only` for one plan: the others are not looked at. `every` compares the files in `.agent/` once."""
-        services = workspace.services
         self._workspace = workspace
-        self._store = services.store
-        self._tree = services.tree
-        self._signatures = services.signatures
-        self._commits = services.commits
-        self._breaks = [*workspace.verify_log(only), *signer_doubts(services.store, services.signatures)]
+        self._store = workspace.store
+        self._tree = workspace.tree
+        self._signatures = workspace.signatures
+        self._commits = workspace.commits
+        self._breaks = [*workspace.verify_log(only), *signer_doubts(workspace.store, workspace.signatures)]
         self._unreadable = notes_damage(workspace)
         self._histories: dict[str, _History] = {}
         self._writes = _Writes(self._store, self._history) if every else None
@@ -203,12 +206,12 @@ class Examination:
         by_evidence = {event.evidence: event for event in events if event.evidence}
         return Facts(self._store, self._signatures, about, by_evidence, requester)
 
-    def _history(self, plan_id: str) -> "_History":
+    def _history(self, plan_id: str) -> _History:
         if plan_id not in self._histories:
             self._histories[plan_id] = _History(self._store, self._store.executions.of(plan_id))
         return self._histories[plan_id]
 
-    def _files(self, history: "_History", *, on_branch: bool) -> list[ProvenFile]:
+    def _files(self, history: _History, *, on_branch: bool) -> list[ProvenFile]:
         """What is on the branch of a run is proven by its commit."""
         standing = {path: one for path, one in history.files.items() if not (one.undone or on_branch)}
         changed = set(self._differing({path: one.after for path, one in standing.items()}))
@@ -248,7 +251,7 @@ class _Writes:
     """The last plan that wrote each file. Reads each plan once, the newest first, and no more than needed."""
 
     def __init__(
-        self, store: PlanStore, history: "Callable[[str], _History]", among: Container[str] | None = None
+        self, store: PlanStore, history: Callable[[str], _History], among: Container[str] | None = None
     ) -> None:
         """`among` are the plans to read; None for all."""
         self._store = store

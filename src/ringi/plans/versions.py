@@ -1,9 +1,11 @@
 """Versions of a plan: fork, revert, compare (PT-15)."""
 
+from __future__ import annotations
+
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -42,9 +44,12 @@ from ringi.plans.propose import (
     since_of,
     still_from_model,
 )
-from ringi.plans.services import Services, plan_id_of
+from ringi.plans.rules import plan_id_of, rules_of
 from ringi.plans.validate import validate
 from ringi.tree.file_state import FileState, Touched
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _FILE: Final = ""
 _SAID: Final = frozenset(
@@ -61,8 +66,8 @@ _APPROVED: Final = frozenset([PlanStatus.APPROVED, PlanStatus.COMPLETED, PlanSta
 class Versions:
     """Plans are named as for the plan tool."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
     def fork(
         self,
@@ -79,18 +84,18 @@ class Versions:
 
         With `again` it is based on what the first proposer saw: files that changed since make it stale.
         """
-        services = self._services
-        stored = services.store.plans.get(plan_id_of(services, plan_id))
+        workspace = self._workspace
+        stored = workspace.store.plans.get(plan_id_of(workspace, plan_id))
         plan = stored.document.plan
         version = plan.version if version is None else version
-        specs = _specs(services, stored, version)
+        specs = _specs(workspace, stored, version)
         if unknown := set(only.ids) - {spec.id for spec in specs}:
             see = f"ringi show p{stored.number}"
             raise NotFound(what=Text("spec"), name=", ".join(sorted(unknown)), see=see)
         specs = selected(specs, only)
         bases = [spec.base for spec in specs]
         document = new_plan(
-            services,
+            workspace,
             plan.content,
             sources=plan.sources,
             rationale=plan.rationale,
@@ -107,14 +112,14 @@ class Versions:
             # A patch is for the file as it is: it keeps what somebody wrote elsewhere in it.
             based = [spec for spec in specs if again and spec.base.kind is not SpecKind.PATCH]
             basis = {file.path: file.before for spec in based for file in spec.touched}
-            bases, wrong = bound(services, bases)
-            validated = validate(bases, services.tree, services.rules, basis, actor=actor)
+            bases, wrong = bound(workspace, bases)
+            validated = validate(bases, workspace.tree, rules_of(workspace), basis, actor=actor)
             validated = with_misfits(validated, wrong)
             if validated.problems:
                 raise UnfitSpecs(why=validated.problems[0])
             document = with_state(document, check_commands=stored.document.state.check_commands)
-            return propose_whole(services, document, validated, origin, actor=actor)
-        with services.store.transaction() as transaction:
+            return propose_whole(workspace, document, validated, origin, actor=actor)
+        with workspace.store.transaction() as transaction:
             transaction.plans.add(document, NewEvent(EventKind.PLAN_PROPOSED, actor, forked.proposer), origin)
         return forked.id
 
@@ -122,8 +127,8 @@ class Versions:
         """A plan with these specs if all of them were left out when the plan was approved; the same if asked
         again.
         """
-        services = self._services
-        stored = services.store.plans.get(plan_id_of(services, plan_id))
+        workspace = self._workspace
+        stored = workspace.store.plans.get(plan_id_of(workspace, plan_id))
         state = stored.document.state
         if selection.all or state.status not in _APPROVED:
             return None
@@ -132,8 +137,8 @@ class Versions:
         if not known - given >= set(selection.ids):
             return None
         source, bases = stored.document.plan.id, [one.base for one in selected(state.action_specs, selection)]
-        for ref in services.store.plans.refs(limit=_RECENT):
-            other = services.store.plans.get(ref.id).document
+        for ref in workspace.store.plans.refs(limit=_RECENT):
+            other = workspace.store.plans.get(ref.id).document
             if other.plan.forked_from == source and [one.base for one in other.state.action_specs] == bases:
                 return ref.id
         return self.fork(source, actor=actor, again=True, only=selection)
@@ -146,66 +151,66 @@ class Versions:
         With `withdraw` a person takes back their own edits: those are no longer reported, and what the
         proposer saw stays the basis.
         """
-        services = self._services
-        stored = services.store.plans.get(plan_id_of(services, plan_id))
+        workspace = self._workspace
+        stored = workspace.store.plans.get(plan_id_of(workspace, plan_id))
         refuse_fixed(stored)
-        require_settable(services.person, stored)
-        document = next_version(stored.document, services.person.requester(), f"p{stored.number}")
-        specs = _specs(services, stored, version)
+        require_settable(workspace.person, stored)
+        document = next_version(stored.document, workspace.person.requester(), f"p{stored.number}")
+        specs = _specs(workspace, stored, version)
         basis = {}
-        author = author_of(services, stored.document.plan.id, actor)
+        author = author_of(workspace, stored.document.plan.id, actor)
         if actor is not author and not withdraw:
             document = by_person(stored.document, document)
         if withdraw:
             document = _taken_back(stored.document, document, version)
             basis = {file.path: file.before for spec in specs for file in spec.touched}
-        since = since_of(services, specs)
+        since = since_of(workspace, specs)
         validated = validate(
-            [spec.base for spec in specs], services.tree, services.rules, basis, since, actor=author
+            [spec.base for spec in specs], workspace.tree, rules_of(workspace), basis, since, actor=author
         )
         if validated.report.ok:
             marked = still_from_model(stored.document, validated.report.normalized)
             document = with_state(document, from_model=marked)
             reverted = NewEvent(EventKind.REVERTED, actor, str(version))
             specs_set = NewEvent(EventKind.SPECS_SET, actor, f"as in version {version}")
-            save_version(services, stored, document, validated, reverted, specs_set)
+            save_version(workspace, stored, document, validated, reverted, specs_set)
         return validated.report
 
     def compare(
         self, plan_id: str, version: int, other: int | None = None, *, other_plan: str | None = None
     ) -> PlanComparison:
         """Compares two versions, of the same plan or of two plans; by default the newest."""
-        services = self._services
-        ours = plan_id_of(services, plan_id)
-        theirs = plan_id_of(services, other_plan) if other_plan else ours
-        newest = services.store.plans.get(theirs).document.plan.version
-        return compare(services, ours, version, theirs, newest if other is None else other)
+        workspace = self._workspace
+        ours = plan_id_of(workspace, plan_id)
+        theirs = plan_id_of(workspace, other_plan) if other_plan else ours
+        newest = workspace.store.plans.get(theirs).document.plan.version
+        return compare(workspace, ours, version, theirs, newest if other is None else other)
 
     def delta(self, plan_id: str) -> PlanComparison | None:
         """What changed since the last approved version; None if none was approved."""
-        services = self._services
-        document = services.store.plans.get(plan_id_of(services, plan_id)).document
+        workspace = self._workspace
+        document = workspace.store.plans.get(plan_id_of(workspace, plan_id)).document
         plan = document.plan
-        for approval in reversed(services.store.approvals.of(plan.id)):
+        for approval in reversed(workspace.store.approvals.of(plan.id)):
             subject = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
             if subject.kind is not Act.EXECUTE:
                 continue
             selected = {spec.id for spec in subject.specs}
-            specs = services.store.plans.specs(plan.id, subject.plan_version)
+            specs = workspace.store.plans.specs(plan.id, subject.plan_version)
             approved = [spec for spec in specs if spec.id in selected]
-            found = _differences(services, approved, document.state.action_specs)
+            found = _differences(workspace, approved, document.state.action_specs)
             return PlanComparison(plan.id, subject.plan_version, plan.id, plan.version, tuple(found))
         return None
 
     def since_seen(self, plan_id: str) -> PlanComparison | None:
         """What others changed since the person last said something about the plan; None if they never did."""
-        services = self._services
-        plan = services.store.plans.get(plan_id_of(services, plan_id)).document.plan
+        workspace = self._workspace
+        plan = workspace.store.plans.get(plan_id_of(workspace, plan_id)).document.plan
         version = plan.version
-        for logged in reversed(tuple(services.store.events(plan.id))):
+        for logged in reversed(tuple(workspace.store.events(plan.id))):
             event = logged.event
             if event.actor is Actor.USER and event.event in _SAID:
-                return compare(services, plan.id, version, plan.id, plan.version)
+                return compare(workspace, plan.id, version, plan.id, plan.version)
             if event.event is EventKind.SPECS_SET and event.actor is not Actor.USER:
                 version -= 1
             if version < 1:
@@ -222,17 +227,19 @@ def _taken_back(before: PlanDocument, document: PlanDocument, version: int) -> P
     return by_person(before, document) if since and version > since else document
 
 
-def _specs(services: Services, stored: StoredPlan, version: int) -> tuple[ActionSpecExt, ...]:
+def _specs(workspace: Workspace, stored: StoredPlan, version: int) -> tuple[ActionSpecExt, ...]:
     plan = stored.document.plan
     if not 1 <= version <= plan.version:
         raise NotFound(what=Text("version"), name=str(version), see=f"ringi show p{stored.number}")
-    return services.store.plans.specs(plan.id, version)
+    return workspace.store.plans.specs(plan.id, version)
 
 
-def compare(services: Services, plan_id: str, version: int, other_plan_id: str, other: int) -> PlanComparison:
-    ours, theirs = services.store.plans.get(plan_id), services.store.plans.get(other_plan_id)
-    one, two = _specs(services, ours, version), _specs(services, theirs, other)
-    return PlanComparison(plan_id, version, other_plan_id, other, tuple(_differences(services, one, two)))
+def compare(
+    workspace: Workspace, plan_id: str, version: int, other_plan_id: str, other: int
+) -> PlanComparison:
+    ours, theirs = workspace.store.plans.get(plan_id), workspace.store.plans.get(other_plan_id)
+    one, two = _specs(workspace, ours, version), _specs(workspace, theirs, other)
+    return PlanComparison(plan_id, version, other_plan_id, other, tuple(_differences(workspace, one, two)))
 
 
 class _Place(NamedTuple):
@@ -253,19 +260,19 @@ class _Deed(NamedTuple):
 
 
 def _differences(
-    services: Services, earlier: Sequence[ActionSpecExt], later: Sequence[ActionSpecExt]
+    workspace: Workspace, earlier: Sequence[ActionSpecExt], later: Sequence[ActionSpecExt]
 ) -> Iterator[SpecDifference]:
     before, after = _deeds(earlier), _deeds(later)
     for place in sorted(before.keys() | after.keys()):
         one, two = before.get(place), after.get(place)
         if one is None or two is None:
             what = Difference.ADDED if one is None else Difference.REMOVED
-            yield SpecDifference(place.name, what, _diff(services, place, one, two))
+            yield SpecDifference(place.name, what, _diff(workspace, place, one, two))
             continue
         if one.file and two.file and not _alike(one.file.before, two.file.before):
-            yield SpecDifference(place.name, Difference.BASIS, _basis_diff(services, place, one, two))
+            yield SpecDifference(place.name, Difference.BASIS, _basis_diff(workspace, place, one, two))
         if not _same(one, two):
-            yield SpecDifference(place.name, Difference.CHANGED, _diff(services, place, one, two))
+            yield SpecDifference(place.name, Difference.CHANGED, _diff(workspace, place, one, two))
         if place.kind == _FILE and _terms(one) != _terms(two):
             texts = (codec.pretty(_terms(deed)) for deed in (one, two))
             diff = _text_diff(place.name, *texts, named=False)
@@ -323,21 +330,21 @@ def _told(spec: ActionSpecExt) -> bytes:
     return codec.pretty(msgspec.structs.replace(spec.base, description=""))
 
 
-def _diff(services: Services, place: _Place, one: _Deed | None, two: _Deed | None) -> str:
+def _diff(workspace: Workspace, place: _Place, one: _Deed | None, two: _Deed | None) -> str:
     try:
         # A file that a version leaves alone stays as the other one found it.
-        old = _side(services, one, after=True) if one else _side(services, two, after=False)
-        new = _side(services, two, after=True) if two else _side(services, one, after=False)
+        old = _side(workspace, one, after=True) if one else _side(workspace, two, after=False)
+        new = _side(workspace, two, after=True) if two else _side(workspace, one, after=False)
     except _Unknown:
         texts = (_told(deed.spec) if deed else None for deed in (one, two))
         return _text_diff(place.name, *texts, named=place.kind == _FILE)
     return _shown(render(place.name, old, new).diff)
 
 
-def _basis_diff(services: Services, place: _Place, one: _Deed, two: _Deed) -> str:
+def _basis_diff(workspace: Workspace, place: _Place, one: _Deed, two: _Deed) -> str:
     """Empty if the bytes of one are not kept any more."""
     try:
-        old, new = _side(services, one, after=False), _side(services, two, after=False)
+        old, new = _side(workspace, one, after=False), _side(workspace, two, after=False)
     except _Unknown:
         return ""
     return _shown(render(place.name, old, new).diff)
@@ -357,7 +364,7 @@ class _Unknown(Exception):
     """The resulting bytes of the spec are unknown."""
 
 
-def _side(services: Services, deed: _Deed | None, *, after: bool) -> Side | None:
+def _side(workspace: Workspace, deed: _Deed | None, *, after: bool) -> Side | None:
     if deed is None or deed.file is None:
         raise _Unknown
     state = deed.file.after if after else deed.file.before
@@ -365,40 +372,40 @@ def _side(services: Services, deed: _Deed | None, *, after: bool) -> Side | None
         return None
     if state.folder:
         return Side(b"", _FOLDER_MODE)
-    data = _bytes(services, deed.spec, state)
+    data = _bytes(workspace, deed.spec, state)
     if data is None:
         raise _Unknown
     # All permission bits, not only those that git knows.
     return Side(data, f"100{state.mode[-3:]}")
 
 
-def _bytes(services: Services, spec: ActionSpecExt, state: FileState) -> bytes | None:
+def _bytes(workspace: Workspace, spec: ActionSpecExt, state: FileState) -> bytes | None:
     """The bytes before or after a spec: from the spec itself, the current file, or the ledger."""
     base = spec.base
     if base.kind in {SpecKind.CREATE, SpecKind.WRITE} and base.content is not None and state == spec.after:
         return content_of(base)
     try:
-        for effect in effects_now(services, spec):
+        for effect in effects_now(workspace, spec):
             if effect.after == state and effect.new is not None:
                 return effect.new
             if effect.before == state:
                 return effect.old
     except (Invalid, Refused, StorageFailed, OSError):
         pass  # it no longer applies; the ledger may have the original file
-    if (kept := services.store.get_bytes(state.sha256)) is not None:
+    if (kept := workspace.store.get_bytes(state.sha256)) is not None:
         return kept
-    return _made_of_kept(services, spec).get(state.sha256)
+    return _made_of_kept(workspace, spec).get(state.sha256)
 
 
-def _made_of_kept(services: Services, spec: ActionSpecExt) -> dict[str, bytes]:
+def _made_of_kept(workspace: Workspace, spec: ActionSpecExt) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for file in spec.touched:
         if file.before is not None:
-            data = services.store.get_bytes(file.before.sha256)
+            data = workspace.store.get_bytes(file.before.sha256)
             if data is None:
                 return {}
             found[file.before.sha256] = data
     try:
-        return after_bytes(services, spec, found)
+        return after_bytes(workspace, spec, found)
     except (Invalid, Refused):
         return {}

@@ -1,13 +1,14 @@
 """Runs the configured checkers in work copies and collects their diagnostics for a snapshot (CP-10)."""
 
+from __future__ import annotations
+
 import os
 import shlex
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ringi.app.context import OpenWorkspace
 from ringi.config.keys import Config, Diagnostics
 from ringi.errors import CopyFailed, Failed, Refused, RingiError, Usage
 from ringi.kernel import codec
@@ -18,6 +19,9 @@ from ringi.kernel.text import Text
 from ringi.project.diagnostics import LIMITS, Format, Limits, Parsed, Place, Unparsed, merged, parse
 from ringi.project.state import Diagnostic, Gap, GapCode
 from ringi.tree.copy_run import CopyRun, ScratchCopies, Touched
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _READER_VERSION: Final = 1  # raise it if the same output is read differently
 _CANNOT_RUN: Final = 126  # shells use codes from here for: not runnable, not found, killed by a signal
@@ -62,7 +66,7 @@ def commands_of(config: Config) -> tuple[DiagnosticCommand, ...]:
 
 
 def diagnose(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     commands: Sequence[DiagnosticCommand],
     basis: Basis,
     *,
@@ -175,7 +179,7 @@ def _program(command: str) -> str:
 # The cache key: the snapshot, the command and the settings that matter to it.
 
 
-def cached(workspace: OpenWorkspace, snapshot_id: str, command: str) -> Kept | None:
+def cached(workspace: Workspace, snapshot_id: str, command: str) -> Kept | None:
     try:
         data = _cache_file(workspace, snapshot_id, command).read_bytes()
         return codec.trusted(data, Kept, "diagnostics")
@@ -193,7 +197,7 @@ def _keep(path: Path, kept: Kept, most: int) -> None:
             old.unlink(missing_ok=True)
 
 
-def _cache_file(workspace: OpenWorkspace, snapshot_id: str, command: str) -> Path:
+def _cache_file(workspace: Workspace, snapshot_id: str, command: str) -> Path:
     config = workspace.config
     mattering = [_READER_VERSION, config.diagnostics.format, sorted(config.beside.carry)]
     name = codec.digest(codec.canonical([snapshot_id, command, codec.digest(codec.canonical(mattering))]))

@@ -1,9 +1,11 @@
 """What a loss of power did to the notes and to the branches of runs, in the person's repository."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.statement import NOTES
 from ringi.errors import CopyFailed, NotesFailed, StorageFailed
 from ringi.kernel.process.ref_files import Damage
@@ -14,8 +16,11 @@ from ringi.runs.branch import BranchOf
 from ringi.runs.branch_damage import branch_damage, mend_branch, mend_folder
 from ringi.runs.document import Run, RunPhase
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
-def damaged_refs(workspace: OpenWorkspace) -> Iterator[Damage]:
+
+def damaged_refs(workspace: Workspace) -> Iterator[Damage]:
     if why := notes_damage(workspace):
         yield Damage(NOTES, why)
     for run in _with_branch(workspace):
@@ -23,46 +28,45 @@ def damaged_refs(workspace: OpenWorkspace) -> Iterator[Damage]:
             yield found
 
 
-def notes_damage(workspace: OpenWorkspace) -> Text | None:
-    repository = workspace.services.repository()
+def notes_damage(workspace: Workspace) -> Text | None:
+    repository = workspace.repository()
     try:
         return repository.damage() if repository else None
     except (NotesFailed, CopyFailed) as error:
         return Text(error.message, **error.details)
 
 
-def mend_notes(workspace: OpenWorkspace) -> Mended | None:
+def mend_notes(workspace: Workspace) -> Mended | None:
     """None if they are sound. Raises NotesFailed."""
-    return attest.mend(workspace.services)
+    return attest.mend(workspace)
 
 
-def lost_proofs(workspace: OpenWorkspace, plan_ids: Iterable[str]) -> list[str]:
+def lost_proofs(workspace: Workspace, plan_ids: Iterable[str]) -> list[str]:
     """The names of those plans whose signed approvals are not in the notes, though they were used."""
     with suppress(NotesFailed):  # damaged ones are said to be so elsewhere
-        return [workspace.plan_name(one) for one in plan_ids if attest.is_lost(workspace.services, one)]
+        return [workspace.plan_name(one) for one in plan_ids if attest.is_lost(workspace, one)]
     return []
 
 
-def missing_proofs(workspace: OpenWorkspace) -> list[str]:
+def missing_proofs(workspace: Workspace) -> list[str]:
     """The names of all such plans: the notes can be read, and somebody took these out of them."""
     with suppress(NotesFailed):
-        return [ref.name for ref in attest.lost_plans(workspace.services)]
+        return [ref.name for ref in attest.lost_plans(workspace)]
     return []
 
 
-def mend_refs(workspace: OpenWorkspace, *, deleted_notes: bool = False) -> Iterator[Mended]:
+def mend_refs(workspace: Workspace, *, deleted_notes: bool = False) -> Iterator[Mended]:
     """What is damaged; with `deleted_notes` also proofs that are missing in sound notes.
 
     Raises NotesFailed, StorageFailed.
     """
-    services = workspace.services
-    yield from filter(None, [attest.mend(services)])
-    yield from filter(None, [attest.bring_back(services) if deleted_notes else None])
+    yield from filter(None, [attest.mend(workspace)])
+    yield from filter(None, [attest.bring_back(workspace) if deleted_notes else None])
     for run in _with_branch(workspace):
         yield from mend_run(workspace, run.run_id)
 
 
-def mend_run(workspace: OpenWorkspace, run_id: str) -> Iterator[Mended]:
+def mend_run(workspace: Workspace, run_id: str) -> Iterator[Mended]:
     """Its branch, and the folder in which its steps are carried out. Raises StorageFailed."""
     run = workspace.store.runs.get(run_id)
     if not _has_branch(run):
@@ -74,7 +78,7 @@ def mend_run(workspace: OpenWorkspace, run_id: str) -> Iterator[Mended]:
         raise StorageFailed(what=run.work_branch, why=error.details["why"]) from None
 
 
-def _with_branch(workspace: OpenWorkspace) -> list[Run]:
+def _with_branch(workspace: Workspace) -> list[Run]:
     return [run for run in workspace.store.runs.all() if _has_branch(run)]
 
 

@@ -1,9 +1,12 @@
 """`ringi why FILE:LINE`: the approval, the step and the request behind one line."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.statement import Approved
 from ringi.errors import NotFound
 from ringi.kernel.text import Text
@@ -14,6 +17,9 @@ from ringi.provenance.replay import part_of
 from ringi.provenance.verdict import Evidence, LineVerdict, Mode
 from ringi.provenance.verify_range import Signing, range_of, verify_range
 from ringi.runs.view import title_of
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _FILE = Text("file in the newest commit")
 _LINE = Text("line")
@@ -65,7 +71,7 @@ def _key(said: Approved) -> tuple[str, int, str] | None:
     return (said.plan.id, said.plan.version, said.at) if said.plan else None
 
 
-def with_ledger(told: LineVerdict, workspace: OpenWorkspace) -> LineVerdict:
+def with_ledger(told: LineVerdict, workspace: Workspace) -> LineVerdict:
     """Adds what only the ledger of this workspace has: the request, the step and the decisions."""
     store, step = workspace.store, told.approval.step if told.approval else UNSET
     try:

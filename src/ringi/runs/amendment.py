@@ -5,15 +5,16 @@ report names it. If it would change nothing in the state that the run is in, tha
 that would.
 """
 
+from __future__ import annotations
+
 import posixpath
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.who import refuse_agent
 from ringi.engine.run_plan import RunPlan
 from ringi.errors import NotAmended
@@ -23,6 +24,9 @@ from ringi.policy.gh import runs_gh
 from ringi.policy.globs import inside
 from ringi.runs import machine
 from ringi.runs.document import Run, RunPhase, StepState, StepStatus, StopCode
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _S = StepStatus
 _UNIT: Final = "unit"
@@ -67,7 +71,7 @@ class RunAmendment(NamedTuple):
 
 
 def amend_run(
-    workspace: OpenWorkspace, run: Run, plan: RunPlan, given: RunAmendment, *, retry: bool = False
+    workspace: Workspace, run: Run, plan: RunPlan, given: RunAmendment, *, retry: bool = False
 ) -> tuple[Run, RunAmendment]:
     """The run with what was given, so that it acts from the next turn and the next test on; and what was new.
 
@@ -143,7 +147,7 @@ def _require_open(run: Run, plan: RunPlan, index: int, given: RunAmendment) -> N
         raise NotAmended(run=run.run_id, why=why, command=then)
 
 
-def _act(workspace: OpenWorkspace, run: Run, given: RunAmendment) -> Run:
+def _act(workspace: Workspace, run: Run, given: RunAmendment) -> Run:
     """The run, so that going on with it uses what was given."""
     anew = given.command("retry", run.run_id)
     stop, step = run.stop, run.steps[index] if (index := machine.current(run)) < len(run.steps) else None
@@ -165,7 +169,7 @@ def _is_retestable(step: StepState) -> bool:
     return step.status is _S.TESTING and bool(step.evidence) and step.evidence[-1].kind == _UNIT
 
 
-def _waits(workspace: OpenWorkspace, run: Run, step: StepState) -> bool:
+def _waits(workspace: Workspace, run: Run, step: StepState) -> bool:
     """Whether nobody has decided about it. Raises NotAmended if a person has begun to."""
     document = workspace.plan.get(step.plan_id)
     if document.state.status in ENDED:

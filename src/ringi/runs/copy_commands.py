@@ -21,7 +21,7 @@ _E = ErrorKind
 _KEPT_OUTPUT: Final = 65_536
 
 
-class CopyServices(NamedTuple):
+class CopyCommands(NamedTuple):
     workspace: Surrounding
     environment: Mapping[str, str]
     mask: Callable[[str], str]
@@ -56,14 +56,14 @@ def _is_utf8(text: str) -> bool:
         return False
 
 
-def run_in_copy(copy: WorkCopy, services: CopyServices, argv: Sequence[str], timeout_sec: float) -> Ran:
+def run_in_copy(copy: WorkCopy, commands: CopyCommands, argv: Sequence[str], timeout_sec: float) -> Ran:
     """Raises NoSuchProgram, StorageFailed, Interrupted."""
-    workspace = services.workspace
-    without = without_gh(workspace, copy, without_secrets(services.environment))
+    workspace = commands.workspace
+    without = without_gh(workspace, copy, without_secrets(commands.environment))
 
     def enclosing(invocation: Invocation) -> Invocation:
         return enclosed(
-            workspace, copy, services.sandbox, invocation,
+            workspace, copy, commands.sandbox, invocation,
             visible=[without.visible], terminal=False, covered=without.covered,
         )  # fmt: skip
 
@@ -71,5 +71,5 @@ def run_in_copy(copy: WorkCopy, services: CopyServices, argv: Sequence[str], tim
         in_copy(argv, copy.folder_of_commands, workspace.places.root / copy.record.start),
         timeout_sec=timeout_sec,
         output=last(_KEPT_OUTPUT),
-        on_output=services.log,
+        on_output=commands.log,
     )

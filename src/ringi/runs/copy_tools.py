@@ -25,7 +25,7 @@ from ringi.kernel.text import Text, visible, without_codes
 from ringi.models.prompt import NewChange, NewFile
 from ringi.patch.nearest_context import meant_lines
 from ringi.policy.masking import masks_in
-from ringi.runs.copy_commands import CopyServices, refused, run_in_copy
+from ringi.runs.copy_commands import CopyCommands, refused, run_in_copy
 from ringi.runs.copy_files import (
     HIDDEN,
     LARGEST,
@@ -100,10 +100,10 @@ _INFOS: Final = (
 class CopyTools:
     """Implements `Tools`. Arguments have been checked against the schemas."""
 
-    def __init__(self, copy: WorkCopy, services: CopyServices) -> None:
+    def __init__(self, copy: WorkCopy, commands: CopyCommands) -> None:
         self._copy = copy
-        self._services = services
-        self._files = CopyFiles(copy, services.workspace.config.context.never_send)
+        self._commands = commands
+        self._files = CopyFiles(copy, commands.workspace.config.context.never_send)
         self._calls: Mapping[str, Callable[[Mapping[str, Any], float], ToolResult]] = {
             LIST: self._list,
             READ: self._read,
@@ -114,10 +114,10 @@ class CopyTools:
         }
 
     def offered(self) -> Sequence[ToolInfo]:
-        return [info for info in _INFOS if info.name != RUN or self._services.runs]
+        return [info for info in _INFOS if info.name != RUN or self._commands.runs]
 
     def call(self, name: str, arguments: Mapping[str, Any], timeout_sec: float) -> ToolResult:
-        if name not in self._calls or (name == RUN and not self._services.runs):
+        if name not in self._calls or (name == RUN and not self._commands.runs):
             return failed(_E.UNKNOWN_TOOL, f"There is no tool {shown_name(name)}.")
         if self._copy.is_gone:
             return failed(_E.SIDE_EFFECT, _GONE)
@@ -160,7 +160,7 @@ class CopyTools:
         text = self._files.text(path)
         if isinstance(text, ToolResult):
             return text
-        lines = lines_of(self._services.mask(text))
+        lines = lines_of(self._commands.mask(text))
         if not lines:
             return ToolResult(f"{shown_name(path)} is empty.")
         end = len(lines) if end is None else end
@@ -211,7 +211,7 @@ class CopyTools:
         if isinstance(whole, ToolResult) or text not in fold(whole):
             return
         # A line alone does not show that it is a part of a secret.
-        for number, line in enumerate(lines_of(self._services.mask(whole)), 1):
+        for number, line in enumerate(lines_of(self._commands.mask(whole)), 1):
             if text in fold(line):
                 yield f"{shown_name(path)}:{number}: {line.rstrip()[:_LONGEST_LINE]}"
 
@@ -279,7 +279,7 @@ class CopyTools:
             return ""
         if isinstance(text, ToolResult):
             return ""
-        lines = lines_of(self._services.mask(text))
+        lines = lines_of(self._commands.mask(text))
         if (meant := meant_lines(error, patch.encode(), [line.rstrip("\r\n") for line in lines])) is None:
             return ""
         first = max(0, meant.start - _AROUND)
@@ -297,14 +297,14 @@ class CopyTools:
             return failed(_E.TIMEOUT, "There is no time left to run anything.")
         before = self._files.seen()
         try:
-            ran = run_in_copy(self._copy, self._services, argv, timeout_sec)
+            ran = run_in_copy(self._copy, self._commands, argv, timeout_sec)
         except NoSuchProgram as error:
             return failed(_E.NOT_FOUND, f"{_said(error)} Run another one.")
         if self._copy.is_gone:
             return failed(_E.SIDE_EFFECT, _GONE)
         changed = self._files.changed(before)
         # Masked before it is cut: a half of a secret is not recognised.
-        lines = lines_of(self._services.mask(visible(without_codes(ran.text), keep="\t\n")))
+        lines = lines_of(self._commands.mask(visible(without_codes(ran.text), keep="\t\n")))
         kept = as_many(lines[::-1], _MOST_PRINTED)[::-1] or [line[-_MOST_PRINTED:] for line in lines[-1:]]
         text, cut = "".join(kept), ran.cut or kept != lines
         result = ToolResult(f"exit code {ran.exit_code}\n{text}", None, "", cut, changed, self._files.seen())

@@ -1,10 +1,12 @@
 """The copy and the branch of a run: where roles work, where tests run, where a step becomes a commit."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -12,7 +14,6 @@ from msgspec.structs import replace
 from ringi.agents.message import message_anew, message_of
 from ringi.agents.sandbox import AgentSandbox, enclosed
 from ringi.agents.table import AGENTS
-from ringi.app.context import OpenWorkspace
 from ringi.engine.run_plan import RunPlan, RunStep
 from ringi.errors import (
     BranchRefused,
@@ -56,15 +57,16 @@ from ringi.tree.copy_steps import files_to, line_counts, patch_between, since, s
 from ringi.tree.editable_installs import results_doubt
 from ringi.tree.tree import Tree
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 _KEPT_OUTPUT: Final = 16_384
 _UNDECIDED: Final = frozenset([PlanStatus.PROPOSED, PlanStatus.PENDING_REVIEW])
 _APPROVED: Final = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
 
 
 class RunBench:
-    def __init__(
-        self, workspace: OpenWorkspace, environment: Mapping[str, str], sandbox: AgentSandbox
-    ) -> None:
+    def __init__(self, workspace: Workspace, environment: Mapping[str, str], sandbox: AgentSandbox) -> None:
         self._workspace = workspace
         self._environment = environment
         self._sandbox = sandbox
@@ -224,17 +226,17 @@ class RunBench:
         there = self._workspace.on_branch(run.run_id)
         copy = self.copy(run)
         base = _bring_to(copy, self._workspace.branch(run.run_id))
-        services, document = there.services, there.plan.get(state.plan_id)
+        document = there.plan.get(state.plan_id)
         if document.state.status is PlanStatus.COMPLETED:
             return Merged(base, base, document.plan.version, over=True)
         its_turn = replace(document, step=UNSET)  # until then no step is compared with the branch
-        if changed_files(services, its_turn):
-            if conflicts := open_conflicts(services, its_turn):
+        if changed_files(there, its_turn):
+            if conflicts := open_conflicts(there, its_turn):
                 paths = tuple(dict.fromkeys(one.about.path for one in conflicts))
                 return Merged(base, "", document.plan.version, paths)
-            merged = merged_specs(services, its_turn)
+            merged = merged_specs(there, its_turn)
             set_specs(
-                services,
+                there,
                 state.plan_id,
                 merged.specs,
                 basis=merged.basis,
@@ -246,7 +248,7 @@ class RunBench:
                 only_if=document,
             )
         stored = there.plan.stored(state.plan_id)
-        lay_over(Tree(OsFileSystem(), copy.tree), files_after(services, stored))
+        lay_over(Tree(OsFileSystem(), copy.tree), files_after(there, stored))
         return Merged(base, copy.shadow.capture().tree, stored.document.plan.version)
 
     def throw_away(self, state: StepState) -> str:
@@ -278,7 +280,7 @@ class RunBench:
 
 
 def _ended(
-    workspace: OpenWorkspace, run: Run, there: OpenWorkspace, state: StepState, document: PlanDocument
+    workspace: Workspace, run: Run, there: Workspace, state: StepState, document: PlanDocument
 ) -> Decision:
     end = step_end(there, state.plan_id) or StepEnd()
     after = [one for one in document.state.checks if one.phase is CheckPhase.AFTER]
@@ -289,7 +291,7 @@ def _ended(
         if version != state.plan_version:
             tree = _bring_to(_open_copy(workspace, run), workspace.branch(run.run_id))
             dry = tuple(evidence_of(one, sandboxed=True) for one in _tested(document, tree))
-        used = [one.proof for one in there.services.store.approvals.of(state.plan_id) if one.spent_by]
+        used = [one.proof for one in there.store.approvals.of(state.plan_id) if one.spent_by]
         grant = used[-1].grant or "" if used else ""
         return Decision(
             Decided.COMMITTED,
@@ -307,7 +309,7 @@ def _ended(
     return Decision(what, words=str(end.failed or ""))
 
 
-def _not_carried_out(there: OpenWorkspace, document: PlanDocument, why: str) -> Decision:
+def _not_carried_out(there: Workspace, document: PlanDocument, why: str) -> Decision:
     failed = failing_test(document)
     if failed is None or not why:
         return Decision(Decided.NOT_CARRIED_OUT, words=why)
@@ -325,7 +327,7 @@ def _tested(document: PlanDocument, tree: str) -> Iterator[CheckResult]:
     yield from {one.command: one for one in dry}.values()
 
 
-def _sent_back(there: OpenWorkspace, state: StepState, *, anew: bool = False) -> str:
+def _sent_back(there: Workspace, state: StepState, *, anew: bool = False) -> str:
     """What the person said since whoever made it was last told; empty if they did not decline it."""
     answer = there.plan.answer(state.plan_id)
     if not rejections(answer.feedback, state.told_at):
@@ -334,21 +336,21 @@ def _sent_back(there: OpenWorkspace, state: StepState, *, anew: bool = False) ->
     return message_anew(answer, since=since) if anew else message_of(answer, (), since=since)
 
 
-def _ask_standing(there: OpenWorkspace, plan_id: str) -> Text:
+def _ask_standing(there: Workspace, plan_id: str) -> Text:
     """Why no standing approval covers it; empty if one does, or there is none."""
     with suppress(RingiError):  # a person can still be asked
         there.plan.request_approval(plan_id)
-    document, services = there.plan.get(plan_id), there.services
-    if document.state.status is PlanStatus.APPROVED or not services.store.grants.all():
+    document = there.plan.get(plan_id)
+    if document.state.status is PlanStatus.APPROVED or not there.store.grants.all():
         return Text("")
     with suppress(RingiError):
-        subject = subject_now(services, document, document.state.selection, services.clock.now())
+        subject = subject_now(there, document, document.state.selection, there.clock.now())
         for error in there.grants.refusals(plan_id, subject):
             return Text(error.message, **error.details)
     return Text("")
 
 
-def _carried_out(there: OpenWorkspace, plan_id: str) -> str:
+def _carried_out(there: Workspace, plan_id: str) -> str:
     """Why not; empty if it was, or if somebody has to decide again. What became of it is in the ledger."""
     try:
         result = there.plan.execute(plan_id)
@@ -359,7 +361,7 @@ def _carried_out(there: OpenWorkspace, plan_id: str) -> str:
     return next((str(one.detail) for one in result.results if one.detail), "")
 
 
-def _branch_to_make(workspace: OpenWorkspace, run: Run) -> RunBranch:
+def _branch_to_make(workspace: Workspace, run: Run) -> RunBranch:
     root = workspace.places.root
     if run.base_commit:
         return workspace.branch(run.run_id)
@@ -374,7 +376,7 @@ def _branch_to_make(workspace: OpenWorkspace, run: Run) -> RunBranch:
     return RunBranch(workspace.places, branch.of._replace(base_commit=base))
 
 
-def _make(workspace: OpenWorkspace, run: Run) -> WorkCopy:
+def _make(workspace: Workspace, run: Run) -> WorkCopy:
     places = workspace.places
     copy = WorkCopy.make(
         places.root,
@@ -389,7 +391,7 @@ def _make(workspace: OpenWorkspace, run: Run) -> WorkCopy:
     return copy
 
 
-def _open_copy(workspace: OpenWorkspace, run: Run) -> WorkCopy:
+def _open_copy(workspace: Workspace, run: Run) -> WorkCopy:
     copy = WorkCopy.open(workspace.places.copies / run.copy_id)
     if copy.is_gone:
         raise CopyFailed(why=Text("its folder {folder} is gone", folder=str(copy.tree)))

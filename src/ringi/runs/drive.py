@@ -1,13 +1,14 @@
 """A run carried on: from where it stopped to where somebody is needed, or to its end."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from ringi.agents.sandbox import agent_sandbox
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.forge import task_of
 from ringi.approvals.who import actor_at
 from ringi.engine.process import StoredProcess
@@ -36,8 +37,12 @@ from ringi.runs.files import RunFiles
 from ringi.runs.loop import carry_on
 from ringi.runs.model_budget import run_budget
 from ringi.runs.process.completion import is_stuck, resumed
-from ringi.runs.run_workspace import Bench, RunEvent, RunServices
+from ringi.runs.run_context import RunContext
+from ringi.runs.run_workspace import Bench, RunEvent
 from ringi.runs.start import covering, require_current, require_open
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 
 class RunOptions(NamedTuple):
@@ -55,7 +60,7 @@ class RunOptions(NamedTuple):
 
 
 def run_steps(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     run_id: str,
     options: RunOptions = RunOptions(),  # noqa: B008  # a tuple
     on_event: Callable[[RunEvent], None] = lambda _: None,
@@ -66,39 +71,40 @@ def run_steps(
     """
     stored = workspace.store.runs.stored(run_id)
     workspace = workspace.for_task(task_of(stored.run.forge))
-    workspace.services.permits.require_allowed(stored.run.created_by, workspace.person.user())
+    workspace.permits.require_allowed(stored.run.created_by, workspace.person.user())
     for line in (line for mended in mend_run(workspace, run_id) for line in mended.lines):
-        workspace.services.tell(line)
-    services = _services(workspace, run_id, options, on_event)
+        workspace.tell(line)
+    bench = RunBench(workspace, dict(workspace.environment), agent_sandbox(workspace))
     plan = workspace.store.runs.plan(run_id)
     require_current(stored.run)
     if plan is None:
         raise NotFound(what=Text("planning.json"), name=run_id, see=f"ringi status {run_id}")
     wanted = RunAmendment(options.allow, options.tests)
     amended, given = amend_run(workspace, stored.run, plan, wanted, retry=options.retry)
-    ready = _ready(workspace, services.bench, amended, plan, options)
+    ready = _ready(workspace, bench, amended, plan, options)
     if ready.stop is None:
         _end_replaced(workspace, ready)
     if ready != stored.run:
         reason = "retried" if options.retry else "continued"
         if given.reason:
-            reason = workspace.services.mask(f"{reason}, {given.reason}")
+            reason = workspace.mask(f"{reason}, {given.reason}")
         _save(workspace, stored, ready, EventKind.RUN_RESUMED, reason, _resumed(workspace, stored.run, ready))
     for words in given.words():
         on_event(RunEvent(ready, "", words))
-    return _traced(services, ready)
+    return _traced(_context(workspace, bench, ready, options, on_event))
 
 
-def _traced(services: RunServices, run: Run) -> Run:
+def _traced(context: RunContext) -> Run:
     """Carries it on as one turn of its trace."""
-    spans, log = services.telemetry
+    run = context.run
+    spans, log = context.workspace.telemetry
     about: dict[str, Value] = {RUN_ID: run.run_id, OPERATION: "invoke_workflow", WORKFLOW: "run"}
     if run.planning_session_id:
         about[SESSION_ID] = run.planning_session_id
     begun = "started" if run.phase is RunPhase.PLANNING else "resumed"
     log(Component.EXECUTION, Level.INFO, f"Run {begun}: {run.run_id}")
     with spans.root("ringi.run", run.run_id, about) as span:
-        run = carry_on(services, run.run_id)
+        run = carry_on(context)
         span.note({OUTCOME: str(run.phase)})
     if run.stop is None:
         log(Component.EXECUTION, Level.INFO, f"Run {run.phase}: {run.run_id}")
@@ -107,36 +113,29 @@ def _traced(services: RunServices, run: Run) -> Run:
     return run
 
 
-def _services(
-    workspace: OpenWorkspace, run_id: str, options: RunOptions, on_event: Callable[[RunEvent], None]
-) -> RunServices:
-    run = workspace.store.runs.stored(run_id).run
-    environment, command = dict(workspace.environment), options.role or run.implementer
-    bench = RunBench(workspace, environment, agent_sandbox(workspace))
+def _context(
+    workspace: Workspace, bench: Bench, run: Run, options: RunOptions, on_event: Callable[[RunEvent], None]
+) -> RunContext:
+    command = options.role or run.implementer
     roles = workspace.roles({RunRole.IMPLEMENTER: command} if command else None)
-    return RunServices(
-        store=workspace.store,
-        clock=workspace.clock,
-        ids=workspace.services.ids,
+    files = RunFiles(
+        workspace.places.root,
+        run.request_id,
+        run.run_id,
+        workspace.mask,
+        confidential=workspace.config.logs.confidential,
+    )
+    return RunContext(
+        workspace,
+        run.run_id,
         bench=bench,
         roles=roles.by_model() if run.by_model else roles,
-        files=RunFiles(
-            workspace.places.root,
-            run.request_id,
-            run.run_id,
-            workspace.services.mask,
-            confidential=workspace.config.logs.confidential,
-        ),
-        keep_briefs=not workspace.config.logs.confidential,
-        mask=workspace.services.mask,
+        files=files,
         on_event=on_event,
-        telemetry=workspace.services.telemetry,
-        checks=workspace.services.checks.after,
-        check_timeout_sec=workspace.config.checks.timeout_sec,
     )
 
 
-def _ready(workspace: OpenWorkspace, bench: Bench, run: Run, plan: RunPlan, options: RunOptions) -> Run:
+def _ready(workspace: Workspace, bench: Bench, run: Run, plan: RunPlan, options: RunOptions) -> Run:
     """The run as the loop can go on with it."""
     if options.role and actor_at(workspace.person) is Actor.USER:  # an agent's choice is for its own call
         run = replace(run, implementer=options.role)
@@ -144,7 +143,7 @@ def _ready(workspace: OpenWorkspace, bench: Bench, run: Run, plan: RunPlan, opti
         run = _chosen(run, options, sandboxed=bench.sandboxed())
         if covering(workspace, run.run_id) is None:
             return _unapproved(run)
-    if workspace.services.permits.always_asked(run.created_by, workspace.person.user()):
+    if workspace.permits.always_asked(run.created_by, workspace.person.user()):
         run = replace(run, review=Review.EACH)
     run = replace(run, budget=run_budget(workspace.config.runs))
     current = machine.current(run)
@@ -197,7 +196,7 @@ def _anew(bench: Bench, run: Run, index: int) -> Run:
     return replace(run, base_tree=begun.base_tree)
 
 
-def _with_feedback(workspace: OpenWorkspace, bench: Bench, run: Run, index: int) -> Run:
+def _with_feedback(workspace: Workspace, bench: Bench, run: Run, index: int) -> Run:
     """A step that waits or stopped is made again if a person has said since what should be different.
 
     An agent's words reach the next turn, but take back nothing that waits for a person.
@@ -205,14 +204,14 @@ def _with_feedback(workspace: OpenWorkspace, bench: Bench, run: Run, index: int)
     said = unheard(run, workspace.store.processes.feedback(run.run_id))
     if index >= len(run.steps) or all(one.agent for one in said) or _is_decided(workspace, run.steps[index]):
         return run
-    mask = workspace.services.mask
+    mask = workspace.mask
     for step in run.steps[index + 1 :]:
         if step.status is not StepStatus.WAITING:
             bench.throw_away(step)
     return made_again(told(run, index, [replace(one, text=mask(one.text)) for one in said]), index)
 
 
-def _is_decided(workspace: OpenWorkspace, step: StepState) -> bool:
+def _is_decided(workspace: Workspace, step: StepState) -> bool:
     """Whether a person has answered what it changed: then their words are for what comes next."""
     if step.status is not StepStatus.PROPOSED:
         return False
@@ -222,14 +221,14 @@ def _is_decided(workspace: OpenWorkspace, step: StepState) -> bool:
     }
 
 
-def _end_replaced(workspace: OpenWorkspace, run: Run) -> None:
+def _end_replaced(workspace: Workspace, run: Run) -> None:
     """Nobody goes on with the run that this one was planned from anew: its copy and plans are not needed."""
     with suppress(NotFound, RunOver):
         if run.replaces:
             cancel_run(workspace, run.replaces)
 
 
-def cancel_run(workspace: OpenWorkspace, run_id: str) -> Run:
+def cancel_run(workspace: Workspace, run_id: str) -> Run:
     """What was committed stays on its branch. Raises RunOver."""
     stored = workspace.store.runs.stored(run_id)
     run = stored.run
@@ -244,7 +243,7 @@ def cancel_run(workspace: OpenWorkspace, run_id: str) -> Run:
     return ended
 
 
-def _resumed(workspace: OpenWorkspace, stopped: Run, ready: Run) -> Sequence[StoredProcess]:
+def _resumed(workspace: Workspace, stopped: Run, ready: Run) -> Sequence[StoredProcess]:
     """The processes that a person was needed for, if that is what the run stopped for: they go on with it."""
     asked = stopped.stop is not None and stopped.stop.reason_code is StopCode.HELP_NEEDED
     if not asked or ready.stop is not None:
@@ -254,7 +253,7 @@ def _resumed(workspace: OpenWorkspace, stopped: Run, ready: Run) -> Sequence[Sto
 
 
 def _save(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     stored: StoredRun,
     run: Run,
     kind: EventKind,

@@ -10,7 +10,7 @@ from ringi.runs import machine
 from ringi.runs.changed_steps import RESULT_WAITS, stop_after_change
 from ringi.runs.document import RunPhase, StepStatus, StopCode
 from ringi.runs.machine import with_step
-from ringi.runs.run_context import Carrier, stop_of
+from ringi.runs.run_context import RunContext, stop_of
 from ringi.runs.run_workspace import Decided, Decision
 from ringi.runs.testing import evidence_on, gate_failed, gates_of
 
@@ -29,46 +29,46 @@ _WITHOUT_COMMIT: Final = {
 }
 
 
-def decide(carrier: Carrier, index: int) -> None:
-    run, step, state = carrier.at(index)
-    if state.merging or state.base_tree != carrier.tree_before(index):
-        _merge(carrier, index)
+def decide(context: RunContext, index: int) -> None:
+    run, step, state = context.at(index)
+    if state.merging or state.base_tree != context.tree_before(index):
+        _merge(context, index)
         return
-    decision = carrier.bench.decision(run, state)
+    decision = context.bench.decision(run, state)
     what = decision.what
     if what is Decided.COMMITTED:
-        _committed(carrier, index, decision)
+        _committed(context, index, decision)
     elif what is Decided.WAITS:
-        _waits(carrier, index, decision)
+        _waits(context, index, decision)
     elif what is Decided.DECLINED:
-        _declined(carrier, index, decision)
+        _declined(context, index, decision)
     elif what is Decided.OUTDATED:
-        _merge(carrier, index)
+        _merge(context, index)
     elif what is Decided.CHANGE_FAILED:
-        _change_failed(carrier, index, decision)
+        _change_failed(context, index, decision)
     elif what is Decided.TESTS_FAILED:
         failed = next(one for one in decision.evidence if not one.passed)
         tested = with_step(run, index, evidence=decision.evidence)
-        gate_failed(carrier, index, tested, failed, decision.words)
+        gate_failed(context, index, tested, failed, decision.words)
     else:
         code, message = _WITHOUT_COMMIT[what]
         # Under the same approval, or made anew.
         verb = "continue" if what is Decided.NOT_CARRIED_OUT else "retry"
         again = f"ringi {verb} {run.run_id}"
         stop = replace(stop_of(code, message, again, step), detail=decision.words)
-        carrier.halt(stop)
+        context.halt(stop)
 
 
-def _committed(carrier: Carrier, index: int, decision: Decision) -> None:
-    run, step, state = carrier.at(index)
+def _committed(context: RunContext, index: int, decision: Decision) -> None:
+    run, step, state = context.at(index)
     evidence, lines, files = state.evidence, state.lines, state.files
     if decision.tree:
-        changes = carrier.bench.measure(run, state.base_tree)
+        changes = context.bench.measure(run, state.base_tree)
         lines, files = changes.total, len(changes.lines)
-    if decision.tree and carrier.bench.sandboxed():  # the person changed what had been tested
-        kinds = {command: kind for kind, command in gates_of(carrier, index)}
+    if decision.tree and context.bench.sandboxed():  # the person changed what had been tested
+        kinds = {command: kind for kind, command in gates_of(context, index)}
         again = [replace(one, kind=kinds.get(one.command, one.kind)) for one in decision.tested]
-        evidence = tuple(again) or evidence_on(carrier, index, decision.tree)
+        evidence = tuple(again) or evidence_on(context, index, decision.tree)
     evidence += decision.evidence  # what ran for real, on the branch
     done = with_step(
         run,
@@ -81,67 +81,67 @@ def _committed(carrier: Carrier, index: int, decision: Decision) -> None:
         files=files,
         plan_version=decision.version or state.plan_version,
         evidence=evidence,
-        ended_at=carrier.services.clock.now(),
+        ended_at=context.workspace.clock.now(),
     )
-    carrier.save(done, f"{step.step_id}: committed {decision.commit[:COMMIT_SHOWN]}")
+    context.save(done, f"{step.step_id}: committed {decision.commit[:COMMIT_SHOWN]}")
     if decision.grant:
-        carrier.say(
+        context.say(
             step.step_id, Text("covered by the standing approval {grant}", grant=decision.grant[:GRANT_SHOWN])
         )
-    if stop := carrier.bench.publish(carrier.run):
-        carrier.halt(stop)
+    if stop := context.bench.publish(context.run):
+        context.halt(stop)
 
 
-def _change_failed(carrier: Carrier, index: int, decision: Decision) -> None:
+def _change_failed(context: RunContext, index: int, decision: Decision) -> None:
     """Nobody works on it again: only the person can mend what they changed, or send it back."""
-    run, step, state = carrier.at(index)
+    run, step, state = context.at(index)
     failed = decision.tested[0]
-    stop = stop_after_change(carrier.plan, step, failed, decision.plan)
+    stop = stop_after_change(context.plan, step, failed, decision.plan)
     noted = with_step(run, index, evidence=(*state.evidence, failed))
-    detail = carrier.services.mask(decision.words)
-    carrier.halt(replace(stop, detail=detail), noted, phase=RunPhase.NEEDS_INPUT)
+    detail = context.workspace.mask(decision.words)
+    context.halt(replace(stop, detail=detail), noted, phase=RunPhase.NEEDS_INPUT)
 
 
-def _waits(carrier: Carrier, index: int, decision: Decision) -> None:
+def _waits(context: RunContext, index: int, decision: Decision) -> None:
     """A later step may be sent back before somebody decides about this one: it is made again first."""
-    run, step, _ = carrier.at(index)
+    run, step, _ = context.at(index)
     for at, later in enumerate(run.steps):
         if at > index and later.status is _S.PROPOSED:
-            about = carrier.bench.decision(run, later, in_turn=False)
+            about = context.bench.decision(run, later, in_turn=False)
             if about.what is Decided.DECLINED:
-                _declined(carrier, at, about)
+                _declined(context, at, about)
                 return
     message = Text("{why}", why=decision.words) if decision.words else RESULT_WAITS
-    carrier.halt(stop_of(StopCode.APPROVAL_NEEDED, message, f"ringi continue {run.run_id}", step))
+    context.halt(stop_of(StopCode.APPROVAL_NEEDED, message, f"ringi continue {run.run_id}", step))
 
 
-def _declined(carrier: Carrier, index: int, decision: Decision) -> None:
+def _declined(context: RunContext, index: int, decision: Decision) -> None:
     """The role works on with the person's words; what was built on it is made anew, with theirs."""
-    run, step, state = carrier.at(index)
-    mask = carrier.services.mask
+    run, step, state = context.at(index)
+    mask = context.workspace.mask
     made = [(at, one) for at, one in enumerate(run.steps) if at > index and one.status is not _S.WAITING]
-    said = {at: mask(carrier.bench.throw_away(later)) for at, later in made}
+    said = {at: mask(context.bench.throw_away(later)) for at, later in made}
     anew = machine.anew_from(run, index + 1)
     for at, about in said.items():
         anew = with_step(anew, at, feedback=about)
     words = mask(decision.words)
     again = with_step(anew, index, status=_S.WORKING, cycle=0, feedback=words, tree=state.tree)
-    carrier.save(again, f"{step.step_id}: sent back", _E.RUN_RESUMED)
+    context.save(again, f"{step.step_id}: sent back", _E.RUN_RESUMED)
 
 
-def _merge(carrier: Carrier, index: int) -> None:
-    run, step, state = carrier.at(index)
-    if carrier.is_lost(run):
+def _merge(context: RunContext, index: int) -> None:
+    run, step, state = context.at(index)
+    if context.is_lost(run):
         return
     if not state.merging:
-        carrier.save(with_step(run, index, merging=True), f"{step.step_id}: merging")
+        context.save(with_step(run, index, merging=True), f"{step.step_id}: merging")
         return
-    merged = carrier.bench.merge(run, state)
+    merged = context.bench.merge(run, state)
     if merged.over:
-        before = carrier.tree_before(index)
+        before = context.tree_before(index)
         over = with_step(run, index, base_tree=before, tree=merged.tree, plan_version=merged.version,
                          merging=False)  # fmt: skip
-        carrier.save(over, f"{step.step_id}: carried out already")
+        context.save(over, f"{step.step_id}: carried out already")
         return
     if merged.conflicts:
         words = str(
@@ -158,7 +158,7 @@ def _merge(carrier: Carrier, index: int) -> None:
             tree="",
             merging=False,
         )
-        carrier.save(again, f"{step.step_id}: again, in conflict")
+        context.save(again, f"{step.step_id}: again, in conflict")
         return
     merged_run = with_step(
         run,
@@ -170,4 +170,4 @@ def _merge(carrier: Carrier, index: int) -> None:
         evidence=(),
         merging=False,
     )
-    carrier.save(merged_run, f"{step.step_id}: merged with what was changed before it")
+    context.save(merged_run, f"{step.step_id}: merged with what was changed before it")

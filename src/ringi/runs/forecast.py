@@ -1,12 +1,18 @@
 """What models may take at most, before they are asked (PP-13)."""
 
-from ringi.app.context import OpenWorkspace
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ringi.config.keys import Config, RoleHow
 from ringi.engine.run_plan import RunRole
 from ringi.models.budget import Forecast
 from ringi.models.usage import PLAYBOOK, Spent
 from ringi.runs.document import StepStatus
 from ringi.runs.model_budget import price_of, run_budget
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 
 def forecast_planning(config: Config, model: str, *, by_model: bool = False) -> Forecast | None:
@@ -19,7 +25,7 @@ def forecast_planning(config: Config, model: str, *, by_model: bool = False) -> 
     return _forecast(config, model, Spent())
 
 
-def forecast_run(workspace: OpenWorkspace, run_id: str, command: str = "") -> Forecast | None:
+def forecast_run(workspace: Workspace, run_id: str, command: str = "") -> Forecast | None:
     """What the steps that are left may take at most; None if no model works on them.
 
     A command, if given, implements them.

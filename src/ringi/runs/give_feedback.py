@@ -2,14 +2,18 @@
 approval.
 """
 
-from typing import Final, NamedTuple
+from __future__ import annotations
 
-from ringi.app.context import OpenWorkspace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
 from ringi.engine.process import Feedback
 from ringi.errors import BadFeedback
 from ringi.runs.document import StopCode
 from ringi.runs.start import require_current
 from ringi.sessions.operations import unfit
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 LONGEST: Final = 8_000
 
@@ -20,7 +24,7 @@ class Given(NamedTuple):
     """The step that waits is made again with it, once somebody goes on with the run."""
 
 
-def give_feedback(workspace: OpenWorkspace, run_id: str, text: str, source: str = "api") -> Given:
+def give_feedback(workspace: Workspace, run_id: str, text: str, source: str = "api") -> Given:
     """Recorded at once; a run that works hears it before its next action.
 
     What an agent says is marked as such and never counts as a person's. Raises RunOver, NotPermitted,
@@ -28,13 +32,13 @@ def give_feedback(workspace: OpenWorkspace, run_id: str, text: str, source: str 
     """
     run, person = workspace.store.runs.get(run_id), workspace.person
     require_current(run)
-    workspace.services.permits.require_allowed(run.created_by, person.user())
+    workspace.permits.require_allowed(run.created_by, person.user())
     words = text.strip()
     if why := unfit(words, LONGEST):
         raise BadFeedback(why=why)
     agent = person.agent() is not None
     said = Feedback(
-        feedback_id=workspace.services.ids(),
+        feedback_id=workspace.ids(),
         run_id=run_id,
         at=workspace.clock.now(),
         who=person.requester() if agent else person.user(),

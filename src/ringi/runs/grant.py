@@ -1,24 +1,27 @@
 """A standing approval for a run, as wide as its plan unless the person says otherwise."""
 
+from __future__ import annotations
+
 import glob
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import PurePosixPath
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET
 
 from ringi.agents.sandbox import agent_sandbox
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.grant_document import GrantScope, GrantSubject, RunTerms
 from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.errors import BadGrant, NoCommit, NotFound
 from ringi.kernel.text import Text
 from ringi.ledger.subject import requester_of_run
-from ringi.plans.commit import commits_of
 from ringi.plans.document import CHANGING
 from ringi.policy.risk_level import Risk
 from ringi.runs.start import require_no_main_branch, require_open
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 MOST_FILES: Final = 1_000_000
 """Only lines and steps are counted for a run."""
@@ -36,14 +39,14 @@ class Wanted(NamedTuple):
     """The repository's hooks may run with each commit."""
 
 
-def draft_for_run(workspace: OpenWorkspace, name: str, wanted: Wanted, expires_at: str) -> GrantSubject:
+def draft_for_run(workspace: Workspace, name: str, wanted: Wanted, expires_at: str) -> GrantSubject:
     """What to sign. Raises BadGrant if the run could not use it, RunOver, MainBranch, NotFound."""
     run = workspace.store.runs.get(workspace.store.runs.find(name))
     plan = workspace.store.runs.plan(run.run_id)
     if plan is None:
         raise NotFound(what=Text("planning.json"), name=run.run_id, see=f"ringi status {run.run_id}")
     require_open(run)
-    if why := workspace.services.permits.always_asked(run.created_by, workspace.person.user()):
+    if why := workspace.permits.always_asked(run.created_by, workspace.person.user()):
         raise BadGrant(why=why)
     require_no_main_branch(workspace, run)
     lines = wanted.lines or sum(
@@ -73,9 +76,9 @@ def draft_for_run(workspace: OpenWorkspace, name: str, wanted: Wanted, expires_a
     return workspace.grants.draft(scope, expires_at)
 
 
-def _require_unseen(workspace: OpenWorkspace) -> None:
+def _require_unseen(workspace: Workspace) -> None:
     """Code that nobody has looked at does not run outside a sandbox: every step would wait."""
-    sandbox, checks = agent_sandbox(workspace), workspace.services.checks
+    sandbox, checks = agent_sandbox(workspace), workspace.checks
     if sandbox.bwrap is None:
         raise BadGrant(why=Text("the tests of its steps need a sandbox: {why}", why=sandbox.why or Text("")))
     if checks.before or checks.after:
@@ -83,10 +86,10 @@ def _require_unseen(workspace: OpenWorkspace) -> None:
         raise BadGrant(why=why)
 
 
-def _hooks(workspace: OpenWorkspace, run_id: str, *, allowed: bool) -> tuple[str, ...]:
+def _hooks(workspace: Workspace, run_id: str, *, allowed: bool) -> tuple[str, ...]:
     found: tuple[str, ...] = ()
     with suppress(NoCommit):  # the run says so
-        found = commits_of(workspace.services).place(()).hooks
+        found = workspace.commits().place(()).hooks
     if found and not allowed:
         why = Text("the hook {hook} runs with each commit, outside a sandbox. To allow it: {command}",
                    hook=", ".join(found), command=f"ringi grant new --run {run_id} --hooks")  # fmt: skip
@@ -94,7 +97,7 @@ def _hooks(workspace: OpenWorkspace, run_id: str, *, allowed: bool) -> tuple[str
     return found
 
 
-def _globs(workspace: OpenWorkspace, plan: RunPlan) -> Iterator[str]:
+def _globs(workspace: Workspace, plan: RunPlan) -> Iterator[str]:
     """The paths of its steps; a name that is no file yet may become a folder."""
     for step in plan.steps:
         if step.role is not RunRole.IMPLEMENTER:

@@ -13,9 +13,9 @@ from ringi.kernel.text import Text
 from ringi.models.usage import Spent
 from ringi.runs.document import Attempt, Run, Severity, StepStatus, StopCode
 from ringi.runs.machine import with_step
-from ringi.runs.run_context import Carrier, stop_of
+from ringi.runs.role_work import RoleWork
+from ringi.runs.run_context import RunContext, stop_of
 from ringi.runs.scope import Changes, Violation, violations
-from ringi.runs.services import RoleWork
 
 _S = StepStatus
 _SHOWN_OUTPUT: Final = 2_000
@@ -23,70 +23,70 @@ _MOST_ALLOWED: Final = 8
 """More paths than this outside of a step are no oversight: better made anew than allowed."""
 
 
-def start(carrier: Carrier, index: int) -> None:
-    run = carrier.run
-    base = carrier.tree_before(index)
+def start(context: RunContext, index: int) -> None:
+    run = context.run
+    base = context.tree_before(index)
     state = run.steps[index]
     fresh = with_step(
         run,
         index,
         status=_S.WORKING,
         base_tree=base,
-        plan_id=carrier.services.ids(),
-        started_at=carrier.services.clock.now(),
+        plan_id=context.workspace.ids(),
+        started_at=context.workspace.clock.now(),
     )
-    carrier.save(fresh, f"{state.step_id}: working")
+    context.save(fresh, f"{state.step_id}: working")
 
 
-def work(carrier: Carrier, index: int) -> None:
-    run, step, state = carrier.at(index)
-    if carrier.is_lost(run):
+def work(context: RunContext, index: int) -> None:
+    run, step, state = context.at(index)
+    if context.is_lost(run):
         return
     *earlier, newest = state.attempts or (None,)
     if newest and _is_persons_turn(newest):
-        ended = replace(newest, ended_at=carrier.services.clock.now(), exit_code=0)
-        _measure(carrier, index, ended, tuple(earlier))
+        ended = replace(newest, ended_at=context.workspace.clock.now(), exit_code=0)
+        _measure(context, index, ended, tuple(earlier))
         return
-    carrier.bench.stand_at(run, state.tree or state.base_tree)
+    context.bench.stand_at(run, state.tree or state.base_tree)
     if step.role is not RunRole.IMPLEMENTER:
-        _looks_on(carrier, index)
-    elif newest and newest.problem and state.tree and not _problems(carrier, index)[1]:
+        _looks_on(context, index)
+    elif newest and newest.problem and state.tree and not _problems(context, index)[1]:
         # A person has allowed since what it did.
-        _measure(carrier, index, replace(newest, problem=""), tuple(earlier))
+        _measure(context, index, replace(newest, problem=""), tuple(earlier))
     else:
-        _take_turn(carrier, index)
+        _take_turn(context, index)
 
 
-def _take_turn(carrier: Carrier, index: int) -> None:
-    carrier.listen(index)
-    before = carrier.run.steps[index].attempts
-    attempt, done = carrier.turn(index, RunRole.IMPLEMENTER)
+def _take_turn(context: RunContext, index: int) -> None:
+    context.listen(index)
+    before = context.run.steps[index].attempts
+    attempt, done = context.turn(index, RunRole.IMPLEMENTER)
     if done.waits:
         code, why = done.code or StopCode.HELP_NEEDED, done.problem or Text("")
-        waiting = with_step(carrier.run, index, pending=attempt.spent)
-        carrier.halt(stop_of(code, why, done.waits, carrier.plan.steps[index]), waiting)
+        waiting = with_step(context.run, index, pending=attempt.spent)
+        context.halt(stop_of(code, why, done.waits, context.plan.steps[index]), waiting)
     elif done.how is RoleHow.PERSON and done.exit_code is None:
-        _for_person(carrier, index, replace(attempt, ended_at=""), before)
+        _for_person(context, index, replace(attempt, ended_at=""), before)
     elif done.exit_code or done.problem is not None:
-        role_failed(carrier, index, done, attempt, before)
+        role_failed(context, index, done, attempt, before)
     else:
-        _measure(carrier, index, attempt, before)
+        _measure(context, index, attempt, before)
 
 
-def _for_person(carrier: Carrier, index: int, attempt: Attempt, earlier: tuple[Attempt, ...]) -> None:
-    run, step, _ = carrier.at(index)
-    where = carrier.bench.copy(run).tree
+def _for_person(context: RunContext, index: int, attempt: Attempt, earlier: tuple[Attempt, ...]) -> None:
+    run, step, _ = context.at(index)
+    where = context.bench.copy(run).tree
     waiting = with_step(run, index, attempts=(*earlier, attempt))
     message = Text("this step is yours: {title}", title=step.title)
     next_action = Text("edit in {folder}, then: ringi continue {run}", folder=str(where), run=run.run_id)
     stop = stop_of(StopCode.PERSON_NEEDED, message, next_action, step)
-    carrier.halt(stop, waiting)
+    context.halt(stop, waiting)
 
 
 def role_failed(
-    carrier: Carrier, index: int, work: RoleWork, attempt: Attempt, earlier: tuple[Attempt, ...]
+    context: RunContext, index: int, work: RoleWork, attempt: Attempt, earlier: tuple[Attempt, ...]
 ) -> None:
-    run, step, state = carrier.at(index)
+    run, step, state = context.at(index)
     code = work.code or (StopCode.ROLE_TIMEOUT if work.timed_out else StopCode.ROLE_FAILED)
     if work.problem is not None:
         why = work.problem
@@ -97,23 +97,23 @@ def role_failed(
     ended = (*earlier, replace(attempt, problem=str(why)))
     noted = with_step(run, index, attempts=ended, pending=Spent())
     if step.fallback and not state.fallback and state.status is _S.WORKING:
-        carrier.save(with_step(noted, index, fallback=True), f"{step.step_id}: falling back, {code}")
+        context.save(with_step(noted, index, fallback=True), f"{step.step_id}: falling back, {code}")
         return
     stop = stop_of(code, why, f"ringi retry {run.run_id}", step)
-    carrier.halt(replace(stop, detail=_said(carrier, attempt)), noted)
+    context.halt(replace(stop, detail=_said(context, attempt)), noted)
 
 
-def _said(carrier: Carrier, attempt: Attempt) -> str:
+def _said(context: RunContext, attempt: Attempt) -> str:
     """Its last words."""
-    return carrier.services.mask(carrier.services.files.tail(attempt.log, _SHOWN_OUTPUT))
+    return context.workspace.mask(context.files.tail(attempt.log, _SHOWN_OUTPUT))
 
 
-def _measure(carrier: Carrier, index: int, attempt: Attempt, earlier: tuple[Attempt, ...]) -> None:
-    run, step, state = carrier.at(index)
+def _measure(context: RunContext, index: int, attempt: Attempt, earlier: tuple[Attempt, ...]) -> None:
+    run, step, state = context.at(index)
     try:
-        changes, found = _problems(carrier, index)
+        changes, found = _problems(context, index)
     except CopyFailed:
-        if not carrier.is_lost(run):
+        if not context.is_lost(run):
             raise
         return
     problem = "; ".join(str(one.message) for one in found)
@@ -129,32 +129,32 @@ def _measure(carrier: Carrier, index: int, attempt: Attempt, earlier: tuple[Atte
         findings=(),
     )
     if found:
-        _violated(carrier, index, noted, found, problem)
+        _violated(context, index, noted, found, problem)
         return
-    patch = carrier.bench.patch(run, state.base_tree, changes.tree)
-    carrier.services.files.write(step.outputs.patch_path, patch)
-    carrier.save(with_step(noted, index, status=_S.TESTING, feedback=""), f"{step.step_id}: testing")
+    patch = context.bench.patch(run, state.base_tree, changes.tree)
+    context.files.write(step.outputs.patch_path, patch)
+    context.save(with_step(noted, index, status=_S.TESTING, feedback=""), f"{step.step_id}: testing")
 
 
-def _problems(carrier: Carrier, index: int) -> tuple[Changes, tuple[Violation, ...]]:
-    run, step, state = carrier.at(index)
-    changes = carrier.bench.measure(run, state.base_tree)
-    found = violations(step, carrier.plan.limits, changes, run.allowed)
+def _problems(context: RunContext, index: int) -> tuple[Changes, tuple[Violation, ...]]:
+    run, step, state = context.at(index)
+    changes = context.bench.measure(run, state.base_tree)
+    found = violations(step, context.plan.limits, changes, run.allowed)
     if not changes.lines and not found:
         found = (Violation(StopCode.NO_CHANGES, Text("nothing was changed")),)
     return changes, found
 
 
-def _violated(carrier: Carrier, index: int, run: Run, found: Sequence[Violation], problem: str) -> None:
-    step, first = carrier.plan.steps[index], found[0]
+def _violated(context: RunContext, index: int, run: Run, found: Sequence[Violation], problem: str) -> None:
+    step, first = context.plan.steps[index], found[0]
     too_large = next((one for one in found if one.code is StopCode.STEP_TOO_LARGE), None)
     person = run.steps[index].attempts[-1].how is RoleHow.PERSON
     # Within its own paths it may be small enough.
     strayed = first.code is StopCode.OUT_OF_SCOPE
-    if (too_large is None or strayed) and not person and carrier.again(index, run, first.code, problem):
+    if (too_large is None or strayed) and not person and context.again(index, run, first.code, problem):
         return
     stopping = too_large or first
-    if too_large is not None and _can_be_split(carrier):
+    if too_large is not None and _can_be_split(context):
         next_action = f"ringi run --again {run.run_id}"
     elif too_large is None and 0 < len(first.paths) <= _MOST_ALLOWED:
         options = shlex.join(word for path in first.paths for word in ("--allow", path))
@@ -163,40 +163,40 @@ def _violated(carrier: Carrier, index: int, run: Run, found: Sequence[Violation]
         next_action = f"ringi retry {run.run_id}"
     stop = stop_of(stopping.code, Text("{problem}", problem=problem), next_action, step)
     if stopping.code is StopCode.NO_CHANGES:  # the brief says: change nothing and say why
-        stop = replace(stop, detail=_said(carrier, run.steps[index].attempts[-1]))
+        stop = replace(stop, detail=_said(context, run.steps[index].attempts[-1]))
     if person:  # it goes on in the same copy once the person has mended it
         attempts = run.steps[index].attempts
         run = with_step(run, index, tree="", attempts=(*attempts[:-1], replace(attempts[-1], ended_at="")))
-    carrier.halt(stop, run)
+    context.halt(stop, run)
 
 
-def _can_be_split(carrier: Carrier) -> bool:
+def _can_be_split(context: RunContext) -> bool:
     """Whether this run was planned anew less often than its plan allows."""
-    run = carrier.run
-    for _ in range(carrier.plan.gates.max_step_too_large_retries):
+    run = context.run
+    for _ in range(context.plan.gates.max_step_too_large_retries):
         if not run.replaces:
             return True
-        run = carrier.services.store.runs.stored(run.replaces).run
+        run = context.workspace.store.runs.stored(run.replaces).run
     return False
 
 
-def _looks_on(carrier: Carrier, index: int) -> None:
+def _looks_on(context: RunContext, index: int) -> None:
     """A step that changes nothing: a role looks at what is there."""
-    run, step, state = carrier.at(index)
-    attempt, work = carrier.turn(index, step.role)
+    run, step, state = context.at(index)
+    attempt, work = context.turn(index, step.role)
     if work.problem is not None:
-        role_failed(carrier, index, work, attempt, state.attempts)
+        role_failed(context, index, work, attempt, state.attempts)
         return
     noted = with_step(run, index, attempts=(*state.attempts, attempt), findings=work.findings)
     errors = [one for one in work.findings if one.severity is Severity.ERROR]
     if errors:
         message = Text("{role} found: {what}", role=str(step.role), what=errors[0].message)
         next_action = f"ringi retry {run.run_id}"
-        carrier.halt(stop_of(StopCode.REVIEW_FINDINGS, message, next_action, step), noted)
+        context.halt(stop_of(StopCode.REVIEW_FINDINGS, message, next_action, step), noted)
         return
-    now = carrier.services.clock.now()
+    now = context.workspace.clock.now()
     done = with_step(noted, index, status=_S.DONE, tree=state.base_tree, ended_at=now)
-    carrier.save(done, f"{step.step_id}: done")
+    context.save(done, f"{step.step_id}: done")
 
 
 def _is_persons_turn(attempt: Attempt) -> bool:

@@ -18,36 +18,34 @@ from ringi.runs.finish_step import decide
 from ringi.runs.gates import missing
 from ringi.runs.implement_step import start, work
 from ringi.runs.machine import Act
-from ringi.runs.run_context import Carrier, refusal
-from ringi.runs.run_workspace import RunServices
+from ringi.runs.run_context import RunContext, refusal
 from ringi.runs.testing import judge, test
 
 
-def carry_on(services: RunServices, run_id: str) -> Run:
+def carry_on(context: RunContext) -> Run:
     """Until it is done, paused, or somebody is needed. The caller holds the lock of the run."""
-    carrier = Carrier(services, run_id)
-    while (due := machine.due(carrier.run)) is not None:
+    while (due := machine.due(context.run)) is not None:
         try:
             if due.act in _OF_RUN:
-                _OF_RUN[due.act](carrier)
+                _OF_RUN[due.act](context)
             else:
-                _OF_STEP[due.act](carrier, due.step)
+                _OF_STEP[due.act](context, due.step)
         except BranchRefused as error:
-            carrier.halt(refusal(carrier.run, error))
-    return carrier.run
+            context.halt(refusal(context.run, error))
+    return context.run
 
 
-def _begin(carrier: Carrier) -> None:
-    run, plan = carrier.run, carrier.plan
-    if stop := missing(run, plan) or carrier.services.roles.check(plan):
-        carrier.halt(stop)
+def _begin(context: RunContext) -> None:
+    run, plan = context.run, context.plan
+    if stop := missing(run, plan) or context.roles.check(plan):
+        context.halt(stop)
         return
-    carrier.say("", Text("preparing the branch and a copy"))
-    begun = carrier.bench.begin(run, plan)
+    context.say("", Text("preparing the branch and a copy"))
+    begun = context.bench.begin(run, plan)
     if isinstance(begun, Stop):
-        carrier.halt(begun)
+        context.halt(begun)
         return
-    carrier.save(
+    context.save(
         replace(
             machine.in_phase(run, RunPhase.EXECUTING),
             base_commit=begun.base_commit,
@@ -59,26 +57,26 @@ def _begin(carrier: Carrier) -> None:
     )
 
 
-def _integrate(carrier: Carrier) -> None:
-    carrier.save(machine.in_phase(carrier.run, RunPhase.INTEGRATING), "integrating")
+def _integrate(context: RunContext) -> None:
+    context.save(machine.in_phase(context.run, RunPhase.INTEGRATING), "integrating")
 
 
-def _finish(carrier: Carrier) -> None:
-    if stop := carrier.bench.publish(carrier.run):
-        carrier.halt(stop)
+def _finish(context: RunContext) -> None:
+    if stop := context.bench.publish(context.run):
+        context.halt(stop)
         return
     # Before it is over: nobody looks after a run that is.
-    carrier.bench.tidy(carrier.run)
-    done = machine.in_phase(carrier.run, RunPhase.COMPLETED)
-    carrier.save(done, "completed", EventKind.RUN_COMPLETED)
+    context.bench.tidy(context.run)
+    done = machine.in_phase(context.run, RunPhase.COMPLETED)
+    context.save(done, "completed", EventKind.RUN_COMPLETED)
 
 
-_OF_RUN: Final[Mapping[Act, Callable[[Carrier], None]]] = {
+_OF_RUN: Final[Mapping[Act, Callable[[RunContext], None]]] = {
     Act.BEGIN: _begin,
     Act.INTEGRATE: _integrate,
     Act.FINISH: _finish,
 }
-_OF_STEP: Final[Mapping[Act, Callable[[Carrier, int], None]]] = {
+_OF_STEP: Final[Mapping[Act, Callable[[RunContext, int], None]]] = {
     Act.START: start,
     Act.WORK: work,
     Act.TEST: test,

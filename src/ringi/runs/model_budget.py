@@ -1,6 +1,6 @@
 """What models may still take in a run (PP-13)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ringi.config.keys import MOST_TOKENS, Config, Llm, Role, Runs, to_limit
@@ -57,20 +57,16 @@ def _left(name: str, tokens: int | None, dollars: float | None, spent: Spent) ->
         yield Limit(f"{name}.max_dollars", dollars=dollars - spent.dollars)
 
 
-def session_within(config: Config) -> Callable[[Prompt, str, TokenUsage], None]:
-    """For the calls of a planning session: they count for the run that it becomes."""
-    budget, prices = run_budget(config.runs), config.llm.price_by_model
-
-    def require(prompt: Prompt, model: str, used: TokenUsage) -> None:
-        limits = Limits(tuple(run_left(budget, planned_with(used))), price_of(model, prices))
-        read = read_tokens(prompt)
-        least = TokenUsage(0, asked_tokens(prompt) + read, LEAST_ANSWER, material_tokens=read)
-        if key := limits.exceeded(least, {SpentOn.PLANNING: own_tokens(least)}):
-            raise BudgetUsed(model=model, key=key)
-
-    return require
+def require_left(config: Config, prompt: Prompt, model: str, used: TokenUsage) -> None:
+    """For the calls of a planning session: they count for the run that it becomes. Raises BudgetUsed."""
+    price = price_of(model, config.llm.price_by_model)
+    limits = Limits(tuple(run_left(run_budget(config.runs), planned_with(used))), price)
+    read = read_tokens(prompt)
+    least = TokenUsage(0, asked_tokens(prompt) + read, LEAST_ANSWER, material_tokens=read)
+    if key := limits.exceeded(least, {SpentOn.PLANNING: own_tokens(least)}):
+        raise BudgetUsed(model=model, key=key)
 
 
-def session_priced(llm: Llm) -> Callable[[str, TokenUsage], TokenUsage]:
-    prices = llm.price_by_model
-    return lambda model, usage: Limits((), price_of(model, prices)).priced(usage)
+def priced(llm: Llm, model: str, usage: TokenUsage) -> TokenUsage:
+    """With its cost, if the model's price is known."""
+    return Limits((), price_of(model, llm.price_by_model)).priced(usage)

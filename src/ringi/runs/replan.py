@@ -1,9 +1,10 @@
 """Planning again (RN-14): only for the named reasons, always as a new run that a person approves."""
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from __future__ import annotations
 
-from ringi.app.context import OpenWorkspace
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
 from ringi.approvals.who import actor_at
 from ringi.engine.prompts import language_of
 from ringi.engine.run_parts import line
@@ -22,6 +23,9 @@ from ringi.sessions.request import Request
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_steps import line_counts, since
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 ANEW: Final = frozenset(
     [StopCode.INPUT_CONTRADICTION, StopCode.NO_CHANGES, StopCode.UNIT_TEST_FAILED, StopCode.E2E_FAILED]
 )
@@ -33,7 +37,7 @@ _HAPPENED: Final[Mapping[Language, tuple[str, str]]] = {
 _LONGEST_DETAIL: Final = 4_000
 
 
-def replan(workspace: OpenWorkspace, name: str, because: StopCode | None = None) -> Run | SessionView:
+def replan(workspace: Workspace, name: str, because: StopCode | None = None) -> Run | SessionView:
     """A new run with smaller steps, to be approved; or a planning session about another design.
 
     `because` is why it stopped, unless given. Raises CannotReplan, RunOver, NotFound.
@@ -54,12 +58,12 @@ def replan(workspace: OpenWorkspace, name: str, because: StopCode | None = None)
     return _designed_anew(workspace, run, plan)
 
 
-def _smaller(workspace: OpenWorkspace, run: Run, plan: RunPlan, step: StepState) -> Run:
+def _smaller(workspace: Workspace, run: Run, plan: RunPlan, step: StepState) -> Run:
     tried = _tried(workspace, run)
     if tried >= plan.gates.max_step_too_large_retries:
         why = Text("its steps were split already, as often as the plan allows")
         raise CannotReplan(run=run.run_id, why=why)
-    made = renamed(plan, run_id(workspace.clock.now(), workspace.services.ids()))
+    made = renamed(plan, run_id(workspace.clock.now(), workspace.ids()))
     changed, language = _changed(workspace, run, step), language_of(plan.context.summary)
     planned: Sequence[NewStep] = ()
     if planner := planner_of(workspace, by_model=run.by_model):
@@ -83,7 +87,7 @@ def _smaller(workspace: OpenWorkspace, run: Run, plan: RunPlan, step: StepState)
     )
 
 
-def _tried(workspace: OpenWorkspace, run: Run) -> int:
+def _tried(workspace: Workspace, run: Run) -> int:
     """How often steps were split on the way to this run."""
     count, seen = 0, {run.run_id}
     while run.replaces and run.replaces not in seen:
@@ -100,7 +104,7 @@ def _tried(workspace: OpenWorkspace, run: Run) -> int:
     return count
 
 
-def _changed(workspace: OpenWorkspace, run: Run, step: StepState) -> dict[str, int]:
+def _changed(workspace: Workspace, run: Run, step: StepState) -> dict[str, int]:
     """Lines by file, as the role left them; empty if its copy is gone or was changed since."""
     if not (run.copy_id and step.base_tree):
         return {}
@@ -112,7 +116,7 @@ def _changed(workspace: OpenWorkspace, run: Run, step: StepState) -> dict[str, i
         return {}
 
 
-def _designed_anew(workspace: OpenWorkspace, run: Run, plan: RunPlan) -> SessionView:
+def _designed_anew(workspace: Workspace, run: Run, plan: RunPlan) -> SessionView:
     instruction, request = run.instruction, None
     if not run.planning_session_id:  # what its plan demands was written by a person
         request = FromRequest(plan.request_id, "", _request(plan))
@@ -143,7 +147,7 @@ def _commands(plan: RunPlan) -> dict[str, tuple[str, ...]]:
 
 
 def _started(
-    workspace: OpenWorkspace, run: Run, plan: RunPlan, instruction: str, request: FromRequest | None
+    workspace: Workspace, run: Run, plan: RunPlan, instruction: str, request: FromRequest | None
 ) -> SessionView:
     stop = run.stop
     assert stop is not None  # noqa: S101  # replan looked

@@ -5,8 +5,9 @@ from typing import Final
 
 from ringi.approvals.document import ProofKind, Strength
 from ringi.approvals.forge import page_of
+from ringi.engine.prompts import language_of
 from ringi.engine.run_plan import RunPlan, RunStep
-from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text, stored, visible
+from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text, in_language, stored, visible
 from ringi.models.budget import SpentOn, by_phase, limit_of
 from ringi.models.usage import RunBudget
 from ringi.runs import machine
@@ -77,6 +78,11 @@ _STRENGTH: Final = {
 
 def phase_of(run: Run) -> Text:
     return Text("undone") if run.undone else PHASE[run.phase]
+
+
+def report_of_run(run: Run, plan: RunPlan | None, facts: RunFacts) -> str:
+    """In the language of the request: it must not depend on whoever writes it."""
+    return report(run, plan, facts, in_language(language_of(run.instruction)))
 
 
 def report(run: Run, plan: RunPlan | None, facts: RunFacts, say: Say) -> str:

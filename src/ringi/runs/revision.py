@@ -3,12 +3,14 @@
 Whoever works on the step goes on with the answer. No answer in time is none: the revision is dropped.
 """
 
+from __future__ import annotations
+
 from contextlib import suppress
 from math import inf
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.document import ApprovalRequest, Proof, RevisionSubject, SignedAct
 from ringi.approvals.proof import compose, require_answer
 from ringi.approvals.request import request_of
@@ -24,13 +26,16 @@ from ringi.runs.document import Run, StopCode
 from ringi.runs.process.revisions import difference, plan_digest
 from ringi.runs.start import given
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 
 class ReviewedRevision:
     """The revision that a run waits for, as last shown to the person."""
 
-    def __init__(self, workspace: OpenWorkspace, run_id: str, timeout_sec: float) -> None:
+    def __init__(self, workspace: Workspace, run_id: str, timeout_sec: float) -> None:
         self._workspace = workspace
-        self._services = workspace.services
+        self._workspace = workspace
         self._timeout_sec = timeout_sec
         self.run_id = run_id
         self.command = f"ringi continue {run_id}"
@@ -64,26 +69,26 @@ class ReviewedRevision:
 
     @property
     def is_expired(self) -> bool:
-        return self.process.waiting_since <= self._services.clock.after(-self._timeout_sec)
+        return self.process.waiting_since <= self._workspace.clock.after(-self._timeout_sec)
 
     def request(self) -> ApprovalRequest:
         return request_of(
             subjects.run(self.run_id),
             self.record.number,
             self.data,
-            ids=self._services.ids,
+            ids=self._workspace.ids,
             requested_at=self.process.waiting_since,
-            expires_at=self._services.clock.now(),
+            expires_at=self._workspace.clock.now(),
         )
 
     def statement(self, approver: str) -> str:
         """The bytes that a key signs to approve it."""
-        return compose(self._services, SignedAct.APPROVE, self.digest, approver)
+        return compose(self._workspace, SignedAct.APPROVE, self.digest, approver)
 
     def approve(self, proof: Proof) -> None:
         """Raises RevisionExpired, and RunRace if it changed since it was shown."""
         self._require_time()
-        require_answer(self._services, proof, self.command, self.signing)
+        require_answer(self._workspace, proof, self.command, self.signing)
         asked = self.request()
         since = self.process.waiting_since
         with given(self._workspace, asked, self.data, proof, since) as (transaction, approval):
@@ -96,7 +101,7 @@ class ReviewedRevision:
 
         Raises NoChannel if an agent does it, and like `approve`.
         """
-        person = self._services.person
+        person = self._workspace.person
         refuse_agent(person, self.command)
         self._require_time()
         event = NewEvent(EventKind.RUN_REVISION_DECLINED, actor_at(person), words[:200])
@@ -105,9 +110,9 @@ class ReviewedRevision:
             transaction.processes.save(self._answered(approved=False), (), self._revision)
             if words.strip():
                 said = Feedback(
-                    feedback_id=self._services.ids(),
+                    feedback_id=self._workspace.ids(),
                     run_id=self.run_id,
-                    at=self._services.clock.now(),
+                    at=self._workspace.clock.now(),
                     who=person.user(),
                     source="review",
                     text=words.strip(),
@@ -119,13 +124,13 @@ class ReviewedRevision:
             raise RevisionExpired(run=self.run_id, command=self.command)
 
     def _touched(self) -> Run:
-        return replace(self._run, updated_at=self._services.clock.now())
+        return replace(self._run, updated_at=self._workspace.clock.now())
 
     def _answered(self, *, approved: bool) -> Process:
         return replace(self.process, proposed=replace(self.record, approved=approved))
 
 
-def waiting_revision(workspace: OpenWorkspace, run: Run, timeout_sec: float = inf) -> ReviewedRevision | None:
+def waiting_revision(workspace: Workspace, run: Run, timeout_sec: float = inf) -> ReviewedRevision | None:
     """The one that the run has stopped for; None if it has not, or somebody has answered."""
     if run.stop is None or run.stop.reason_code is not StopCode.REVISION_WAITS:
         return None

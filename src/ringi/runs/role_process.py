@@ -1,11 +1,13 @@
 """The `model` role works at a step with tools: a process in the copy, with the step's limits and gates."""
 
-import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from typing import Final, NamedTuple
+from __future__ import annotations
 
-from ringi.config.keys import Config, RoleHow
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ringi.config.keys import RoleHow
 from ringi.engine.engine import one_step
 from ringi.engine.levels import measure_of
 from ringi.engine.plan_checks import PlanRules
@@ -14,41 +16,28 @@ from ringi.engine.prompts import language_of
 from ringi.engine.run_plan import RunRole
 from ringi.errors import RingiError
 from ringi.kernel.fs import OsFileSystem
-from ringi.kernel.system import Clock
-from ringi.kernel.telemetry.port import SILENT, Telemetry
 from ringi.kernel.text import Text
 from ringi.kernel.tokens import tokens
 from ringi.models.prompt import Material
 from ringi.models.usage import Spent, since, total
+from ringi.plans.outside_call import PlannedCalls
 from ringi.policy.globs import inside
+from ringi.runs.configured_tools import server_tools
 from ringi.runs.document import Run, StopCode
+from ringi.runs.process.context import ProcessContext, ProcessTask
 from ringi.runs.process.coordinator import ExecutionCoordinator
-from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
-from ringi.runs.process.services import CoordinatorServices, Outside, ProcessTask
+from ringi.runs.process.reflection import ReflectionEngine
 from ringi.runs.role_model import Caller
-from ringi.runs.services import Task
+from ringi.runs.role_work import Task
 from ringi.runs.store import Store
-from ringi.runs.tool_box import ToolBox
-from ringi.tree.copy import WorkCopy
+from ringi.runs.tool_box import ToolBox, tool_box
 from ringi.tree.copy_steps import stand_at
 from ringi.tree.tree import Tree
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 _MOST_SUBTASKS: Final = 15
-
-
-class ProcessParts(NamedTuple):
-    """What a process needs beside the role."""
-
-    store: Store
-    clock: Clock
-    ids: Callable[[], str]
-    config: Config
-    tools: Callable[[WorkCopy, Callable[[bytes], None]], AbstractContextManager[ToolBox]]
-    """Those that work in this copy, and those of servers; closed when the turn ends."""
-    outside: Callable[[str, str, str], Outside]
-    """For a run, the model that proposes, and the language of the task."""
-    """For the calls of a run, by this model."""
-    telemetry: Telemetry = SILENT
 
 
 class StepOrder(NamedTuple):
@@ -96,44 +85,39 @@ class StepPlace:
         )
 
 
-def work_with_tools(
-    parts: ProcessParts, order: StepOrder, caller: Caller, mask: Callable[[str], str]
-) -> Worked:
+def work_with_tools(workspace: Workspace, order: StepOrder, caller: Caller) -> Worked:
     """Raises ModelFailed and BudgetUsed."""
-    task = order.task
+    task, config, mask = order.task, workspace.config, workspace.mask_lines
 
     def heard(text: Text) -> None:
         task.log(f"{mask(str(text))}\n".encode("utf-8", "backslashreplace"))
 
-    with parts.tools(task.copy, task.log) as tools:
+    with _tools(workspace, task) as tools:
         rules = PlanRules(tools.rules(), _MOST_SUBTASKS)
-        measure = measure_of(tokens(order.brief), parts.config)
         reflection = ReflectionEngine(
-            ReflectionServices(
-                ask=caller.ask,
-                config=parts.config,
-                tools=tools.offered(),
-                rules=rules,
-                recoveries=parts.store.processes.recoveries,
-                mask=mask,
-                complexity=measure.level,
-                model=caller.name,
-            )
+            ask=caller.ask,
+            config=config,
+            tools=tools.offered(),
+            rules=rules,
+            recoveries=workspace.store.processes.recoveries,
+            mask=mask,
+            complexity=measure_of(tokens(order.brief), config).level,
+            model=caller.name,
         )
-        services = CoordinatorServices(
-            store=parts.store,
-            clock=parts.clock,
-            ids=parts.ids,
+        context = ProcessContext(
+            store=workspace.store,
+            clock=workspace.clock,
+            ids=workspace.ids,
             seconds=time.monotonic,
             model=caller,
             tools=tools,
             place=StepPlace(task),
-            outside=parts.outside(task.run.run_id, caller.name, language_of(order.brief)),
+            outside=PlannedCalls(workspace, task.run.run_id, caller.name, language_of(order.brief)),
             reflection=reflection,
             rules=rules,
-            config=parts.config,
+            config=config,
             mask=mask,
-            telemetry=parts.telemetry,
+            telemetry=workspace.telemetry,
             on_event=heard,
         )
         whole = ProcessTask(
@@ -146,7 +130,19 @@ def work_with_tools(
             session=_session(task),
             tree=task.state.tree or task.state.base_tree,
         )
-        return _worked(ExecutionCoordinator(services).execute_with_planning(whole), task)
+        return _worked(ExecutionCoordinator(context).execute_with_planning(whole), task)
+
+
+@contextmanager
+def _tools(workspace: Workspace, task: Task) -> Iterator[ToolBox]:
+    """Those that work in the copy, and those of servers, which see the copy and are closed with the turn."""
+    config, environment, copy = workspace.config, workspace.environment, task.copy
+    with ExitStack() as stack:
+        # None is started before somebody asks what it offers.
+        servers = (
+            [stack.enter_context(server_tools(config, environment, copy.tree))] if config.mcp_servers else []
+        )
+        yield tool_box(workspace, copy, environment, workspace.mask_lines, servers, task.log)
 
 
 def _session(task: Task) -> str:

@@ -1,9 +1,11 @@
 """Who works on a step of a run, and who judges it: a command, a model or a person, as configured."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -11,7 +13,7 @@ from msgspec.structs import replace
 from ringi.agents.output import documents
 from ringi.agents.sandbox import agent_sandbox
 from ringi.agents.state import Surrounding
-from ringi.config.keys import Config, Role, RoleHow
+from ringi.config.keys import Role, RoleHow
 from ringi.engine.prompts import language_of
 from ringi.engine.run_plan import RunPlan, RunRole, RunStep
 from ringi.errors import BudgetUsed, Interrupted, NoSuchProgram, NotFound, RingiError, RoleTimeout
@@ -19,12 +21,12 @@ from ringi.kernel.document import prepared
 from ringi.kernel.process.capture import Ran
 from ringi.kernel.process.program import program_name, program_of
 from ringi.kernel.text import Text, visible
-from ringi.models.prompt import Budget, LanguageModel, Material, NewVerdict, Prompt
-from ringi.models.usage import PLAYBOOK, Purpose, RunBudget, Spent, total
+from ringi.models.prompt import Material, NewVerdict, Prompt
+from ringi.models.turns import written_prompt
+from ringi.models.usage import PLAYBOOK, Purpose, Spent, total
 from ringi.policy.files import is_credential
 from ringi.policy.gh import runs_gh
 from ringi.policy.globs import globs
-from ringi.project.context import CodeContext
 from ringi.runs.brief import JUDGES, BriefFacts, Decision, brief_of
 from ringi.runs.document import Finding, Stop, StopCode, stop_for
 from ringi.runs.gates import e2e_commands, unit_commands
@@ -32,12 +34,14 @@ from ringi.runs.model_budget import price_of, role_left, run_budget, run_left
 from ringi.runs.role_command import RoleRun, run_command, words_of
 from ringi.runs.role_model import VERDICT_RULES, Caller, Limits, TurnTime, files_shown
 from ringi.runs.role_planner import Planner, PlannerTools
-from ringi.runs.role_process import ProcessParts, StepOrder, process_of, uncounted, work_with_tools
+from ringi.runs.role_process import StepOrder, process_of, uncounted, work_with_tools
 from ringi.runs.role_stops import gh_stop, nobody, time_key, too_slow
-from ringi.runs.services import RoleWork, Task
-from ringi.runs.store import Store
+from ringi.runs.role_work import RoleWork, Task
 from ringi.sessions.document import DecisionPoint, Question
 from ringi.tree.copy_steps import changed_between
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _CONTEXT_TOKENS: Final = 1_500
 _FILES_TOKENS: Final = 24_000
@@ -47,47 +51,22 @@ _AGAIN: Final = "Your last answer was no verdict: "
 _MOST_BYTES_READ: Final = 1_000_000
 
 
-class RoleServices(NamedTuple):
-    """What roles work with."""
-
-    workspace: Surrounding
-    environment: Mapping[str, str]
-    store: Store
-    code: Callable[[], CodeContext]
-    model: Callable[[str, Task | None], LanguageModel]
-    """By its name; one that reads the project by itself reads the task's copy. Raises UnknownModel."""
-    budget: Budget
-    mask: Callable[[str], str]
-    written: Callable[[Prompt, type], str]
-    """A prompt as one text, with the form of the answer, for a command."""
-    process: ProcessParts
-    """What a model works at a step with."""
-
-    @property
-    def config(self) -> Config:
-        return self.workspace.config
-
-    @property
-    def run_budget(self) -> RunBudget:
-        return run_budget(self.config.runs)
-
-
 class ConfiguredRoles:
     """Implements `Roles`. `commands` replace what is configured, for one run."""
 
-    def __init__(self, services: RoleServices, commands: Mapping[RunRole, str] | None = None) -> None:
-        self._services = services
+    def __init__(self, workspace: Workspace, commands: Mapping[RunRole, str] | None = None) -> None:
+        self._workspace = workspace
         self._commands = commands or {}
         self._by_model = False
 
-    def by_model(self) -> "ConfiguredRoles":
+    def by_model(self) -> ConfiguredRoles:
         """The same, with a model in every role; only a command that was given replaces one."""
-        found = ConfiguredRoles(self._services, self._commands)
+        found = ConfiguredRoles(self._workspace, self._commands)
         found._by_model = True
         return found
 
     def _role(self, name: RunRole) -> Role:
-        found = self._services.config.role(name, by_model=self._by_model)
+        found = self._workspace.config.role(name, by_model=self._by_model)
         if command := self._commands.get(name, ""):
             return replace(found, how=RoleHow.COMMAND, command=command)
         return found
@@ -108,7 +87,7 @@ class ConfiguredRoles:
         role = self._role(name)
         match role.worker:
             case None:
-                return nobody(name, self._services.config)
+                return nobody(name, self._workspace.config)
             case RoleHow.COMMAND:
                 return self._check_command(name, role)
             case RoleHow.MODEL:
@@ -127,7 +106,7 @@ class ConfiguredRoles:
             return stop_for(StopCode.NO_ROLE, message, Text("Remove the budget, or use a model"))
         try:
             words = words_of(role.command)
-            program_of(words, self._services.workspace.places.root, self._services.environment)
+            program_of(words, self._workspace.places.root, self._workspace.environment)
         except NoSuchProgram as error:
             program = error.details["name"]
         else:
@@ -144,11 +123,11 @@ class ConfiguredRoles:
             message = Text("The playbook cannot do the work of roles.{role}.", role=name)
             return stop_for(StopCode.NO_ROLE, message, Text("Set {key} to a language model", key=key))
         try:
-            self._services.model(model, None)
+            self._workspace.named_model(model)
         except RingiError as error:
             hint = Text(error.hint, **error.details) if error.hint else Text("Change {key}", key=key)
             return stop_for(StopCode.NO_ROLE, Text(error.message, **error.details), hint)
-        limited = role.dollar_limit is not None or self._services.config.runs.dollar_limit is not None
+        limited = role.dollar_limit is not None or self._workspace.config.runs.dollar_limit is not None
         if limited and self._price(model) is None and model != _TELL_COST:
             message = Text("Dollars are limited, and what {model} costs is not known.", model=model)
             example = f'llm: {{prices: ["{model} 1.25 10"]}}'
@@ -160,7 +139,7 @@ class ConfiguredRoles:
         return None
 
     def _price(self, model: str) -> tuple[float, float] | None:
-        return price_of(model, self._services.config.llm.price_by_model)
+        return price_of(model, self._workspace.config.llm.price_by_model)
 
     # ------------------------------------------------------------------ before there is a run
 
@@ -169,20 +148,20 @@ class ConfiguredRoles:
         role = self._role(RunRole.PLANNER)
         if role.worker not in {RoleHow.COMMAND, RoleHow.MODEL}:
             return None
-        services = self._services
+        workspace = self._workspace
 
         def caller(spent: Spent) -> Caller:
             left = (
-                *run_left(services.run_budget, spent),
+                *run_left(run_budget(workspace.config.runs), spent),
                 *role_left(RunRole.PLANNER, role, spent),
             )
             limits = Limits(left, self._price(role.model))
             turn = TurnTime(time_key(RunRole.PLANNER), role.timeout_sec)
-            return Caller(services.model(role.model, None), limits, services.budget, turn)
+            return Caller(workspace.named_model(role.model), limits, workspace.budget, turn)
 
         tools = PlannerTools(
-            services.workspace, services.environment, lambda: self._check_role(RunRole.PLANNER),
-            services.written, caller,
+            workspace, workspace.environment, lambda: self._check_role(RunRole.PLANNER),
+            written_prompt, caller,
         )  # fmt: skip
         return Planner(tools, role, _who(role))
 
@@ -194,15 +173,15 @@ class ConfiguredRoles:
     def judge(self, task: Task) -> RoleWork:
         return self._guarded(task, _Turn.judge)
 
-    def _guarded(self, task: Task, act: "Callable[[_Turn], RoleWork]") -> RoleWork:
+    def _guarded(self, task: Task, act: Callable[[_Turn], RoleWork]) -> RoleWork:
         role = self._role(task.role)
         if task.state.fallback and task.role is task.step.role:
             role = _instead(role, task.step)
         if role.worker is None:
-            why = nobody(task.role, self._services.config)
+            why = nobody(task.role, self._workspace.config)
             problem = Text("{message} {next}", message=why.why, next=why.todo)
             return RoleWork(RoleHow.PERSON, "", 1, problem=problem, code=why.reason_code)
-        turn = _Turn(self._services, role, task, self._price(role.model))
+        turn = _Turn(self._workspace, role, task, self._price(role.model))
         if task.copy.is_gone:
             return turn.lost()
         try:
@@ -229,8 +208,8 @@ def _instead(role: Role, step: RunStep) -> Role:
 class _Briefs:
     """What whoever has the role reads."""
 
-    def __init__(self, services: RoleServices, how: RoleHow | None, task: Task) -> None:
-        self._services = services
+    def __init__(self, workspace: Workspace, how: RoleHow | None, task: Task) -> None:
+        self._workspace = workspace
         self._how = how
         self._task = task
 
@@ -263,13 +242,13 @@ class _Briefs:
         request = "\n".join([step.title, step.intent, *targets])
         # A model sees nothing else; everybody else can search, and does not wait until all is read.
         about = () if self._how is RoleHow.MODEL else targets
-        return self._services.code().gather(request, tokens=_CONTEXT_TOKENS, about=about).context.text
+        return self._workspace.code.gather(request, tokens=_CONTEXT_TOKENS, about=about).context.text
 
     def _planned(self) -> tuple[Sequence[Question], Sequence[DecisionPoint]]:
         """What the planning session asked and let a person choose."""
         if self._task.run.planning_session_id:
             with suppress(NotFound):
-                session = self._services.store.sessions.get(self._task.run.planning_session_id).session
+                session = self._workspace.store.sessions.get(self._task.run.planning_session_id).session
                 return session.questions, session.decisions
         return (), ()
 
@@ -285,17 +264,17 @@ class _Turn:
 
     def __init__(
         self,
-        services: RoleServices,
+        workspace: Workspace,
         role: Role,
         task: Task,
         price: tuple[float, float] | None,
     ) -> None:
-        self._services = services
+        self._workspace = workspace
         self._role = role
         self._task = task
         self._price = price
         self._spent = Spent()
-        self._briefs = _Briefs(services, role.worker, task)
+        self._briefs = _Briefs(workspace, role.worker, task)
         self._who = _who(role)
         self._time = TurnTime(time_key(task.role), role.timeout_sec)
 
@@ -350,9 +329,9 @@ class _Turn:
     # ------------------------------------------------------------------ by a command
 
     def _run(self, brief: str, *, reading: bool = False) -> Ran:
-        services, task = self._services, self._task
+        workspace, task = self._workspace, self._task
         order = RoleRun(
-            services.workspace, services.environment, task.copy, self._time.left(),
+            workspace, workspace.environment, task.copy, self._time.left(),
             self._role.output_bytes, task.log, reading,
         )  # fmt: skip
         ran = run_command(order, words_of(self._role.command), brief)
@@ -366,7 +345,7 @@ class _Turn:
             ended = self._ended(ran)
             if ended.problem:
                 return ended
-            if _rewrote(self._services.workspace, self._task):
+            if _rewrote(self._workspace, self._task):
                 return self._result(1, problem=Text("{who} changed files instead of judging.", who=self._who))
             verdict, why = _verdict(ran)
             if verdict is not None:
@@ -381,33 +360,33 @@ class _Turn:
         return process_of(self._task)
 
     def _caller(self) -> Caller:
-        services, role, task = self._services, self._role, self._task
-        now = uncounted(services.process.store, task.run)
+        workspace, role, task = self._workspace, self._role, self._task
+        now = uncounted(workspace.store, task.run)
         mine = [one.spent for step in task.run.steps for one in step.attempts if one.role == task.role]
         if task.role is RunRole.IMPLEMENTER:
             mine.append(now)
         left = (
-            *run_left(services.run_budget, total([task.run.ended, now])),
+            *run_left(run_budget(workspace.config.runs), total([task.run.ended, now])),
             *role_left(task.role, role, total(mine)),
         )
-        model = services.model(role.model, task)
-        return Caller(model, Limits(left, self._price), services.budget, self._time)
+        model = workspace.named_model(role.model, task)
+        return Caller(model, Limits(left, self._price), workspace.budget, self._time)
 
     def _changed_by_model(self) -> RoleWork:
-        task, caller, process = self._task, self._caller(), self._services.process
+        task, caller = self._task, self._caller()
         brief, *shown = self._material()
         order = StepOrder(self._process_id, task, brief.text, tuple(shown))
         try:
-            worked = work_with_tools(process, order, caller, self._services.mask)
+            worked = work_with_tools(self._workspace, order, caller)
         finally:
-            self._spent = uncounted(process.store, task.run)
+            self._spent = uncounted(self._workspace.store, task.run)
         if worked.waits is None:
             return self._result(0)
         return self._result(1, problem=worked.why, code=worked.waits, waits=worked.then)
 
     def _judged_by_model(self) -> RoleWork:
         caller = self._caller()
-        material = (*self._material(), Material("diff", self._services.mask(self._task.diff)))
+        material = (*self._material(), Material("diff", self._workspace.mask_lines(self._task.diff)))
         prompt = Prompt(Purpose.VERDICT, VERDICT_RULES, material, session=self._task.run.run_id)
         try:
             verdict = caller.ask(prompt, NewVerdict)
@@ -417,15 +396,15 @@ class _Turn:
         return self._result(0, findings=_findings(self._task, verdict))
 
     def _material(self) -> tuple[Material, ...]:
-        step, services = self._task.step, self._services
+        step, workspace = self._task.step, self._workspace
         hints = step.inputs.code_files_hint or ()
         known = [path for path in (*step.scope.target_paths, *hints) if "*" not in path]
-        never = globs(services.config.context.never_send)
+        never = globs(workspace.config.context.never_send)
         shown = files_shown(
             self._task.copy,
             [*_changed(self._task), *known],
             lambda path: not is_credential(path) and not never.match(path),
-            services.mask,
+            workspace.mask_lines,
             _FILES_TOKENS,
         )
         project = self._briefs.context

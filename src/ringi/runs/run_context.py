@@ -1,7 +1,10 @@
 """What every transition of a run shares: saving it, stopping it, giving a role its turn."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from pathlib import PurePosixPath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -34,8 +37,11 @@ from ringi.runs.document import (
 from ringi.runs.feedback import told, unheard
 from ringi.runs.gates import stops
 from ringi.runs.machine import with_step
-from ringi.runs.run_workspace import RunEvent, RunServices
-from ringi.runs.services import RoleWork, Task
+from ringi.runs.role_work import Roles, RoleWork, Task
+from ringi.runs.run_workspace import Bench, RunEvent, RunFiles
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _E, _S = EventKind, StepStatus
 _FAILING: Final = frozenset(
@@ -50,14 +56,26 @@ _FAILING: Final = frozenset(
 )
 
 
-class Carrier:
+class RunContext:
     """One run in the ledger, and what carries it on."""
 
-    def __init__(self, services: RunServices, run_id: str) -> None:
-        self.services = services
-        self.bench = services.bench
-        self._stored = services.store.runs.stored(run_id)
-        plan = services.store.runs.plan(run_id)
+    def __init__(
+        self,
+        workspace: Workspace,
+        run_id: str,
+        *,
+        bench: Bench,
+        roles: Roles,
+        files: RunFiles,
+        on_event: Callable[[RunEvent], None],
+    ) -> None:
+        self.workspace = workspace
+        self.bench = bench
+        self.roles = roles
+        self.files = files
+        self.on_event = on_event
+        self._stored = workspace.store.runs.stored(run_id)
+        plan = workspace.store.runs.plan(run_id)
         if plan is None:
             raise NotFound(what=Text("planning.json"), name=run_id, see=f"ringi status {run_id}")
         self.plan = plan
@@ -84,8 +102,8 @@ class Carrier:
         return False
 
     def save(self, run: Run, reason: str, kind: EventKind = _E.RUN_ADVANCED) -> None:
-        run = replace(run, updated_at=self.services.clock.now())
-        with self.services.store.transaction() as transaction:
+        run = replace(run, updated_at=self.workspace.clock.now())
+        with self.workspace.store.transaction() as transaction:
             transaction.runs.save(run, NewEvent(kind, Actor.SYSTEM, reason), self._stored.revision)
         self._stored = StoredRun(run, self._stored.revision + 1)
 
@@ -96,12 +114,12 @@ class Carrier:
         self.save(halted, f"{stop.step_id}: {stop.reason_code}".removeprefix(": "), _E.RUN_STOPPED)
 
     def say(self, step_id: str, what: Text) -> None:
-        self.services.on_event(RunEvent(self.run, step_id, what))
+        self.on_event(RunEvent(self.run, step_id, what))
 
     def hear(self, step_id: str, data: bytes) -> None:
         lines = without_codes(data.decode("utf-8", errors="replace")).splitlines()
         if lines:
-            self.services.on_event(RunEvent(self.run, step_id, Text("{line}", line=""), lines[-1]))
+            self.on_event(RunEvent(self.run, step_id, Text("{line}", line=""), lines[-1]))
 
     def again(self, index: int, run: Run, code: StopCode, feedback: str) -> bool:
         """Whether the role gets another turn, or the step's own condition has stopped the run."""
@@ -109,11 +127,11 @@ class Carrier:
         if condition := stops(step, code):
             message = Text("the step says to stop here: {condition}", condition=condition)
             stop = stop_of(StopCode.STOP_CONDITION, message, f"ringi retry {run.run_id}", step)
-            self.halt(replace(stop, detail=self.services.mask(feedback)), run)
+            self.halt(replace(stop, detail=self.workspace.mask(feedback)), run)
             return True
         if state.cycle >= self.plan.limits.max_autofix_cycles:
             return False
-        words = self.services.mask(feedback)
+        words = self.workspace.mask(feedback)
         again = with_step(run, index, status=_S.WORKING, cycle=state.cycle + 1, feedback=words)
         self.save(again, f"{step.step_id}: again, {code}")
         return True
@@ -121,18 +139,18 @@ class Carrier:
     def listen(self, index: int) -> None:
         """Hands on what somebody has said since; it is in the next brief."""
         run, step, _ = self.at(index)
-        said = unheard(run, self.services.store.processes.feedback(run.run_id))
+        said = unheard(run, self.workspace.store.processes.feedback(run.run_id))
         if said:
-            masked = [replace(one, text=self.services.mask(one.text)) for one in said]
+            masked = [replace(one, text=self.workspace.mask(one.text)) for one in said]
             self.save(told(run, index, masked), f"{step.step_id}: feedback")
 
     def turn(self, index: int, role: RunRole, diff: str = "") -> tuple[Attempt, RoleWork]:
         run, step, state = self.at(index)
-        began = self.services.clock.now()
+        began = self.workspace.clock.now()
         number = len(state.attempts) + 1
         path = f"{step.outputs.log_prefix}.{role}-{number:02}.log"
         self.say(step.step_id, Text("{role} works", role=str(role)))
-        with self.services.files.log(path) as log:
+        with self.files.log(path) as log:
 
             def heard(data: bytes) -> None:
                 log(data)
@@ -159,7 +177,7 @@ class Carrier:
             who=work.who,
             cycle=state.cycle,
             started_at=began,
-            ended_at=self.services.clock.now(),
+            ended_at=self.workspace.clock.now(),
             exit_code=work.exit_code,
             log=path,
             spent=work.spent,
@@ -167,13 +185,13 @@ class Carrier:
         return attempt, work
 
     def _worked(self, task: Task) -> RoleWork:
-        spans, log = self.services.telemetry
+        spans, log = self.workspace.telemetry
         step, role = task.step.step_id, str(task.role)
         about: dict[str, Value] = {OPERATION: "invoke_agent", AGENT_NAME: role, STEP_ID: step}
         log(Component.EXECUTION, Level.INFO, f"Step {step}: {role} started")
         with spans.span(f"invoke_agent {role}", about) as span:
             judging = task.role is not RunRole.IMPLEMENTER
-            work = self.services.roles.judge(task) if judging else self.services.roles.work(task)
+            work = self.roles.judge(task) if judging else self.roles.work(task)
             span.note({INPUT_TOKENS: work.spent.input_tokens, OUTPUT_TOKENS: work.spent.output_tokens})
             if not work.exit_code and work.problem is None:
                 log(Component.EXECUTION, Level.INFO, f"Step {step}: {role} completed")
@@ -185,10 +203,10 @@ class Carrier:
         return work
 
     def _keep(self, name: str, text: str) -> None:
-        if not self.services.keep_briefs:
+        if self.workspace.config.logs.confidential:
             return
         folder = PurePosixPath(self.plan.outputs.report_md).parent
-        self.services.files.write(str(folder / name), text.encode("utf-8", "backslashreplace"))
+        self.files.write(str(folder / name), text.encode("utf-8", "backslashreplace"))
 
     def tree_before(self, index: int) -> str:
         return machine.tree_before(self.run, index)

@@ -7,16 +7,11 @@ from contextlib import AbstractContextManager
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ringi.kernel.telemetry.port import SILENT, Telemetry
-
 if TYPE_CHECKING:  # only names of types
     from ringi.engine.run_plan import RunPlan, RunStep
-    from ringi.kernel.system import Clock
     from ringi.kernel.text import Text
     from ringi.runs.document import Evidence, Run, StepState, Stop
     from ringi.runs.scope import Changes
-    from ringi.runs.services import Roles
-    from ringi.runs.store import Store
     from ringi.tree.copy import WorkCopy
 
 
@@ -151,21 +146,3 @@ class RunEvent(NamedTuple):
     what: Text
     line: str = ""
     """The last line that a command printed."""
-
-
-class RunServices(NamedTuple):
-    store: Store
-    clock: Clock
-    ids: Callable[[], str]
-    bench: Bench
-    roles: Roles
-    files: RunFiles
-    mask: Callable[[str], str]
-    on_event: Callable[[RunEvent], None] = lambda _: None
-    telemetry: Telemetry = SILENT
-    keep_briefs: bool = True
-    """Whether what roles were told is written beside the run."""
-    checks: Sequence[str] = ()
-    """Commands that also run whenever a plan was carried out, whoever made it: format, build and such."""
-    check_timeout_sec: float = 600.0
-    """Of each of these; tests of the plan have its own limit."""

@@ -3,6 +3,8 @@
 Nothing is carried out here. A run that no session was approved with waits for an approval of its own.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +15,6 @@ import msgspec
 from msgspec.structs import replace
 
 from ringi.app.check_document import Checked, DocumentKind, check_document
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.cover import History, covering_approval
 from ringi.approvals.document import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.approvals.forge import ForgeTerms
@@ -42,6 +43,7 @@ from ringi.sessions.request_files import next_id
 from ringi.sessions.run_plan import run_of, take_over
 
 if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
     from ringi.runs.role_planner import Planner
 
 _MOST_SHOWN: Final = 30
@@ -53,7 +55,7 @@ _WRONG: Final = {
 }
 
 
-def start_from_session(workspace: OpenWorkspace, name: str) -> Run:
+def start_from_session(workspace: Workspace, name: str) -> Run:
     """The run of an approved session, or the run of that name, ready to go on.
 
     Raises NotFound, NotAsked if nobody has approved the session yet, SessionOver, RunOver.
@@ -78,14 +80,14 @@ def require_open(run: Run) -> None:
         raise RunOver(run=run.run_id, why=why, command='ringi run "…"')
 
 
-def require_no_main_branch(workspace: OpenWorkspace, run: Run) -> None:
+def require_no_main_branch(workspace: Workspace, run: Run) -> None:
     """What goes there is approved apart from the run, by merging. Raises MainBranch."""
     mains = globs(workspace.config.runs.main_branches)
     if mains.match(run.work_branch) or run.work_branch in main_of_remotes(workspace.places.root):
         raise MainBranch(branch=run.work_branch)
 
 
-def _run_named(workspace: OpenWorkspace, name: str) -> str:
+def _run_named(workspace: Workspace, name: str) -> str:
     if not is_session(name):
         try:
             return workspace.store.runs.find(name)
@@ -100,7 +102,7 @@ def _run_named(workspace: OpenWorkspace, name: str) -> str:
     raise NotAsked(given=Text("a run"), asked=Text("its design is not approved yet"), session=session)
 
 
-def start_from_file(workspace: OpenWorkspace, data: bytes, name: str, forge: ForgeTerms | None = None) -> Run:
+def start_from_file(workspace: Workspace, data: bytes, name: str, forge: ForgeTerms | None = None) -> Run:
     """A new run with this planning.json. Raises UnfitForRun with everything that is wrong with it."""
     _require(check_document(data, "planning.json"), DocumentKind.RUN_PLAN, name)
     plan = codec.foreign(data, RunPlan, name)
@@ -109,7 +111,7 @@ def start_from_file(workspace: OpenWorkspace, data: bytes, name: str, forge: For
 
 
 def start_from_request(
-    workspace: OpenWorkspace, data: bytes, name: str, forge: ForgeTerms | None = None
+    workspace: Workspace, data: bytes, name: str, forge: ForgeTerms | None = None
 ) -> SessionView:
     """A planning session about this request; what it demands is in the plan that the person approves.
 
@@ -129,7 +131,7 @@ def start_from_request(
     )
 
 
-def planner_of(workspace: OpenWorkspace, *, by_model: bool = False) -> "Planner | None":
+def planner_of(workspace: Workspace, *, by_model: bool = False) -> Planner | None:
     """Who plans a run, instead of the questions of a session."""
     roles = workspace.roles(None)
     return (roles.by_model() if by_model else roles).planner()
@@ -153,7 +155,7 @@ def _lines(problems: Sequence[Problem]) -> Text | str:
     return words
 
 
-def _below(workspace: OpenWorkspace, name: str) -> str:
+def _below(workspace: Workspace, name: str) -> str:
     """Its path below the workspace; empty if it is somewhere else, or no plan can name it."""
     try:
         path = Path(name).resolve().relative_to(workspace.places.root.resolve()).as_posix()
@@ -162,16 +164,16 @@ def _below(workspace: OpenWorkspace, name: str) -> str:
     return "".join(fit([path]))
 
 
-def _request_id(workspace: OpenWorkspace, name: str) -> str:
+def _request_id(workspace: Workspace, name: str) -> str:
     """The name of the file if it can be one of a folder and a branch; else the next free one."""
     stem = Path(name).stem
     return stem if taken([stem], Name) else next_id(workspace)
 
 
-def _own_name(workspace: OpenWorkspace, plan: RunPlan) -> RunPlan:
+def _own_name(workspace: Workspace, plan: RunPlan) -> RunPlan:
     """With an id, a branch and a folder of its own, if there was a run with its id."""
-    if workspace.services.store.approvals.mentions(plan.run_id):
-        return renamed(plan, run_id(workspace.clock.now(), workspace.services.ids()))
+    if workspace.store.approvals.mentions(plan.run_id):
+        return renamed(plan, run_id(workspace.clock.now(), workspace.ids()))
     return plan
 
 
@@ -224,7 +226,7 @@ def _instruction(plan: RunPlan) -> str:
 
 
 def add_run(
-    workspace: OpenWorkspace,
+    workspace: Workspace,
     plan: RunPlan,
     session_id: str,
     instruction: str,
@@ -253,7 +255,7 @@ def add_run(
             forge=before.forge,
             review=review_of(before.forge),
         )
-    workspace.services.permits.require_allowed(run.created_by, actor)
+    workspace.permits.require_allowed(run.created_by, actor)
     with workspace.store.transaction() as transaction:
         take_over(transaction, run)
         transaction.runs.add(run, NewEvent(EventKind.RUN_CREATED, Actor.USER, reason or session_id), plan)
@@ -263,7 +265,7 @@ def add_run(
 # Its approval.
 
 
-def covering(workspace: OpenWorkspace, run_id: str) -> Approval | None:
+def covering(workspace: Workspace, run_id: str) -> Approval | None:
     """The approval of exactly this run, given with its session or alone. Raises like `covering_approval`."""
     run, store = workspace.store.runs.get(run_id), workspace.store
     if run.planning_session_id:
@@ -283,15 +285,15 @@ def covering(workspace: OpenWorkspace, run_id: str) -> Approval | None:
     if plan is None or not history.approvals:
         return None
     data = codec.canonical(of_run(run, plan, store.workspace_id()))
-    return covering_approval(workspace.services, history, lambda _: data)
+    return covering_approval(workspace, history, lambda _: data)
 
 
 class ReviewedRun:
     """A run that waits for an approval of its own, as last shown to the person."""
 
-    def __init__(self, workspace: OpenWorkspace, run_id: str) -> None:
+    def __init__(self, workspace: Workspace, run_id: str) -> None:
         self._workspace = workspace
-        self._services = workspace.services
+        self._workspace = workspace
         self.run_id = run_id
         self.command = f"ringi run {run_id}"
         self.signing = f"{self.command} --sign KEY"
@@ -313,12 +315,12 @@ class ReviewedRun:
 
     def request(self) -> ApprovalRequest:
         """It is its own request, like a session in review."""
-        run, now = self.run, self._services.clock.now()
+        run, now = self.run, self._workspace.clock.now()
         return request_of(
             subjects.run(run.run_id),
             1,
             self.data,
-            ids=self._services.ids,
+            ids=self._workspace.ids,
             # A clock that was set back is no limit.
             requested_at=run.created_at if run.created_at <= now else "",
             expires_at=now,
@@ -326,13 +328,13 @@ class ReviewedRun:
 
     def statement(self, approver: str) -> str:
         """The bytes that a key signs to approve the run."""
-        return compose(self._services, SignedAct.APPROVE, self.digest, approver)
+        return compose(self._workspace, SignedAct.APPROVE, self.digest, approver)
 
     def approve(self, proof: Proof) -> Run:
         """Raises RunRace if it changed since it was shown."""
-        require_answer(self._services, proof, self.command, self.signing)
+        require_answer(self._workspace, proof, self.command, self.signing)
         asked = self.request()
-        run = replace(self.run, updated_at=self._services.clock.now())
+        run = replace(self.run, updated_at=self._workspace.clock.now())
         with given(self._workspace, asked, self.data, proof, self.run.created_at) as (transaction, approval):
             event = NewEvent(EventKind.RUN_APPROVED, Actor.USER, asked.digest, approval)
             transaction.runs.save(run, event, self.revision)
@@ -341,14 +343,14 @@ class ReviewedRun:
 
 @contextmanager
 def given(
-    workspace: OpenWorkspace, asked: ApprovalRequest, data: bytes, proof: Proof, made_at: str
+    workspace: Workspace, asked: ApprovalRequest, data: bytes, proof: Proof, made_at: str
 ) -> Iterator[tuple[Store, Approval]]:
     """The approval of something about a run; whoever takes it saves the run with its event."""
-    services, user = workspace.services, workspace.person.user()
+    user = workspace.person.user()
     act = SignedAct.APPROVE
-    record = prove(services, asked, data, proof, act=act, approver=user, made_at=made_at)
+    record = prove(workspace, asked, data, proof, act=act, approver=user, made_at=made_at)
     with workspace.store.transaction() as transaction:
         last = transaction.last_hash()
-        approval = approval_of(services, asked, data, record, approver=user, after_event=last)
+        approval = approval_of(workspace, asked, data, record, approver=user, after_event=last)
         yield transaction, approval
         transaction.approvals.add(approval)

@@ -1,8 +1,9 @@
 """A step of a run as a plan: what a role changed becomes one commit on the run's branch."""
 
-from typing import NamedTuple
+from __future__ import annotations
 
-from ringi.app.context import OpenWorkspace
+from typing import TYPE_CHECKING, NamedTuple
+
 from ringi.errors import NotFound, UnfitSpecs
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
@@ -13,9 +14,13 @@ from ringi.plans.commit_message import step_message
 from ringi.plans.document import PlanDocument, PlannedChecks, PlanStatus, undone_at
 from ringi.plans.from_difference import named_left_out, seen_in, specs_of
 from ringi.plans.propose import set_specs
+from ringi.plans.rules import rules_of
 from ringi.runs.document import Finding
 from ringi.tree.check_result import CheckResult
 from ringi.tree.difference import Difference
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 
 class StepPlan(NamedTuple):
@@ -36,14 +41,14 @@ class StepPlan(NamedTuple):
     proposer: str = ""
 
 
-def propose_step(workspace: OpenWorkspace, difference: Difference, order: StepPlan) -> int:
+def propose_step(workspace: Workspace, difference: Difference, order: StepPlan) -> int:
     """The version of the plan: the same one for the same bytes, or the next.
 
     `difference` is what the step changed, whatever is on the branch yet. Raises UnfitSpecs if it cannot be a
     plan, BadTransition if the plan was carried out or discarded.
     """
     there = workspace.on_branch(order.step.run_id)
-    there.services.prepare()
+    there.prepare()
     requester = requester_of_run(order.step.run_id)
     there.plan.propose(
         f"{order.title}\n\n{order.intent}",
@@ -56,16 +61,16 @@ def propose_step(workspace: OpenWorkspace, difference: Difference, order: StepPl
         step=order.step,
         commit=step_message(order.title, order.intent, order.assisted_by),
     )
-    services = there.services
-    specs, basis = specs_of(difference, services.tree, services.rules, step=True)
+    workspace = there
+    specs, basis = specs_of(difference, workspace.tree, rules_of(workspace), step=True)
     known = there.plan.get(order.plan_id)
     same = tuple(specs) == tuple(spec.base for spec in known.state.action_specs)
     if not same or _decided_otherwise(known) or _tests_of(known) != order.tests:
-        usual = services.checks
+        usual = workspace.checks
         after = tuple(dict.fromkeys([*usual.after, *order.checks_after]))
         checks = PlannedChecks(usual.before, after, usual.on_failure, order.tests)
         validated = set_specs(
-            services._replace(checks=checks),
+            workspace.replace(checks=checks),
             order.plan_id,
             specs,
             basis=basis,
@@ -77,7 +82,7 @@ def propose_step(workspace: OpenWorkspace, difference: Difference, order: StepPl
         if validated.problems:
             raise UnfitSpecs(why=validated.problems[0])
     if new := [check for check in order.checks if check not in there.plan.get_state(order.plan_id).checks]:
-        add_checks(services, order.plan_id, new)
+        add_checks(workspace, order.plan_id, new)
     return there.plan.get(order.plan_id).plan.version
 
 
@@ -107,7 +112,7 @@ class StepEnd(NamedTuple):
     """A hook changed the commit, which was taken back."""
 
 
-def step_end(workspace: OpenWorkspace, plan_id: str) -> StepEnd | None:
+def step_end(workspace: Workspace, plan_id: str) -> StepEnd | None:
     """None as long as it is open, or if it was discarded.
 
     Raises BranchMoved if the person's repository cannot take the commit.
@@ -120,7 +125,7 @@ def step_end(workspace: OpenWorkspace, plan_id: str) -> StepEnd | None:
         return None
     outcome = outcome_of(workspace.log(plan_id))
     if outcome and outcome.commit and undone_at(document) is None:
-        workspace.on_branch(document.step.run_id).services.publish()
+        workspace.on_branch(document.step.run_id).publish()
         return StepEnd(outcome.commit)
     why = Text("it was undone") if outcome is None or outcome.commit else Text("{why}", why=outcome.last_line)
     return StepEnd(failed=why, rewritten=bool(outcome and outcome.rewritten))

@@ -1,6 +1,9 @@
 """A task: a run in which models have every role (PP-28); approvals, gates and report are those of any run."""
 
-from ringi.app.context import OpenWorkspace
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.who import actor_at
 from ringi.engine.compile import RunNames, compile_run_plan
@@ -19,9 +22,12 @@ from ringi.sessions.operations import LONGEST_INSTRUCTION, unfit
 from ringi.sessions.request_files import next_id
 from ringi.tree.copy_layout import branch_of
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 
 def begin_task(
-    workspace: OpenWorkspace, request: str, actor: Actor, forge: ForgeTerms | None = None
+    workspace: Workspace, request: str, actor: Actor, forge: ForgeTerms | None = None
 ) -> SessionView | Run:
     """A session that the planner is to bring the design of; with planning.enabled false a run of one step.
 
@@ -35,7 +41,7 @@ def begin_task(
     return workspace.planning.start(request, actor=actor, agent_brings=True, by_model=True, forge=forge)
 
 
-def plan_task(workspace: OpenWorkspace, request: str) -> SessionView | Run:
+def plan_task(workspace: Workspace, request: str) -> SessionView | Run:
     """Begun, and planned as far as a model can. Raises BadBrought, ModelFailed, and like `begin_task`."""
     begun = begin_task(workspace, request, actor_at(workspace.person))
     if isinstance(begun, Run):
@@ -45,12 +51,11 @@ def plan_task(workspace: OpenWorkspace, request: str) -> SessionView | Run:
     return planner.bring(workspace.planning, begun.session_id)
 
 
-def _unplanned(workspace: OpenWorkspace, request: str, forge: ForgeTerms | None) -> Run:
+def _unplanned(workspace: Workspace, request: str, forge: ForgeTerms | None) -> Run:
     words = request.strip()
     if why := unfit(words, LONGEST_INSTRUCTION):
         raise BadInstruction(why=why)
-    services = workspace.services
-    now = services.clock.now()
+    now = workspace.clock.now()
     planned = Planned(
         words,
         goal=GoalUnderstanding(main_objective=title_of(words)),
@@ -58,6 +63,6 @@ def _unplanned(workspace: OpenWorkspace, request: str, forge: ForgeTerms | None)
         language=language_of(words),
     )
     base = branch_of(workspace.places.root) or MAIN_BRANCH
-    names = RunNames(next_id(workspace), run_id(now, services.ids()), now, base)
+    names = RunNames(next_id(workspace), run_id(now, workspace.ids()), now, base)
     plan = compile_run_plan(planned, names, RunWishes(timeout_sec=workspace.config.checks.timeout_sec))
     return add_run(workspace, plan, "", words, by_model=True, forge=forge)

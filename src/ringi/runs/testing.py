@@ -13,7 +13,7 @@ from ringi.runs.document import Evidence, Finding, Run, Severity, StepState, Ste
 from ringi.runs.gates import describe_failure, e2e_commands, unit_commands
 from ringi.runs.implement_step import role_failed
 from ringi.runs.machine import with_step
-from ringi.runs.run_context import Carrier, stop_of
+from ringi.runs.run_context import RunContext, stop_of
 
 _S = StepStatus
 _CHECK: Final = "check"
@@ -22,62 +22,64 @@ _SHOWN_OUTPUT: Final = 4_000
 _SHOWN_DIFF: Final = 60_000
 
 
-def test(carrier: Carrier, index: int) -> None:
-    run, step, state = carrier.at(index)
-    if carrier.is_lost(run):
+def test(context: RunContext, index: int) -> None:
+    run, step, state = context.at(index)
+    if context.is_lost(run):
         return
-    if not carrier.bench.sandboxed():  # they run once somebody has approved what they run
-        carrier.save(with_step(run, index, status=_S.REVIEWING), f"{step.step_id}: reviewing")
+    if not context.bench.sandboxed():  # they run once somebody has approved what they run
+        context.save(with_step(run, index, status=_S.REVIEWING), f"{step.step_id}: reviewing")
         return
-    found = evidence_on(carrier, index, state.tree)
+    found = evidence_on(context, index, state.tree)
     tested = with_step(run, index, evidence=found)
     failed = found[-1] if found and not found[-1].passed else None
-    if failed is None or not _is_required(carrier, failed.kind):
-        carrier.save(with_step(tested, index, status=_S.REVIEWING), f"{step.step_id}: reviewing")
+    if failed is None or not _is_required(context, failed.kind):
+        context.save(with_step(tested, index, status=_S.REVIEWING), f"{step.step_id}: reviewing")
         return
-    gate_failed(carrier, index, tested, failed)
+    gate_failed(context, index, tested, failed)
 
 
-def _is_required(carrier: Carrier, kind: str) -> bool:
-    return carrier.plan.gates.require_unit_pass or kind == _CHECK
+def _is_required(context: RunContext, kind: str) -> bool:
+    return context.plan.gates.require_unit_pass or kind == _CHECK
 
 
-def evidence_on(carrier: Carrier, index: int, tree: str) -> tuple[Evidence, ...]:
+def evidence_on(context: RunContext, index: int, tree: str) -> tuple[Evidence, ...]:
     """What the commands of the step say about this tree, up to the first that fails."""
-    carrier.bench.stand_at(carrier.run, tree)
+    context.bench.stand_at(context.run, tree)
     found: list[Evidence] = []
-    for number, (kind, command) in enumerate(gates_of(carrier, index), 1):
-        found.append(_one_test(carrier, index, kind, command, number))
+    for number, (kind, command) in enumerate(gates_of(context, index), 1):
+        found.append(_one_test(context, index, kind, command, number))
         if not found[-1].passed:
             break
     # What a test writes is not part of the step.
-    carrier.bench.stand_at(carrier.run, tree)
+    context.bench.stand_at(context.run, tree)
     return tuple(found)
 
 
-def gates_of(carrier: Carrier, index: int) -> list[tuple[str, str]]:
+def gates_of(context: RunContext, index: int) -> list[tuple[str, str]]:
     """The commands of the step, each with its kind."""
-    run, step, _ = carrier.at(index)
-    found = [("unit", command) for command in unit_commands(run, carrier.plan, step)]
-    found += [("e2e", command) for command in e2e_commands(carrier.plan, step)]
+    run, step, _ = context.at(index)
+    found = [("unit", command) for command in unit_commands(run, context.plan, step)]
+    found += [("e2e", command) for command in e2e_commands(context.plan, step)]
     named = {command for _, command in found}
-    return found + [(_CHECK, command) for command in carrier.services.checks if command not in named]
+    return found + [(_CHECK, command) for command in context.workspace.checks.after if command not in named]
 
 
-def _one_test(carrier: Carrier, index: int, kind: str, command: str, number: int) -> Evidence:
-    run, step, state = carrier.at(index)
-    carrier.say(step.step_id, Text("running {command}", command=command))
+def _one_test(context: RunContext, index: int, kind: str, command: str, number: int) -> Evidence:
+    run, step, state = context.at(index)
+    context.say(step.step_id, Text("running {command}", command=command))
     path = f"{step.outputs.log_prefix}.{kind}-{state.cycle + 1:02}-{number:02}.log"
-    with carrier.services.files.log(path) as log:
+    with context.files.log(path) as log:
 
         def heard(data: bytes) -> None:
             log(data)
-            carrier.hear(step.step_id, data)
+            context.hear(step.step_id, data)
 
-        timeout = carrier.services.check_timeout_sec if kind == _CHECK else carrier.plan.limits.timeout_sec
-        spans, say = carrier.services.telemetry
+        timeout = (
+            context.workspace.config.checks.timeout_sec if kind == _CHECK else context.plan.limits.timeout_sec
+        )
+        spans, say = context.workspace.telemetry
         with spans.span(f"gate {kind}", {STEP_ID: step.step_id}, outward=True) as span:
-            evidence = carrier.bench.test(run, command, kind=kind, timeout_sec=timeout, log=heard)
+            evidence = context.bench.test(run, command, kind=kind, timeout_sec=timeout, log=heard)
             if evidence.passed:
                 say(Component.EXECUTION, Level.INFO, f"Step {step.step_id}: {kind} test passed")
             else:
@@ -91,67 +93,70 @@ def _is_check(failed: Evidence) -> bool:
     return failed.kind == _CHECK or not failed.sandboxed
 
 
-def _raise_limit(carrier: Carrier, failed: Evidence) -> Text:
+def _raise_limit(context: RunContext, failed: Evidence) -> Text:
     """How to move the limit that stopped the command."""
     if _is_check(failed):
-        return Text("raise checks.timeout_sec, then: ringi retry {run}", run=carrier.run.run_id)
-    file = f".agent/{carrier.plan.outputs.planning_json}"
+        return Text("raise checks.timeout_sec, then: ringi retry {run}", run=context.run.run_id)
+    file = f".agent/{context.plan.outputs.planning_json}"
     return Text("raise limits.timeout_sec in a copy of {file}, then: ringi run --plan COPY", file=file)
 
 
-def _failure(carrier: Carrier, index: int, failed: Evidence) -> tuple[StopCode, Text]:
+def _failure(context: RunContext, index: int, failed: Evidence) -> tuple[StopCode, Text]:
     """The reason code for a command that failed, and the words."""
     if not (failed.timed_out and _is_check(failed)):
-        return describe_failure(carrier.plan, carrier.plan.steps[index], failed)
-    words = Text("{command} was stopped after {seconds} s (checks.timeout_sec)",
-                 command=failed.command, seconds=f"{carrier.services.check_timeout_sec:g}")  # fmt: skip
+        return describe_failure(context.plan, context.plan.steps[index], failed)
+    words = Text(
+        "{command} was stopped after {seconds} s (checks.timeout_sec)",
+        command=failed.command,
+        seconds=f"{context.workspace.config.checks.timeout_sec:g}",
+    )
     return StopCode.TEST_TIMEOUT, words
 
 
-def gate_failed(carrier: Carrier, index: int, run: Run, failed: Evidence, output: str = "") -> None:
-    step = carrier.plan.steps[index]
-    code, message = _failure(carrier, index, failed)
-    then: Text | str = _raise_limit(carrier, failed) if failed.timed_out else f"ringi retry {run.run_id}"
-    detail = carrier.services.mask(output or carrier.services.files.tail(failed.log, _SHOWN_OUTPUT))
-    if carrier.again(index, run, code, f"{message}\n\n{detail}"):
+def gate_failed(context: RunContext, index: int, run: Run, failed: Evidence, output: str = "") -> None:
+    step = context.plan.steps[index]
+    code, message = _failure(context, index, failed)
+    then: Text | str = _raise_limit(context, failed) if failed.timed_out else f"ringi retry {run.run_id}"
+    detail = context.workspace.mask(output or context.files.tail(failed.log, _SHOWN_OUTPUT))
+    if context.again(index, run, code, f"{message}\n\n{detail}"):
         return
-    carrier.halt(replace(stop_of(code, message, then, step), detail=detail), run)
+    context.halt(replace(stop_of(code, message, then, step), detail=detail), run)
 
 
-def judge(carrier: Carrier, index: int) -> None:
-    run, _, state = carrier.at(index)
-    roles = [role for role in _JUDGES if carrier.services.roles.has(role)]
+def judge(context: RunContext, index: int) -> None:
+    run, _, state = context.at(index)
+    roles = [role for role in _JUDGES if context.roles.has(role)]
     attempts, found = state.attempts, list[Finding]()
-    if roles and carrier.is_lost(run):
+    if roles and context.is_lost(run):
         return
     if roles:
-        carrier.bench.stand_at(run, state.tree)
-    diff = _diff(carrier, run, state) if roles else ""
+        context.bench.stand_at(run, state.tree)
+    diff = _diff(context, run, state) if roles else ""
     for role in roles:
-        attempt, work = carrier.turn(index, role, diff)
+        attempt, work = context.turn(index, role, diff)
         if work.problem is not None:
-            role_failed(carrier, index, work, attempt, attempts)
+            role_failed(context, index, work, attempt, attempts)
             return
         attempts = (*attempts, replace(attempt, findings=len(work.findings)))
         found += work.findings
     judged = with_step(run, index, attempts=attempts, findings=tuple(found))
     errors = [one for one in found if one.severity is Severity.ERROR]
-    if errors and carrier.again(index, judged, StopCode.REVIEW_FINDINGS, _listed(errors)):
+    if errors and context.again(index, judged, StopCode.REVIEW_FINDINGS, _listed(errors)):
         return
-    _propose(carrier, index, judged)
+    _propose(context, index, judged)
 
 
-def _diff(carrier: Carrier, run: Run, state: StepState) -> str:
-    patch = carrier.bench.patch(run, state.base_tree, state.tree)
+def _diff(context: RunContext, run: Run, state: StepState) -> str:
+    patch = context.bench.patch(run, state.base_tree, state.tree)
     return patch[:_SHOWN_DIFF].decode("utf-8", errors="replace")
 
 
-def _propose(carrier: Carrier, index: int, run: Run) -> None:
-    step, state = carrier.plan.steps[index], run.steps[index]
-    gates, sandboxed = gates_of(carrier, index), carrier.bench.sandboxed()
-    needed = [command for kind, command in gates if _is_required(carrier, kind)]
+def _propose(context: RunContext, index: int, run: Run) -> None:
+    step, state = context.plan.steps[index], run.steps[index]
+    gates, sandboxed = gates_of(context, index), context.bench.sandboxed()
+    needed = [command for kind, command in gates if _is_required(context, kind)]
     try:
-        version = carrier.bench.propose(
+        version = context.bench.propose(
             run,
             step,
             state,
@@ -160,9 +165,9 @@ def _propose(carrier: Carrier, index: int, run: Run) -> None:
         )
     except UnfitSpecs as error:
         why = Text("{why}", why=error.details["why"])
-        carrier.halt(stop_of(StopCode.UNFIT_CHANGES, why, f"ringi retry {run.run_id}", step), run)
+        context.halt(stop_of(StopCode.UNFIT_CHANGES, why, f"ringi retry {run.run_id}", step), run)
         return
-    carrier.save(with_step(run, index, status=_S.PROPOSED, plan_version=version), f"{step.step_id}: proposed")
+    context.save(with_step(run, index, status=_S.PROPOSED, plan_version=version), f"{step.step_id}: proposed")
 
 
 def _listed(findings: Sequence[Finding]) -> str:

@@ -14,7 +14,7 @@ from ringi.agents.sandbox import agent_sandbox
 from ringi.agents.state import Surrounding
 from ringi.engine.process import RUN
 from ringi.kernel.text import visible
-from ringi.runs.copy_commands import CopyServices
+from ringi.runs.copy_commands import CopyCommands
 from ringi.runs.copy_files import failed
 from ringi.runs.copy_tools import CopyTools
 from ringi.tools.effects import ErrorKind, FindingKind, ToolEffect
@@ -143,9 +143,9 @@ def tool_box(
 ) -> ToolBox:
     """The tools of a role that works in this copy. Raises NoSandbox if one is required and there is none."""
     tools = workspace.config.planning.security
-    services = CopyServices(workspace, environment, mask, agent_sandbox(workspace), log)
+    commands = CopyCommands(workspace, environment, mask, agent_sandbox(workspace), log)
     rules = ToolRules((), tools.allowed_tools, tools.forbidden_tools, tools.require_approval)
-    return ToolBox([CopyTools(copy, services)], servers, rules, mask)
+    return ToolBox([CopyTools(copy, commands)], servers, rules, mask)
 
 
 def _unfit(arguments: object, schema: Mapping[str, Any]) -> str:

@@ -1,10 +1,11 @@
 """Undoes a run: its branch goes, as long as nobody built on it. In place, its steps are undone one by one."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.who import actor_at, refuse_agent
 from ringi.ledger.event import EventKind, NewEvent
 from ringi.plans.document import PlanStatus, undone_at
@@ -12,6 +13,9 @@ from ringi.provenance.ref_damage import mend_run
 from ringi.runs.branch import delete_branch
 from ringi.runs.document import OVER, Run
 from ringi.runs.drive import cancel_run
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 
 class Undone(NamedTuple):
@@ -21,11 +25,11 @@ class Undone(NamedTuple):
     """In place: the plans to undo, the newest first. Each reverts its commit with a new one."""
 
 
-def undo_run(workspace: OpenWorkspace, run_id: str) -> Undone:
+def undo_run(workspace: Workspace, run_id: str) -> Undone:
     """Can be called again after a crash. Raises NoChannel for an agent, BranchMoved, BranchMerged."""
     refuse_agent(workspace.person, f"ringi undo {run_id}")
     for line in (line for mended in mend_run(workspace, run_id) for line in mended.lines):
-        workspace.services.tell(line)
+        workspace.tell(line)
     run, branch = workspace.store.runs.get(run_id), workspace.branch(run_id)
     if run.in_place:
         return Undone(
@@ -39,7 +43,7 @@ def undo_run(workspace: OpenWorkspace, run_id: str) -> Undone:
     return Undone(run.work_branch)
 
 
-def mark_undone(workspace: OpenWorkspace, run_id: str) -> bool:
+def mark_undone(workspace: Workspace, run_id: str) -> bool:
     """In place, once its plans are undone; False if one of them still stands."""
     run = workspace.store.runs.get(run_id)
     if any(_stands(workspace, step.plan_id) for step in run.steps):
@@ -48,17 +52,17 @@ def mark_undone(workspace: OpenWorkspace, run_id: str) -> bool:
     return True
 
 
-def _cancelled(workspace: OpenWorkspace, run: Run) -> Run:
+def _cancelled(workspace: Workspace, run: Run) -> Run:
     return run if run.phase in OVER else cancel_run(workspace, run.run_id)
 
 
-def _mark(workspace: OpenWorkspace, run: Run) -> None:
+def _mark(workspace: Workspace, run: Run) -> None:
     event = NewEvent(EventKind.RUN_UNDONE, actor_at(workspace.person), run.work_branch)
     with workspace.store.transaction() as transaction:
         transaction.runs.save(replace(run, undone=True), event)
 
 
-def _stands(workspace: OpenWorkspace, plan_id: str) -> bool:
+def _stands(workspace: Workspace, plan_id: str) -> bool:
     if not plan_id:
         return False
     document = workspace.plan.get(plan_id)

@@ -1,7 +1,9 @@
 """What an agent brings to a session in place of a model: checked alike, applied as far as it is due."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -33,7 +35,9 @@ from ringi.sessions.document import AgentPending, DecisionPending, Pending, Ques
 from ringi.sessions.model import project_of, spent_on, summarised, with_context
 from ringi.sessions.operations import State, pending, questions_left, state_of
 from ringi.sessions.save import call_entry, log_phase, save
-from ringi.sessions.services import SessionServices
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 AGENT: Final = "agent"
 """In place of the model's name."""
@@ -56,7 +60,7 @@ class By(NamedTuple):
 
 
 def bring(
-    services: SessionServices,
+    workspace: Workspace,
     stored: StoredSession,
     due: AgentPending,
     brought: Brought,
@@ -64,7 +68,7 @@ def bring(
 ) -> StoredSession:
     """All of it or nothing. Raises BadBrought."""
     before = state_of(stored)
-    step = _Step(services, with_context(services, before).knowing(model=by.who), brought)
+    step = _Step(workspace, with_context(workspace, before).knowing(model=by.who), brought)
     step.take()
     if step.faults:
         raise BadBrought(what=_WHAT, why=in_words(step.faults))
@@ -76,7 +80,7 @@ def bring(
     said = Exchange("", codec.canonical(brought).decode())
     call = Call(purpose, by.who, by.used, (said,), before.facts.model)
     event = NewEvent(EventKind.SESSION_BROUGHT, Actor.AI, ", ".join(step.done))
-    return save(services, stored, state, event, [call_entry(services, phase, call)])
+    return save(workspace, stored, state, event, [call_entry(workspace, phase, call)])
 
 
 def read(brought: Brought | Mapping[str, Any]) -> Brought:
@@ -92,10 +96,10 @@ def read(brought: Brought | Mapping[str, Any]) -> Brought:
 
 
 class _Step:
-    def __init__(self, services: SessionServices, state: State, brought: Brought) -> None:
-        self._services = services
+    def __init__(self, workspace: Workspace, state: State, brought: Brought) -> None:
+        self._workspace = workspace
         self._brought = brought
-        self._now = services.clock.now()
+        self._now = workspace.clock.now()
         self._left = {name for name in _PARTS if getattr(brought, name) is not None}
         if not brought.dropped:
             self._left.discard("dropped")
@@ -151,7 +155,7 @@ class _Step:
         self.state = self.state.knowing(findings=findings)
 
     def _misplaced(self, one: BroughtFinding) -> Text | None:
-        has, path = self._services.code.has, plain_path(one.path)
+        has, path = self._workspace.code.has, plain_path(one.path)
         if not one.finding.strip():
             return Text("it is empty")
         if not one.path.strip():
@@ -168,7 +172,7 @@ class _Step:
         """Compared with the project even if it is not due: everything wrong is told at once."""
         if self._brought.design is None:
             return None
-        result = checked(self._brought.design, project_of(self._services, self.state))
+        result = checked(self._brought.design, project_of(self._workspace, self.state))
         named = {target.path for target in result.design.target_paths}
         for one in result.wrong:
             if one not in named:

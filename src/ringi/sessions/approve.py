@@ -1,5 +1,9 @@
 """A person approves the design: what exactly, with what proof, and which run it becomes (IP-8, IP-9)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from msgspec.structs import replace
 
 from ringi.approvals.cover import History, covering_approval
@@ -22,7 +26,9 @@ from ringi.sessions.operations import ENDED, state_of
 from ringi.sessions.rows import SessionStore
 from ringi.sessions.run_plan import run_of, take_over
 from ringi.sessions.save import kept, settled
-from ringi.sessions.services import SessionServices
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 
 def enhanced_instruction(session: PlanningSession) -> str:
@@ -46,11 +52,11 @@ def _within(words: str) -> str:
     return "\n  ".join(words.splitlines())
 
 
-def subject_of(services: SessionServices, stored: StoredSession) -> bytes:
+def subject_of(workspace: Workspace, stored: StoredSession) -> bytes:
     """The bytes that the person approves."""
-    session, workspace = stored.session, services.store.workspace_id()
+    session, workspace_id = stored.session, workspace.store.workspace_id()
     plan, forge = _plan_of(stored), stored.facts.forge
-    return codec.canonical(of_session(session, workspace, enhanced_instruction(session), plan, forge))
+    return codec.canonical(of_session(session, workspace_id, enhanced_instruction(session), plan, forge))
 
 
 def _plan_of(stored: StoredSession) -> RunPlan:
@@ -58,27 +64,27 @@ def _plan_of(stored: StoredSession) -> RunPlan:
     return stored.facts.run_plan
 
 
-def request(services: SessionServices, stored: StoredSession) -> ApprovalRequest:
+def request(workspace: Workspace, stored: StoredSession) -> ApprovalRequest:
     """A session in review is its own request: this one is not stored."""
-    session, now = stored.session, services.clock.now()
+    session, now = stored.session, workspace.clock.now()
     return request_of(
         subjects.session(session.session_id),
         session.reject_count,
-        subject_of(services, stored),
-        ids=services.ids,
+        subject_of(workspace, stored),
+        ids=workspace.ids,
         # It may be in the future if the clock was set back or a file said so: then it is no limit.
         requested_at=session.updated_at if session.updated_at <= now else "",
         expires_at=now,
     )
 
 
-def approve(services: SessionServices, stored: StoredSession, approver: str, proof: Proof) -> StoredSession:
+def approve(workspace: Workspace, stored: StoredSession, approver: str, proof: Proof) -> StoredSession:
     session = stored.session
     command = f"ringi plan --resume {short(session.session_id)}"
-    require_answer(services, proof, command, f"{command} --approve --sign KEY")
-    asked, data = request(services, stored), subject_of(services, stored)
+    require_answer(workspace, proof, command, f"{command} --approve --sign KEY")
+    asked, data = request(workspace, stored), subject_of(workspace, stored)
     made_at = session.created_at
-    record = prove(services, asked, data, proof, act=SignedAct.APPROVE, approver=approver, made_at=made_at)
+    record = prove(workspace, asked, data, proof, act=SignedAct.APPROVE, approver=approver, made_at=made_at)
     now = asked.expires_at
     plan, facts = _plan_of(stored), stored.facts
     run = replace(
@@ -89,11 +95,11 @@ def approve(services: SessionServices, stored: StoredSession, approver: str, pro
         forge=facts.forge,
         review=review_of(facts.forge),
     )
-    state, entries = settled(services, operations.approved(state_of(stored), run.run_id, now), ())
+    state, entries = settled(workspace, operations.approved(state_of(stored), run.run_id, now), ())
 
     def saving(transaction: SessionStore) -> StoredSession:
         last = transaction.last_hash()
-        approval = approval_of(services, asked, data, record, approver=approver, after_event=last)
+        approval = approval_of(workspace, asked, data, record, approver=approver, after_event=last)
         event = NewEvent(EventKind.SESSION_APPROVED, Actor.USER, asked.digest, approval)
         made = transaction.sessions.save(stored, state.session, state.facts, event, entries)
         transaction.approvals.add(approval)
@@ -102,35 +108,37 @@ def approve(services: SessionServices, stored: StoredSession, approver: str, pro
         transaction.runs.add(run, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM, session.session_id), plan)
         return made
 
-    return kept(services, saving)
+    return kept(workspace, saving)
 
 
-def covering(services: SessionServices, session: PlanningSession) -> Approval | None:
+def covering(workspace: Workspace, session: PlanningSession) -> Approval | None:
     """The approval of exactly what its run got. Raises like `covering_approval`."""
     session_id = session.session_id
     history = History(
         subjects.session(session_id),
         short(session_id),
-        services.store.approvals.of(session_id),
-        [logged.event for logged in services.store.events(session_id)],
+        workspace.store.approvals.of(session_id),
+        [logged.event for logged in workspace.store.events(session_id)],
     )
     if not history.approvals:
         return None
-    run = services.store.runs.get(session.planner_session_id or "")
-    plan = services.store.runs.plan(run.run_id)
-    workspace = services.store.workspace_id()
+    run = workspace.store.runs.get(session.planner_session_id or "")
+    plan = workspace.store.runs.plan(run.run_id)
+    workspace_id = workspace.store.workspace_id()
     # Nobody approved a run without one.
-    data = codec.canonical(of_session(session, workspace, run.instruction, plan, run.forge)) if plan else b""
-    return covering_approval(services, history, lambda _: data)
+    data = (
+        codec.canonical(of_session(session, workspace_id, run.instruction, plan, run.forge)) if plan else b""
+    )
+    return covering_approval(workspace, history, lambda _: data)
 
 
-def cancel(services: SessionServices, stored: StoredSession, actor: Actor) -> StoredSession:
+def cancel(workspace: Workspace, stored: StoredSession, actor: Actor) -> StoredSession:
     """Also cancels an approved session and its run, as long as the run has not begun."""
-    state, entries = settled(services, operations.cancelled(state_of(stored)), ())
+    state, entries = settled(workspace, operations.cancelled(state_of(stored)), ())
 
     def saving(transaction: SessionStore) -> StoredSession:
         # Inside the transaction, so that nobody starts it meanwhile.
-        run = _waiting_run(services, stored.session)
+        run = _waiting_run(workspace, stored.session)
         event = NewEvent(EventKind.SESSION_CANCELLED, actor)
         made = transaction.sessions.save(stored, state.session, state.facts, event, entries)
         if run is not None:
@@ -139,15 +147,15 @@ def cancel(services: SessionServices, stored: StoredSession, actor: Actor) -> St
             transaction.runs.save(ended, NewEvent(EventKind.RUN_CANCELLED, actor))
         return made
 
-    return kept(services, saving)
+    return kept(workspace, saving)
 
 
-def _waiting_run(services: SessionServices, session: PlanningSession) -> Run | None:
+def _waiting_run(workspace: Workspace, session: PlanningSession) -> Run | None:
     """None if there is none to cancel: the session was not approved, or its run is lost."""
     if not session.planner_session_id:
         return None
     try:
-        run = services.store.runs.get(session.planner_session_id)
+        run = workspace.store.runs.get(session.planner_session_id)
     except NotFound:
         return None
     if run.phase is not RunPhase.PLANNING:

@@ -1,8 +1,10 @@
 """What the model does for a session: which files it wants, questions, decision points, a summary."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ringi.engine.call_log import Call, failure_end, why_it_failed
 from ringi.engine.phases import Phases
@@ -34,28 +36,30 @@ from ringi.sessions.design import Checked, Project, checked, corrected, marked, 
 from ringi.sessions.document import Design, OpenCall, SessionStatus, StoredSession, WorkPending
 from ringi.sessions.operations import State, pending, put_right, state_of
 from ringi.sessions.save import call_entry, log_path, log_phase, save
-from ringi.sessions.services import SessionServices
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 
-def work(services: SessionServices, stored: StoredSession, on_progress: OnProgress) -> StoredSession:
+def work(workspace: Workspace, stored: StoredSession, on_progress: OnProgress) -> StoredSession:
     """Works until it is a person's turn; saves each result at once."""
     session_id = stored.session.session_id
-    stored = righted(services, stored)
-    if session_id in services.open_calls:
-        with services.working_on(session_id):
-            stored = _counted(services, services.store.sessions.get(session_id))
+    stored = righted(workspace, stored)
+    if session_id in workspace.open_calls:
+        with workspace.working_on(session_id):
+            stored = _counted(workspace, workspace.store.sessions.get(session_id))
     while isinstance(pending(state_of(stored)), WorkPending):
         # First, so that without a model the session stays as it is.
-        model = services.model()
-        with services.working_on(session_id):
+        model = workspace.model()
+        with workspace.working_on(session_id):
             # Another process may have done the work while this one waited, or died over it.
-            stored = righted(services, _counted(services, services.store.sessions.get(session_id)))
+            stored = righted(workspace, _counted(workspace, workspace.store.sessions.get(session_id)))
             due = pending(state_of(stored))
             if isinstance(due, WorkPending):
                 if not stored.facts.usage.requests:
-                    Phases(services.telemetry).started(short(session_id))
-                with services.telemetry.spans.root("ringi.plan", session_id, _about(session_id)):
-                    stored = _Turn(services, stored, model, on_progress).take(due.purpose)
+                    Phases(workspace.telemetry).started(short(session_id))
+                with workspace.telemetry.spans.root("ringi.plan", session_id, _about(session_id)):
+                    stored = _Turn(workspace, stored, model, on_progress).take(due.purpose)
     return stored
 
 
@@ -63,19 +67,19 @@ def _about(session_id: str) -> dict[str, Value]:
     return {SESSION_ID: session_id, OPERATION: "invoke_workflow", WORKFLOW: "plan"}
 
 
-def resume(services: SessionServices, stored: StoredSession) -> StoredSession:
+def resume(workspace: Workspace, stored: StoredSession) -> StoredSession:
     """Continues in the phase in which it failed, after repairing the session."""
-    return _saved(services, stored, operations.resumed(state_of(stored)))
+    return _saved(workspace, stored, operations.resumed(state_of(stored)))
 
 
-def righted(services: SessionServices, stored: StoredSession) -> StoredSession:
-    return _saved(services, stored, put_right(state_of(stored)))
+def righted(workspace: Workspace, stored: StoredSession) -> StoredSession:
+    return _saved(workspace, stored, put_right(state_of(stored)))
 
 
-def _counted(services: SessionServices, stored: StoredSession) -> StoredSession:
+def _counted(workspace: Workspace, stored: StoredSession) -> StoredSession:
     """With a call whose process ended before its answer was saved."""
     session_id = stored.session.session_id
-    data = services.open_calls.get(session_id)
+    data = workspace.open_calls.get(session_id)
     if data is None:
         return stored
     with suppress(BadDocument):
@@ -86,8 +90,8 @@ def _counted(services: SessionServices, stored: StoredSession) -> StoredSession:
             state = state_of(stored)
             state = spent_on(state, open_.purpose, open_.usage)
             event = NewEvent(EventKind.SESSION_PREPARED, Actor.SYSTEM, "interrupted")
-            stored = save(services, stored, state, event, [call_entry(services, phase, call)])
-    services.open_calls.pop(session_id, None)
+            stored = save(workspace, stored, state, event, [call_entry(workspace, phase, call)])
+    workspace.open_calls.pop(session_id, None)
     return stored
 
 
@@ -97,16 +101,16 @@ def spent_on(state: State, purpose: Purpose, usage: TokenUsage) -> State:
     return state.knowing(usage=facts.usage.plus(usage), usage_by=by)
 
 
-def _saved(services: SessionServices, stored: StoredSession, state: State) -> StoredSession:
+def _saved(workspace: Workspace, stored: StoredSession, state: State) -> StoredSession:
     """Saves the session if it changed."""
     if state == state_of(stored):
         return stored
-    return save(services, stored, state, NewEvent(EventKind.SESSION_RESUMED, Actor.SYSTEM))
+    return save(workspace, stored, state, NewEvent(EventKind.SESSION_RESUMED, Actor.SYSTEM))
 
 
-def with_context(services: SessionServices, state: State) -> State:
+def with_context(workspace: Workspace, state: State) -> State:
     """Shows the project as it is now; what was gathered from the same snapshot stays."""
-    code, facts = services.code, state.facts
+    code, facts = workspace.code, state.facts
     # While somebody keeps writing, nothing is newer than what was gathered.
     if facts.snapshot and code.snapshot() in {facts.snapshot, ""}:
         return state
@@ -131,9 +135,9 @@ _AFTER_WORDS: Final = frozenset([Purpose.DESIGN, Purpose.REVISION])
 """What a person's answers and feedback come before."""
 
 
-def _with_named(services: SessionServices, state: State) -> State:
+def _with_named(workspace: Workspace, state: State) -> State:
     """Shows what answers and feedback name outright: the context was gathered before them."""
-    code, facts = services.code, state.facts
+    code, facts = workspace.code, state.facts
     answers = [question.answer for question in state.session.questions if question.answer]
     words = "\n".join([*answers, *facts.feedback])
     names = mentioned(words)
@@ -151,24 +155,24 @@ class NextPrompt(NamedTuple):
     model: str
 
 
-def next_prompt(services: SessionServices, state: State) -> NextPrompt | None:
+def next_prompt(workspace: Workspace, state: State) -> NextPrompt | None:
     """What the model would be asked now; None if it is somebody else's turn."""
     state = operations.resumed(state)
     due = pending(state)
     if not isinstance(due, WorkPending):
         return None
-    model = services.model()
-    state, purpose = _asked(services, state, due.purpose, model)
+    model = workspace.model()
+    state, purpose = _asked(workspace, state, due.purpose, model)
     return NextPrompt(prompt_for(state, purpose), KINDS[purpose], model.name)
 
 
 def _asked(
-    services: SessionServices, state: State, purpose: Purpose, model: LanguageModel
+    workspace: Workspace, state: State, purpose: Purpose, model: LanguageModel
 ) -> tuple[State, Purpose]:
     """With the project as it is now; before anything else a model may say which files it wants."""
-    state = with_context(services, state)
+    state = with_context(workspace, state)
     if purpose in _AFTER_WORDS and not model.sees_project:
-        state = _with_named(services, state)
+        state = _with_named(workspace, state)
     done = state.facts.read_in
     unread = SessionStatus.DESIGN not in done if purpose is Purpose.REVISION else not done
     return state, Purpose.FILES if unread and not model.sees_project else purpose
@@ -178,9 +182,9 @@ class _Turn:
     """One call of a model for a session, from the prompt to the saved result."""
 
     def __init__(
-        self, services: SessionServices, stored: StoredSession, model: LanguageModel, on_progress: OnProgress
+        self, workspace: Workspace, stored: StoredSession, model: LanguageModel, on_progress: OnProgress
     ) -> None:
-        self._services = services
+        self._workspace = workspace
         self._stored = stored
         self._model = model
         self._on_progress = on_progress
@@ -189,14 +193,14 @@ class _Turn:
         state = state_of(self._stored)
         if purpose in {Purpose.DESIGN, Purpose.REVISION} and state.facts.designed:
             # They were made already; only the position was lost.
-            return _saved(self._services, self._stored, state.moved(SessionStatus.DESIGN))
-        state, purpose = _asked(self._services, state, purpose, self._model)
-        prompt, services = prompt_for(state, purpose), self._services
-        phases = Phases(services.telemetry)
+            return _saved(self._workspace, self._stored, state.moved(SessionStatus.DESIGN))
+        state, purpose = _asked(self._workspace, state, purpose, self._model)
+        prompt, workspace = prompt_for(state, purpose), self._workspace
+        phases = Phases(workspace.telemetry)
         with self._stopped(purpose), phases.of_session(purpose) as span:
-            services.within(prompt, self._model.name, state.facts.usage)
-            answer = self._model.ask(prompt, KINDS[purpose], services.budget, self._report(purpose))
-            usage = services.priced(answer.model, with_material(answer.usage, prompt))
+            workspace.within(prompt, self._model.name, state.facts.usage)
+            answer = self._model.ask(prompt, KINDS[purpose], workspace.budget, self._report(purpose))
+            usage = workspace.priced(answer.model, with_material(answer.usage, prompt))
             phases.answered(span, answer.value)
             return self._keep(state, purpose, answer._replace(usage=usage))
 
@@ -220,22 +224,22 @@ class _Turn:
             counted=facts.usage.requests,
             usage=reported.spent,
         )
-        self._services.open_calls[session.session_id] = codec.canonical(call)
+        self._workspace.open_calls[session.session_id] = codec.canonical(call)
 
     def _keep(self, state: State, purpose: Purpose, answer: ModelAnswer[Any]) -> StoredSession:
-        services, before = self._services, state.facts.model
+        workspace, before = self._workspace, state.facts.model
         state = self._taken(state, answer.value)
         state = spent_on(state, purpose, answer.usage).knowing(model=answer.model)
         phase = log_phase(purpose, self._stored.session.status)
         call = Call(purpose, answer.model, answer.usage, answer.exchanges, before)
         event = NewEvent(EventKind.SESSION_PREPARED, Actor.AI, str(purpose))
-        stored = save(services, self._stored, state, event, [call_entry(services, phase, call)])
-        services.open_calls.pop(stored.session.session_id, None)
+        stored = save(workspace, self._stored, state, event, [call_entry(workspace, phase, call)])
+        workspace.open_calls.pop(stored.session.session_id, None)
         answer.settle(True)
         return stored
 
     def _taken(self, state: State, value: Any) -> State:
-        now = self._services.clock.now()
+        now = self._workspace.clock.now()
         match value:
             case NewFiles():
                 return self._read(state, value)
@@ -246,19 +250,19 @@ class _Turn:
             case NewRevision():
                 return operations.revised(state, value, now)
             case NewSummary():
-                result = checked(value, project_of(self._services, state))
+                result = checked(value, project_of(self._workspace, state))
                 if result.wrong:
                     return operations.drafted(state, value.summary, *result)
                 return summarised(state, value.summary, result, now)
             case NewTargets():
                 before = Checked(state.facts.design or Design(), state.facts.wrong)
-                result = corrected(before, value, project_of(self._services, state))
+                result = corrected(before, value, project_of(self._workspace, state))
                 return summarised(state, state.facts.draft, result, now)
         raise TypeError(type(value).__name__)
 
     def _read(self, state: State, found: NewFiles) -> State:
         """With the files it wants, as far as there are such files."""
-        code, facts = self._services.code, state.facts
+        code, facts = self._workspace.code, state.facts
         wished = list(dict.fromkeys(path.strip().removeprefix("./") for path in found.paths if path.strip()))
         has = [path for path in wished if code.has(path) or code.has(without_lines(path))]
         files = tuple(dict.fromkeys([*has, *facts.files]))[:MOST_FILES]
@@ -276,26 +280,26 @@ class _Turn:
             self._fail(purpose, error)
         finally:
             with suppress(SessionRace, StorageFailed, Busy):  # whatever interrupted it is to be told
-                _counted(self._services, self._stored)
+                _counted(self._workspace, self._stored)
 
     def _fail(self, purpose: Purpose, error: ModelFailed) -> None:
-        services, state, name = self._services, state_of(self._stored), self._model.name
+        workspace, state, name = self._workspace, state_of(self._stored), self._model.name
         usage, phase = error.usage or TokenUsage(), log_phase(purpose, state.session.status)
         call = Call(purpose, name, usage, error.exchanges, state.facts.model, failure_end(error))
-        why = why_it_failed(error, services.mask)
+        why = why_it_failed(error, workspace.mask)
         state = operations.failed(state, str(why))
         state = spent_on(state, purpose, usage).knowing(model=name)
         event = NewEvent(EventKind.SESSION_FAILED, Actor.SYSTEM, error.code)
         session_id = save(
-            services, self._stored, state, event, [call_entry(services, phase, call)]
+            workspace, self._stored, state, event, [call_entry(workspace, phase, call)]
         ).session.session_id
-        services.open_calls.pop(session_id, None)
+        workspace.open_calls.pop(session_id, None)
         log = f".agent/{log_path(session_id, phase)}"
         raise SessionFailed(session=short(session_id), why=why, log=log) from error
 
 
-def project_of(services: SessionServices, state: State) -> Project:
-    return Project(services.code.has, services.runs, state.facts.project.test_commands)
+def project_of(workspace: Workspace, state: State) -> Project:
+    return Project(workspace.code.has, workspace.has_program, state.facts.project.test_commands)
 
 
 def summarised(state: State, summary: str, result: Checked, now: str) -> State:

@@ -19,21 +19,6 @@ from ringi.sessions.rows import SessionStore
 PLAN: Final = "plan"
 
 
-class CacheServices(NamedTuple):
-    vault: SealedFiles
-    clock: Clock
-    ttl_sec: int
-    store: SessionStore
-    secret: Callable[[str], bool]
-    """Whether a text holds what looks like a secret."""
-    tally: Callable[[], tuple[int, int]]
-    """The calls and tokens that were saved so far."""
-    saved: Callable[[int, int], None]
-    """So many more."""
-    why_not: Callable[[], Text | None]
-    """Why nothing is kept."""
-
-
 class Offer(NamedTuple):
     plan: KeptPlan
     alike: float
@@ -48,17 +33,35 @@ class Offer(NamedTuple):
 class PlanCache:
     """Of one workspace."""
 
-    def __init__(self, services: CacheServices) -> None:
-        self._services = services
-        self._vault = services.vault
-        self._ttl_sec = services.ttl_sec
-        self.why_not = services.why_not
+    def __init__(
+        self,
+        *,
+        vault: SealedFiles,
+        clock: Clock,
+        ttl_sec: int,
+        store: SessionStore,
+        secret: Callable[[str], bool],
+        tally: Callable[[], tuple[int, int]],
+        saved: Callable[[int, int], None],
+        why_not: Callable[[], Text | None],
+    ) -> None:
+        """`secret` tells whether a text holds what looks like one, `tally` the calls and tokens that were
+        saved so far, `saved` adds to them, and `why_not` says why nothing is kept.
+        """
+        self._vault = vault
+        self._clock = clock
+        self._ttl_sec = ttl_sec
+        self._store = store
+        self._secret = secret
+        self._tally = tally
+        self._saved = saved
+        self.why_not = why_not
         self.reads = True
         """A person who wants everything anew switches it off."""
 
     def counts(self) -> KeptCounts:
         files = [*self._vault.files()]
-        calls, tokens = self._services.tally()
+        calls, tokens = self._tally()
         why = self.why_not()
         plans = sum(1 for one in files if one.name.startswith(PLAN))
         return KeptCounts(
@@ -77,7 +80,7 @@ class PlanCache:
     def remember(self, plan: KeptPlan) -> None:
         """Unless it holds what looks like a secret, or its files have changed since."""
         texts = (plan.task, plan.value, *plan.reads)
-        if self.why_not() is None and not any(map(self._services.secret, texts)):
+        if self.why_not() is None and not any(map(self._secret, texts)):
             self._vault.sweep(self._ttl_sec)
             self._vault.put(_name(plan.kind, plan.task), codec.canonical(plan))
 
@@ -99,7 +102,7 @@ class PlanCache:
         found = [Offer(one, share) for one in plans if (share := alike(one.task, task))]
         for offer in sorted(found, key=lambda one: (one.alike, one.plan.made_at), reverse=True):
             unchanged = all(files(path) == digest for path, digest in offer.plan.reads.items())
-            if unchanged and accepted(self._services.store, offer.plan.origin):
+            if unchanged and accepted(self._store, offer.plan.origin):
                 return offer
         return None
 
@@ -108,10 +111,10 @@ class PlanCache:
 
     def took(self, offer: Offer) -> None:
         """A person took it: counts what that saved."""
-        self._services.saved(max(offer.plan.calls, 1), offer.plan.tokens)
+        self._saved(max(offer.plan.calls, 1), offer.plan.tokens)
 
     def _plans(self, kind: PlanKind) -> Iterator[KeptPlan]:
-        now, oldest = self._services.clock.now(), self._services.clock.after(-self._ttl_sec)
+        now, oldest = self._clock.now(), self._clock.after(-self._ttl_sec)
         for file in self._vault.files():
             if not file.name.startswith(f"{PLAN}-"):
                 continue

@@ -1,5 +1,7 @@
 """Requests as files (RN-13): `requests/RQ-YYYYMMDD-NNN.md`, written by people."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +13,7 @@ from ringi.sessions.operations import unfit
 from ringi.sessions.request import next_request_id
 
 if TYPE_CHECKING:
-    from ringi.app.context import OpenWorkspace
+    from ringi.app.workspace import Workspace
 
 FOLDER: Final = "requests"
 SUFFIX: Final = ".md"
@@ -46,14 +48,14 @@ def request_files(root: Path) -> list[str]:
         return []
 
 
-def next_id(workspace: "OpenWorkspace") -> str:
+def next_id(workspace: Workspace) -> str:
     """The next free one of today, among the files and the ledger."""
     day = workspace.clock.now()[:10].replace("-", "")
     known = {*request_files(workspace.places.root), *workspace.store.runs.request_ids(day)}
     return next_request_id(day, known)
 
 
-def new_request(workspace: "OpenWorkspace", title: str, say: Callable[[Text], str]) -> Path:
+def new_request(workspace: Workspace, title: str, say: Callable[[Text], str]) -> Path:
     """Writes a request to be filled in, and returns its path. `say` translates for the user.
 
     Raises BadInstruction if the title cannot be one, PathRefused if `requests` is no folder of the workspace.
@@ -62,7 +64,7 @@ def new_request(workspace: "OpenWorkspace", title: str, say: Callable[[Text], st
     if title and (why := unfit(title, _LONGEST_TITLE)):
         raise BadInstruction(why=why)
     data = _template(title, say).encode()
-    tree, mode = workspace.services.tree, workspace.services.new_file_mode
+    tree, mode = workspace.tree, workspace.new_file_mode
     # Inside a transaction: a session that is planned at the same time gets another number.
     with workspace.store.transaction(), tree.open_root() as root:
         while True:

@@ -1,10 +1,11 @@
 """The review of a planning session: what a person can do, what they are asked, what is refused."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.document import Proof
 from ringi.approvals.forge import task_of
 from ringi.approvals.prompter import Asker, agrees, require_person, typed_approval
@@ -35,6 +36,9 @@ from ringi.plans.review_loop import (
 from ringi.runs.status_view import short_names
 from ringi.sessions.document import ApprovalPending, ApprovedSession, CancelledSession, SessionView
 
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 KEYS: Final[Mapping[str, ReviewAct]] = {
     "a": ReviewAct.APPROVE,
     "r": ReviewAct.REJECT,
@@ -49,7 +53,7 @@ KEYS: Final[Mapping[str, ReviewAct]] = {
 class OpenSession:
     """A planning session, as whoever sits here continues it: every step is recorded as theirs."""
 
-    def __init__(self, workspace: OpenWorkspace, session_id: str) -> None:
+    def __init__(self, workspace: Workspace, session_id: str) -> None:
         forge = workspace.planning.get(session_id).facts.forge
         self.tool = workspace.for_task(task_of(forge)).planning
         self.person = workspace.person
@@ -93,7 +97,7 @@ class OpenSession:
 class ReviewedSession(OpenSession):
     """A session whose summary waits for approval, as last shown to the person."""
 
-    def __init__(self, workspace: OpenWorkspace, session_id: str) -> None:
+    def __init__(self, workspace: Workspace, session_id: str) -> None:
         super().__init__(workspace, session_id)
         self.look()
 

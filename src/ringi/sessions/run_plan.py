@@ -1,7 +1,9 @@
 """planning.json of a session in review (RN-3): compiled before the person reads the summary."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -22,7 +24,9 @@ from ringi.sessions.document import PlanningSession, QuestionType, SessionStatus
 from ringi.sessions.operations import State
 from ringi.sessions.request import next_request_id
 from ringi.sessions.rows import SessionStore
-from ringi.sessions.services import SessionServices
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _SHOWN: Final = 5
 
@@ -40,7 +44,7 @@ class RunRows(Protocol):
     def save(self, run: Run, event: NewEvent, revision: int | None = None) -> None: ...
 
 
-def planner(services: SessionServices, state: State) -> Callable[[], State]:
+def planner(workspace: Workspace, state: State) -> Callable[[], State]:
     """Gives the state its planning.json if a person is to approve it, else leaves it as it is.
 
     To be called inside the transaction that saves it: no two sessions get the same request id.
@@ -49,12 +53,12 @@ def planner(services: SessionServices, state: State) -> Callable[[], State]:
     due = session.status is SessionStatus.REVIEW and session.design_summary and not state.facts.run_plan
     if not due:
         return lambda: state
-    branch = services.base_branch()
-    return lambda: _planned(services, state, branch)
+    branch = workspace.base_branch()
+    return lambda: _planned(workspace, state, branch)
 
 
-def _planned(services: SessionServices, state: State, branch: str) -> State:
-    plan = compile_run_plan(_found(state), _names(services, state, branch), _wishes(services))
+def _planned(workspace: Workspace, state: State, branch: str) -> State:
+    plan = compile_run_plan(_found(state), _names(workspace, state, branch), _wishes(workspace))
     raw = msgspec.json.decode(codec.canonical(plan))
     faults = [one for one in run_plan_problems(raw) if one.level is Level.FAIL]
     if not faults:
@@ -63,28 +67,28 @@ def _planned(services: SessionServices, state: State, branch: str) -> State:
     return operations.failed(state, f"planning.json: {words}")
 
 
-def _wishes(services: SessionServices) -> RunWishes:
-    return RunWishes(timeout_sec=services.test_timeout_sec)
+def _wishes(workspace: Workspace) -> RunWishes:
+    return RunWishes(timeout_sec=workspace.config.checks.timeout_sec)
 
 
-def _names(services: SessionServices, state: State, branch: str) -> RunNames:
-    now = services.clock.now()
-    run = run_id(now, services.ids())
+def _names(workspace: Workspace, state: State, branch: str) -> RunNames:
+    now = workspace.clock.now()
+    run = run_id(now, workspace.ids())
     if request := state.facts.request:
         return RunNames(request.request_id, run, now, branch, request.path)
-    return RunNames(_replaced(services, state) or free_request_id(services, run[:8]), run, now, branch)
+    return RunNames(_replaced(workspace, state) or free_request_id(workspace, run[:8]), run, now, branch)
 
 
-def _replaced(services: SessionServices, state: State) -> str:
+def _replaced(workspace: Workspace, state: State) -> str:
     """The request id of the run that is planned anew."""
     try:
-        return services.store.runs.get(state.facts.replaces).request_id if state.facts.replaces else ""
+        return workspace.store.runs.get(state.facts.replaces).request_id if state.facts.replaces else ""
     except NotFound:
         return ""
 
 
-def free_request_id(services: SessionServices, day: str) -> str:
-    return next_request_id(day, {*services.requests(), *services.store.runs.request_ids(day)})
+def free_request_id(workspace: Workspace, day: str) -> str:
+    return next_request_id(day, {*workspace.requests(), *workspace.store.runs.request_ids(day)})
 
 
 def _found(state: State) -> Planned:

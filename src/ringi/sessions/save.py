@@ -1,8 +1,10 @@
 """Saves a session, with the log of what was sent to a model and what came back."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ringi.engine.call_log import Call, call_text
 from ringi.errors import Busy, SessionRace, StorageFailed
@@ -19,7 +21,9 @@ from ringi.sessions.document import (
 from ringi.sessions.operations import State
 from ringi.sessions.rows import SessionStore
 from ringi.sessions.run_plan import planner
-from ringi.sessions.services import SessionServices
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _PHASES: Final = {
     Purpose.DISCOVERY: SessionStatus.DISCOVERY,
@@ -41,14 +45,14 @@ def log_phase(purpose: Purpose, status: SessionStatus) -> SessionStatus:
     return _PHASES.get(purpose, status)
 
 
-def call_entry(services: SessionServices, phase: SessionStatus, call: Call) -> LogEntry:
+def call_entry(workspace: Workspace, phase: SessionStatus, call: Call) -> LogEntry:
     """For the log of this phase."""
-    detailed, confidential = services.detailed, services.confidential
-    now = services.clock.now()
-    return LogEntry(phase, call_text(call, now, services.mask, detailed=detailed, confidential=confidential))
+    detailed, confidential = workspace.config.logs.detailed, workspace.config.logs.confidential
+    now = workspace.clock.now()
+    return LogEntry(phase, call_text(call, now, workspace.mask, detailed=detailed, confidential=confidential))
 
 
-def shortened(services: SessionServices, state: State) -> tuple[State, list[LogEntry]]:
+def shortened(workspace: Workspace, state: State) -> tuple[State, list[LogEntry]]:
     """The newest messages stay; older ones are summarised and moved to the log (IP-15)."""
     messages = state.session.conversation_history
     older = messages[:-MOST_MESSAGES]
@@ -57,7 +61,7 @@ def shortened(services: SessionServices, state: State) -> tuple[State, list[LogE
     about = {one.id: one.question for one in state.session.questions}
     about |= {one.id: one.topic for one in state.session.decisions}
     entries = [
-        LogEntry(phase, _moved(services, [one for one in older if _phase_of(one) is phase], about))
+        LogEntry(phase, _moved(workspace, [one for one in older if _phase_of(one) is phase], about))
         for phase in dict.fromkeys(map(_phase_of, older))
     ]
     return state.with_(conversation_history=messages[-MOST_MESSAGES:]), entries
@@ -68,16 +72,16 @@ def _phase_of(message: ConversationMessage) -> SessionStatus:
     return message.phase if message.phase in _PATHS else SessionStatus.REVIEW
 
 
-def _moved(services: SessionServices, older: Sequence[ConversationMessage], about: Mapping[str, str]) -> str:
+def _moved(workspace: Workspace, older: Sequence[ConversationMessage], about: Mapping[str, str]) -> str:
     counts = Counter(message.role for message in older)
     by = ", ".join(f"{count} by {role}" for role, count in sorted(counts.items()))
-    lines = [f"== {services.clock.now()} {len(older)} older messages of the conversation ({by})"]
-    if services.confidential:
+    lines = [f"== {workspace.clock.now()} {len(older)} older messages of the conversation ({by})"]
+    if workspace.config.logs.confidential:
         return lines[0] + "\n"
     lines += [_gist(message, about) for message in older]
-    if services.detailed:
+    if workspace.config.logs.detailed:
         lines += [f"{message.created_at} {message.role}: {message.content}" for message in older]
-    return services.mask("\n".join(lines)) + "\n"
+    return workspace.mask("\n".join(lines)) + "\n"
 
 
 def _gist(message: ConversationMessage, about: Mapping[str, str]) -> str:
@@ -107,42 +111,42 @@ T = TypeVar("T")
 _PAUSES_SEC: Final = (0.05, 0.2, 0.8)
 
 
-def kept(services: SessionServices, save: Callable[[SessionStore], T]) -> T:
+def kept(workspace: Workspace, save: Callable[[SessionStore], T]) -> T:
     """Saves everything in one transaction; raises the error of the last try."""
     for pause in _PAUSES_SEC:
         try:
-            with services.store.transaction() as transaction:
+            with workspace.store.transaction() as transaction:
                 return save(transaction)
         except SessionRace:
             raise
         except (StorageFailed, Busy):
-            services.sleep(pause)
-    with services.store.transaction() as transaction:
+            workspace.sleep(pause)
+    with workspace.store.transaction() as transaction:
         return save(transaction)
 
 
 def settled(
-    services: SessionServices, state: State, logs: Sequence[LogEntry]
+    workspace: Workspace, state: State, logs: Sequence[LogEntry]
 ) -> tuple[State, tuple[LogEntry, ...]]:
     """Ready to save: with its time, its messages shortened, and the paths of its logs."""
-    state, older = shortened(services, state.with_(updated_at=services.clock.now()))
+    state, older = shortened(workspace, state.with_(updated_at=workspace.clock.now()))
     entries = (*logs, *older)
     return with_paths(state, entries), entries
 
 
 def save(
-    services: SessionServices,
+    workspace: Workspace,
     stored: StoredSession,
     state: State,
     event: NewEvent,
     logs: Sequence[LogEntry] = (),
 ) -> StoredSession:
-    state, entries = settled(services, state, logs)
-    planned = planner(services, state)
-    return kept(services, lambda transaction: transaction.sessions.save(stored, *planned(), event, entries))
+    state, entries = settled(workspace, state, logs)
+    planned = planner(workspace, state)
+    return kept(workspace, lambda transaction: transaction.sessions.save(stored, *planned(), event, entries))
 
 
-def add(services: SessionServices, state: State, event: NewEvent) -> StoredSession:
-    state, entries = settled(services, state, ())
-    planned = planner(services, state)
-    return kept(services, lambda transaction: transaction.sessions.add(*planned(), event, entries))
+def add(workspace: Workspace, state: State, event: NewEvent) -> StoredSession:
+    state, entries = settled(workspace, state, ())
+    planned = planner(workspace, state)
+    return kept(workspace, lambda transaction: transaction.sessions.add(*planned(), event, entries))

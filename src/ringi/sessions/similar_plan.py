@@ -1,11 +1,13 @@
 """Plans for similar requests: kept once approved, offered to a person, used only if that person says so."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
-from typing import Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ringi.app.context import OpenWorkspace
 from ringi.approvals.forge import ForgeTerms
 from ringi.engine.document import PlanningDocument
 from ringi.errors import BadBrought, RingiError
@@ -15,35 +17,43 @@ from ringi.ledger.subject import short
 from ringi.models.cache import AnswerOrigin, KeptPlan, PlanKind
 from ringi.models.prompt import NewCriterion, NewPath, NewStep, NewSummary
 from ringi.models.usage import Language, TokenUsage
-from ringi.plans.services import Services
 from ringi.project.context import Gathered
 from ringi.sessions.design import CACHE, summary_alone
 from ringi.sessions.document import Design, PlanningSession, SessionView, StoredSession
-from ringi.sessions.plan_cache import Offer, PlanCache
+from ringi.sessions.plan_cache import Offer
 from ringi.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _MOST_FILES: Final = 64
 _NONE_FIRST: Final = ("questions", "decisions")
 """Nobody is asked anything before a design that is there already."""
 
 
-def find(workspace: OpenWorkspace, kind: PlanKind, task: str) -> Offer | None:
+def find(workspace: Workspace, kind: PlanKind, task: str) -> Offer | None:
     """The plan for a similar request."""
-    tree = workspace.services.tree
+    tree = workspace.tree
     return workspace.cache.similar(kind, task, lambda path: _digest(tree, path), workspace.code.snapshot)
 
 
-def remember_design(cache: PlanCache, services: Services, stored: StoredSession) -> None:
-    """Of a session that was just approved."""
+def remember_approved(workspace: Workspace, stored: StoredSession) -> None:
+    """A person approved this design."""
+    if workspace.caching.keeps_designs_of(stored.facts.model):
+        with suppress(RingiError):  # the approval counts, whatever becomes of this
+            _remember_design(workspace, stored)
+
+
+def _remember_design(workspace: Workspace, stored: StoredSession) -> None:
     session, facts = stored.session, stored.facts
     design = facts.design
     # What a request file or feedback says is not in the instruction.
-    if design is None or facts.request or facts.feedback or not _is_current(services, facts.snapshot):
+    if design is None or facts.request or facts.feedback or not _is_current(workspace, facts.snapshot):
         return
     found = (one.path for one in facts.project.found)
     named = (one.path for one in design.target_paths if not one.new)
     plan = KeptPlan(
-        made_at=services.clock.now(),
+        made_at=workspace.clock.now(),
         task=session.instruction,
         kind=PlanKind.DESIGN,
         value=codec.canonical(_brought(session, design, facts.language)).decode(),
@@ -54,7 +64,7 @@ def remember_design(cache: PlanCache, services: Services, stored: StoredSession)
         calls=facts.usage.requests,
         tokens=facts.usage.input_tokens + facts.usage.output_tokens,
     )
-    _keep(cache, services, plan, (*found, *facts.files, *named))
+    _keep(workspace, plan, (*found, *facts.files, *named))
 
 
 def _brought(session: PlanningSession, design: Design, language: Language) -> NewSummary:
@@ -72,15 +82,14 @@ def _brought(session: PlanningSession, design: Design, language: Language) -> Ne
 
 
 def remember_outline(
-    workspace: OpenWorkspace, task: str, gathered: Gathered, document: PlanningDocument, model: str,
+    workspace: Workspace, task: str, gathered: Gathered, document: PlanningDocument, model: str,
     used: Iterable[TokenUsage],
 ) -> None:  # fmt: skip
-    services = workspace.services
     taken = [*used]
-    if not _is_current(services, gathered.snapshot):
+    if not _is_current(workspace, gathered.snapshot):
         return
     plan = KeptPlan(
-        made_at=services.clock.now(),
+        made_at=workspace.clock.now(),
         task=task,
         kind=PlanKind.OUTLINE,
         value=codec.canonical(document).decode(),
@@ -90,11 +99,11 @@ def remember_outline(
         calls=sum(one.requests for one in taken),
         tokens=sum(one.input_tokens + one.output_tokens for one in taken),
     )
-    _keep(workspace.cache, services, plan, (one.path for one in gathered.context.files))
+    _keep(workspace, plan, (one.path for one in gathered.context.files))
 
 
 def start_with(
-    workspace: OpenWorkspace, words: str, offer: Offer, actor: Actor, forge: ForgeTerms | None = None
+    workspace: Workspace, words: str, offer: Offer, actor: Actor, forge: ForgeTerms | None = None
 ) -> SessionView:
     """A session whose design is the one that was offered; a person reviews it like any other.
 
@@ -115,16 +124,16 @@ def start_with(
     return view
 
 
-def _keep(cache: PlanCache, services: Services, plan: KeptPlan, paths: Iterable[str]) -> None:
+def _keep(workspace: Workspace, plan: KeptPlan, paths: Iterable[str]) -> None:
     """Unless it is about more than files that can be compared later."""
-    reads = {path: _digest(services.tree, path) for path in sorted({*paths})}
+    reads = {path: _digest(workspace.tree, path) for path in sorted({*paths})}
     known = {path: digest for path, digest in reads.items() if digest is not None}
     if len(known) == len(reads) <= _MOST_FILES:
-        cache.remember(msgspec.structs.replace(plan, reads=known))
+        workspace.cache.remember(msgspec.structs.replace(plan, reads=known))
 
 
-def _is_current(services: Services, snapshot: str) -> bool:
-    return bool(snapshot) and services.code().snapshot() == snapshot
+def _is_current(workspace: Workspace, snapshot: str) -> bool:
+    return bool(snapshot) and workspace.code.snapshot() == snapshot
 
 
 def _digest(tree: Tree, path: str) -> str | None:

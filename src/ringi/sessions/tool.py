@@ -1,7 +1,9 @@
 """Planning sessions as calls (IP-2): each call saves before it returns, and none needs a terminal."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from unicodedata import normalize
 
 from msgspec.structs import replace
@@ -42,7 +44,10 @@ from ringi.sessions.model import NextPrompt, next_prompt, resume, righted, with_
 from ringi.sessions.operations import ENDED, State, pending, state_of, writable
 from ringi.sessions.run_plan import planner
 from ringi.sessions.save import add, save, with_paths
-from ringi.sessions.services import SessionServices
+from ringi.sessions.similar_plan import remember_approved
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 CHOSEN_BY_AGENT: Final = "Chosen by the agent"
 _WAITING_FOR: Final = {
@@ -60,44 +65,44 @@ def _quietly(_: ModelProgress) -> None:
 class _Sessions:
     """A session is given by its id or the beginning of it, with or without `planning-`."""
 
-    def __init__(self, services: SessionServices) -> None:
-        self._services = services
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
     def view(self, session_id: str) -> SessionView:
         return _view(self.get(session_id))
 
     def find(self, name: str) -> str:
-        return self._services.store.sessions.find(name)
+        return self._workspace.store.sessions.find(name)
 
     def find_run(self, name: str) -> str:
-        return self._services.store.runs.find(name)
+        return self._workspace.store.runs.find(name)
 
     def run(self, run_id: str) -> Run:
-        return self._services.store.runs.get(run_id)
+        return self._workspace.store.runs.get(run_id)
 
     def runs(self) -> list[Run]:
-        return self._services.store.runs.all()
+        return self._workspace.store.runs.all()
 
     def get(self, session_id: str) -> StoredSession:
-        return self._services.store.sessions.get(self._services.store.sessions.find(session_id))
+        return self._workspace.store.sessions.get(self._workspace.store.sessions.find(session_id))
 
     def list(self, *, open_only: bool = False) -> list[SessionRef]:
-        return self._services.store.sessions.refs(open_only=open_only)
+        return self._workspace.store.sessions.refs(open_only=open_only)
 
     def approval(self, session_id: str) -> Approval | None:
         """The approval that covers its run; None until a person approves, and once it is cancelled.
 
         Raises if the approval does not count any more, or the run is lost.
         """
-        return approve.covering(self._services, self.get(session_id).session)
+        return approve.covering(self._workspace, self.get(session_id).session)
 
     def _begun(self, instruction: str) -> State:
-        facts = SessionFacts(language=language_of(instruction), created_by=self._services.person.user())
-        return operations.begun(self._new_id(), instruction, facts, self._services.clock.now())
+        facts = SessionFacts(language=language_of(instruction), created_by=self._workspace.person.user())
+        return operations.begun(self._new_id(), instruction, facts, self._workspace.clock.now())
 
     def first_prompt(self, instruction: str) -> NextPrompt:
         """What a new session would ask the model first. Nothing is asked or stored."""
-        found = next_prompt(self._services, self._begun(instruction))
+        found = next_prompt(self._workspace, self._begun(instruction))
         assert found is not None  # noqa: S101  # a new session begins with the model
         return found
 
@@ -109,20 +114,20 @@ class _Sessions:
         stored = self.get(session_id)
         _require_open(stored)
         if design:
-            state = with_context(self._services, state_of(stored))
+            state = with_context(self._workspace, state_of(stored))
             return NextPrompt(planner_prompt(state), NewSummary, stored.facts.model)
-        found = next_prompt(self._services, state_of(stored))
+        found = next_prompt(self._workspace, state_of(stored))
         if found is None:
             _require(stored, WorkPending, Text("the model"))
             raise AssertionError
         return found
 
     def _new_id(self) -> str:
-        return f"{SESSION_PREFIX}{self._services.ids()}"
+        return f"{SESSION_PREFIX}{self._workspace.ids()}"
 
     def _known(self, session_id: str) -> bool:
         try:
-            self._services.store.sessions.get(session_id)
+            self._workspace.store.sessions.get(session_id)
         except NotFound:
             return False
         return True
@@ -130,7 +135,7 @@ class _Sessions:
     def _save(
         self, stored: StoredSession, state: State, kind: EventKind, actor: Actor, reason: str = ""
     ) -> SessionView:
-        return _view(save(self._services, stored, state, NewEvent(kind, actor, writable(reason))))
+        return _view(save(self._workspace, stored, state, NewEvent(kind, actor, writable(reason))))
 
 
 class PlanningTool(_Sessions):
@@ -152,19 +157,19 @@ class PlanningTool(_Sessions):
         for it, if not the user here. `forge`: what its run does there.
         Raises NotPermitted, BadInstruction, UnknownModel, NoModelKey, NoExtra.
         """
-        services = self._services
+        workspace = self._workspace
         state = self._begun(instruction).knowing(request=request, replaces=replaces, by_model=by_model)
         state = state.knowing(forge=forge)
         if replaces:
-            created_by = services.store.runs.get(replaces).created_by
+            created_by = workspace.store.runs.get(replaces).created_by
         if created_by:
             state = state.knowing(created_by=created_by)
-        services.permits.require_allowed(state.facts.created_by, services.person.user())
+        workspace.permits.require_allowed(state.facts.created_by, workspace.person.user())
         if agent_brings:
-            state = with_context(services, state).knowing(agent_brings=True)
+            state = with_context(workspace, state).knowing(agent_brings=True)
         else:
-            services.model()  # fail before anything is stored
-        return _view(add(services, state, NewEvent(EventKind.SESSION_STARTED, actor)))
+            workspace.model()  # fail before anything is stored
+        return _view(add(workspace, state, NewEvent(EventKind.SESSION_STARTED, actor)))
 
     def bring(
         self,
@@ -178,11 +183,11 @@ class PlanningTool(_Sessions):
         Checked like a model's answer. Raises BadBrought with everything that is wrong, and saves nothing;
         NotAsked if somebody else is next, SessionOver, SessionRace.
         """
-        stored = righted(self._services, _permitted(self._services, self.get(session_id)))
+        stored = righted(self._workspace, _permitted(self._workspace, self.get(session_id)))
         _require(stored, AgentPending, Text("What an agent brings"))
         due = pending(state_of(stored))
         assert isinstance(due, AgentPending)  # noqa: S101  # for the type checker
-        return _view(bring(self._services, stored, due, read(brought), By(who, used)))
+        return _view(bring(self._workspace, stored, due, read(brought), By(who, used)))
 
     def go_on(
         self, session_id: str, on_progress: OnProgress = _quietly, *, instead_of_agent: bool = False
@@ -193,12 +198,12 @@ class PlanningTool(_Sessions):
         SessionFailed if the model failed: then the session is saved as failed and can be resumed. Raises Busy
         if another process is working on it.
         """
-        stored = _permitted(self._services, self.get(session_id))
+        stored = _permitted(self._workspace, self.get(session_id))
         if instead_of_agent and stored.facts.agent_brings:
-            self._services.model()  # without a model it stays the agent's
+            self._workspace.model()  # without a model it stays the agent's
             state = state_of(stored).knowing(agent_brings=False)
-            stored = save(self._services, stored, state, NewEvent(EventKind.SESSION_RESUMED, Actor.USER))
-        return _view(work(self._services, stored, on_progress))
+            stored = save(self._workspace, stored, state, NewEvent(EventKind.SESSION_RESUMED, Actor.USER))
+        return _view(work(self._workspace, stored, on_progress))
 
     def answer(
         self,
@@ -216,20 +221,20 @@ class PlanningTool(_Sessions):
         With `question_id`, raises NotAsked if another question is current. Raises BadAnswer if the answer is
         empty, too long, or a number without an option; SessionOver. The model may be next: `go_on`.
         """
-        stored = _permitted(self._services, self.get(session_id))
+        stored = _permitted(self._workspace, self.get(session_id))
         _require(stored, QuestionPending, question_id or Text("an answer"), question_id)
         session = stored.session
         text = _numbered(session.questions[session.current_question_index], text, short(session.session_id))
-        state = operations.answered(state_of(stored), text, self._services.clock.now())
+        state = operations.answered(state_of(stored), text, self._workspace.clock.now())
         return self._save(stored, state, EventKind.SESSION_ANSWERED, actor, source)
 
     def skip(
         self, session_id: str, *, question_id: str = "", actor: Actor = Actor.USER, source: str = ""
     ) -> SessionView:
         """Leaves the question without an answer; it is not asked again."""
-        stored = _permitted(self._services, self.get(session_id))
+        stored = _permitted(self._workspace, self.get(session_id))
         _require(stored, QuestionPending, question_id or Text("a skip"), question_id)
-        state = operations.skipped(state_of(stored), self._services.clock.now())
+        state = operations.skipped(state_of(stored), self._workspace.clock.now())
         return self._save(stored, state, EventKind.SESSION_ANSWERED, actor, source)
 
     def back(self, session_id: str, *, actor: Actor = Actor.USER) -> SessionView:
@@ -237,7 +242,7 @@ class PlanningTool(_Sessions):
 
         Also resumes a failed session.
         """
-        stored = _permitted(self._services, self.get(session_id))
+        stored = _permitted(self._workspace, self.get(session_id))
         _require_open(stored)
         return self._save(stored, operations.back(state_of(stored)), EventKind.SESSION_RESUMED, actor)
 
@@ -255,26 +260,26 @@ class PlanningTool(_Sessions):
 
         A choice that came through an agent says so: the reason is part of what is approved.
         """
-        stored = _permitted(self._services, self.get(session_id))
+        stored = _permitted(self._workspace, self.get(session_id))
         if actor is Actor.AI:
             rationale = f"{CHOSEN_BY_AGENT}: {rationale}" if rationale.strip() else CHOSEN_BY_AGENT
         _require(stored, DecisionPending, decision_id or Text("a decision"), decision_id)
-        state = operations.decided(state_of(stored), option, rationale, self._services.clock.now())
+        state = operations.decided(state_of(stored), option, rationale, self._workspace.clock.now())
         return self._save(stored, state, EventKind.SESSION_DECIDED, actor, source)
 
     def request(self, session_id: str) -> ApprovalRequest:
         """What a person is asked to approve now: the instruction for the run."""
-        return approve.request(self._services, _in_review(self.get(session_id)))
+        return approve.request(self._workspace, _in_review(self.get(session_id)))
 
     def statement(self, session_id: str, approver: str) -> str:
         """The bytes that a key signs to approve the session."""
-        return compose(self._services, SignedAct.APPROVE, self.request(session_id).digest, approver)
+        return compose(self._workspace, SignedAct.APPROVE, self.request(session_id).digest, approver)
 
     def approve(self, session_id: str, approver: str, proof: Proof) -> SessionView:
         """Creates the run, which waits in phase planning. Typed answers count only if a person sits there."""
-        stored = _in_review(_permitted(self._services, self.get(session_id)))
-        now = approve.approve(self._services, stored, approver, proof)
-        self._services.approved(now)
+        stored = _in_review(_permitted(self._workspace, self.get(session_id)))
+        now = approve.approve(self._workspace, stored, approver, proof)
+        remember_approved(self._workspace, now)
         return _view(now)
 
     def reject(self, session_id: str, feedback: str, *, source: str = "") -> SessionView:
@@ -284,8 +289,8 @@ class PlanningTool(_Sessions):
         """
         stored = self.get(session_id)
         _require(stored, ApprovalPending, Text("a rejection"))
-        _require_person(stored, self._services.person.agent())
-        state = operations.rejected(state_of(stored), feedback, self._services.clock.now())
+        _require_person(stored, self._workspace.person.agent())
+        state = operations.rejected(state_of(stored), feedback, self._workspace.clock.now())
         return self._save(stored, state, EventKind.SESSION_REJECTED, Actor.USER, source)
 
     def cancel(self, session_id: str) -> SessionView:
@@ -293,17 +298,17 @@ class PlanningTool(_Sessions):
 
         Only for a person. Raises NoChannel if it is approved and no person can be asked.
         """
-        stored, person = self.get(session_id), self._services.person
+        stored, person = self.get(session_id), self._workspace.person
         if stored.session.status is SessionStatus.CANCELLED:
             _require_open(stored)
         was_approved = stored.session.planner_session_id is not None
         _require_person(stored, person.refusal() if was_approved else person.agent())
-        return _view(approve.cancel(self._services, stored, Actor.USER))
+        return _view(approve.cancel(self._workspace, stored, Actor.USER))
 
     def fail(self, session_id: str, why: str) -> SessionView:
         """Stops a session that has not ended, with a reason; `resume` continues it."""
         stored = self.get(session_id)
-        state = operations.failed(state_of(stored), self._services.mask(why))
+        state = operations.failed(state_of(stored), self._workspace.mask(why))
         return self._save(stored, state, EventKind.SESSION_FAILED, Actor.SYSTEM)
 
     def resume(self, session_id: str) -> SessionView:
@@ -311,20 +316,20 @@ class PlanningTool(_Sessions):
 
         A failed session returns to the phase in which it failed. Does nothing if nothing is wrong.
         """
-        return _view(resume(self._services, _permitted(self._services, self.get(session_id))))
+        return _view(resume(self._workspace, _permitted(self._workspace, self.get(session_id))))
 
     def take_in(self, data: bytes, what: str, *, actor: Actor = Actor.USER) -> SessionView:
         """Imports a session from a file; approvals in the file do not count.
 
         If the id is already in use, the session gets a new one.
         """
-        user = self._services.person.user()
-        self._services.permits.require_allowed(user)
+        user = self._workspace.person.user()
+        self._workspace.permits.require_allowed(user)
         session = read_session(data, what)
         if self._known(session.session_id):
             session = replace(session, session_id=self._new_id())
         event = NewEvent(EventKind.SESSION_TAKEN_IN, actor, writable(what))
-        return _view(add(self._services, taken(session).knowing(created_by=user), event))
+        return _view(add(self._workspace, taken(session).knowing(created_by=user), event))
 
     def restore(self, found: Sequence[tuple[PlanningSession, Sequence[LogEntry]]], reason: str) -> None:
         """Adds sessions that the ledger has lost, in one transaction; approvals in them do not count.
@@ -333,15 +338,15 @@ class PlanningTool(_Sessions):
         """
         event = NewEvent(EventKind.SESSION_TAKEN_IN, Actor.SYSTEM, reason)
         states = [(with_paths(taken(session), logs), logs) for session, logs in found]
-        planned = [(planner(self._services, state), logs) for state, logs in states]
-        with self._services.store.transaction() as transaction:
+        planned = [(planner(self._workspace, state), logs) for state, logs in states]
+        with self._workspace.store.transaction() as transaction:
             for plan, logs in planned:
                 transaction.sessions.add(*plan(), event, logs)
 
 
-def _permitted(services: SessionServices, stored: StoredSession) -> StoredSession:
+def _permitted(workspace: Workspace, stored: StoredSession) -> StoredSession:
     """For whoever goes on with it. Raises NotPermitted."""
-    services.permits.require_allowed(stored.facts.created_by, services.person.user())
+    workspace.permits.require_allowed(stored.facts.created_by, workspace.person.user())
     return stored
 
 

@@ -24,7 +24,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 def covered(workspace: Workspace, record: PlanRecord, *later: Event) -> Approval | None:
     about = subjects.plan(record.plan.document.plan.id)
     history = History(about, "p1", record.approvals, [*record.events, *later])
-    return covering_approval(workspace.services, history, lambda approval: approval.subject.encode())
+    return covering_approval(workspace, history, lambda approval: approval.subject.encode())
 
 
 @pytest.mark.req("PT-8", "PT-9")
@@ -32,7 +32,7 @@ def covered(workspace: Workspace, record: PlanRecord, *later: Event) -> Approval
 def test_no_approval_counts_from_before_a_person_said_no(workspace: Workspace, kind: EventKind):
     """Whatever else the state of the plan is taken for."""
     plan_id = approved(workspace, create("b.txt", "b\n"))
-    record = workspace.services.store.record(plan_id)
+    record = workspace.store.record(plan_id)
     assert covered(workspace, record) == record.approvals[-1]
     no = msgspec.structs.replace(record.events[-1], event=kind, evidence="")
     assert covered(workspace, record, no) is None

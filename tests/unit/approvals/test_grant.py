@@ -99,8 +99,7 @@ def keys() -> MadeUpKeys:
 def ws(tmp_path: Path, keys: MadeUpKeys):
     person = Person(Text("this runs below an agent"))
     with open_scratch(tmp_path, person=person) as workspace:
-        parts = workspace.services._replace(signatures=keys, commands=Sandbox(there=False))
-        rewire(workspace, **parts._asdict())
+        rewire(workspace, signatures=keys, commands=Sandbox(there=False))
         yield workspace
 
 
@@ -119,7 +118,7 @@ def scope(**changes: object) -> GrantScope:
 
 
 def granted(ws: Workspace, keys: MadeUpKeys, wanted: GrantScope = SCOPE, days: float = 30) -> Grant:
-    until = ws.services.clock.after(days * DAY)
+    until = ws.clock.after(days * DAY)
     subject = ws.grants.draft(wanted, until)
     return ws.grants.add(subject, "hanako", signed(ws, keys, subject))
 
@@ -144,9 +143,9 @@ def lines(count: int) -> str:
 
 def retry(ws: Workspace, plan_id: str, grant: Grant) -> None:
     """As a request that found the grant does."""
-    services = ws.services
-    stored, again = services.store.plans.get(plan_id), services.store.approvals.requests(plan_id)[-1]
-    subject = subject_now(services, stored.document, ALL_SPECS, again.expires_at)
+    workspace = ws
+    stored, again = workspace.store.plans.get(plan_id), workspace.store.approvals.requests(plan_id)[-1]
+    subject = subject_now(workspace, stored.document, ALL_SPECS, again.expires_at)
     ws.grants.approve(stored, grant, again, codec.canonical(subject))
 
 
@@ -456,7 +455,7 @@ def test_grants_are_named_by_the_beginning_of_their_id(ws, keys):
         with pytest.raises(NotFound, match="standing approval") as caught:
             ws.grants.revoke(name)
         assert caught.value.details["see"] == "ringi grant list"
-    parts = ws.services
+    parts = ws
     subject = parts.store.workspace_id()
     twins = iter([f"{grant.id[:6]}-one", f"{grant.id[:6]}-two"])
     rewire(ws, ids=lambda: next(twins))
@@ -490,7 +489,7 @@ def test_commands_are_covered_in_a_sandbox_only(ws, keys):
     rewire(ws, commands=boxed)
     grant = granted(ws, keys, scope(kinds=(SpecKind.RUN,), max_risk=Risk.MEDIUM, globs=("**",)))
     plan_id = proposed(ws, create("docs/a.md", "x\n"))
-    stored = ws.services.store.plans.get(plan_id)
+    stored = ws.store.plans.get(plan_id)
     spec = stored.document.state.action_specs[0]
     # However a command became low: this is about the sandbox.
     run = msgspec.structs.replace(
@@ -511,7 +510,7 @@ def test_commands_are_covered_in_a_sandbox_only(ws, keys):
 @pytest.mark.parametrize("change", ["not validated", "no specs", "no requester", "reads elsewhere"])
 def test_plans_that_no_grant_covers(ws, keys, change: str):
     grant = granted(ws, keys, scope(kinds=(*CHANGES, SpecKind.READ)))
-    stored = ws.services.store.plans.get(proposed(ws, create("docs/a.md", "x\n")))
+    stored = ws.store.plans.get(proposed(ws, create("docs/a.md", "x\n")))
     assert ws.grants.covering(stored) == grant
     document = stored.document
     spec = document.state.action_specs[0]
@@ -650,7 +649,7 @@ def test_a_grant_revoked_in_the_very_moment_of_its_use_is_not_used(ws, keys, tmp
 @pytest.mark.req("CP-8", "CP-9")
 def test_a_change_plan_is_never_covered(ws, keys):
     granted(ws, keys)
-    stored = ws.services.store.plans.get(proposed(ws, create("docs/a.md", "x\n")))
+    stored = ws.store.plans.get(proposed(ws, create("docs/a.md", "x\n")))
     facts = ChangeFacts(
         snapshot_id="s",
         basis=PlanBasis(Trigger.USER_REQUEST, ()),
@@ -709,7 +708,7 @@ def test_a_grant_signed_by_a_real_key(tmp_path: Path):
     lists = [SignerList("the list", f"hanako {key.public}\n".encode())]
     with open_scratch(tmp_path, person=Person(Text("nobody"))) as ws:
         rewire(ws, signatures=SshSignatures(lambda: lists))
-        subject = ws.grants.draft(SCOPE, ws.services.clock.after(DAY))
+        subject = ws.grants.draft(SCOPE, ws.clock.after(DAY))
         grant = ws.grants.add(subject, "hanako", key.sign(ws.grants.statement(subject, "hanako")))
         assert key.public.startswith(grant.proof.key)
         plan_id = asked(ws, create("docs/a.md", "x\n"))
@@ -747,4 +746,4 @@ def test_long_lines_and_binaries_spend_the_budget_by_their_bytes(ws, keys):
     assert status(ws, asked(ws, image)) == "pending_review"
     plan_id = asked(ws, create("docs/b.md", "x" * 901))
     assert status(ws, plan_id) == "approved"
-    assert ws.services.store.approvals.of(plan_id)[-1].proof.used_lines == 10
+    assert ws.store.approvals.of(plan_id)[-1].proof.used_lines == 10

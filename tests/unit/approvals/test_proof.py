@@ -71,7 +71,7 @@ def keys() -> MadeUpKeys:
 def ws(tmp_path: Path, keys: MadeUpKeys):
     """Nobody sits at a terminal here: only a signature counts."""
     with open_scratch(tmp_path, person=Person(Text("this runs below an agent"))) as workspace:
-        workspace.plan = PlanTool(workspace.services._replace(signatures=keys))
+        workspace.plan = PlanTool(workspace.replace(signatures=keys))
         yield workspace
 
 
@@ -496,7 +496,7 @@ def signing(tmp_path: Path, key: RealKey):
     lists = [SignerList("the list", f"hanako {key.public}\n".encode())]
     with open_scratch(tmp_path, person=Person(Text("this runs below an agent"))) as workspace:
         signatures = SshSignatures(lambda: lists)
-        workspace.plan = PlanTool(workspace.services._replace(signatures=signatures))
+        workspace.plan = PlanTool(workspace.replace(signatures=signatures))
         yield workspace
 
 

@@ -69,7 +69,7 @@ class Bureau:
     def __init__(self, ws: Workspace, keys: MadeUpKeys) -> None:
         self.ws, self.plan = ws, a_plan()
         self.run = a_run(self.plan)
-        rewire(ws, signatures=keys, run_id=RUN_ID)
+        rewire(ws, signatures=keys, run_id=RUN_ID, prepare=lambda: None)
         with ws.store.transaction() as transaction:
             transaction.runs.add(self.run, NewEvent(EventKind.RUN_CREATED, Actor.USER), self.plan)
         subject = ws.grants.draft(scope_of(terms_of(self.run)), ws.clock.after(3600))
@@ -86,7 +86,7 @@ class Bureau:
         ws, plan_id = self.ws, self.plans[step_id]
         spec = create(f"docs/{step_id}.md", f"{number}\n" * lines)
         who = requester_of_run(RUN_ID)
-        made = set_specs(ws.services, plan_id, [spec], basis={}, actor=Actor.AI, requester=who)
+        made = set_specs(ws, plan_id, [spec], basis={}, actor=Actor.AI, requester=who)
         assert not made.problems
         version = ws.plan.get(plan_id).plan.version
         stored = ws.store.runs.stored(RUN_ID)

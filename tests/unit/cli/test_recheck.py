@@ -16,7 +16,7 @@ def plan(tmp_path: Path) -> str:
     """With a check that its proposer ran."""
     with open_scratch(tmp_path) as workspace:
         plan_id = proposed(workspace, ActionSpec(SpecKind.CREATE, "new.txt", "new\n"))
-        add_checks(workspace.services, plan_id, [CheckResult("true", 0, 0.0, "", "")])
+        add_checks(workspace, plan_id, [CheckResult("true", 0, 0.0, "", "")])
     return plan_id
 
 

@@ -16,9 +16,9 @@ from ringi.kernel.system import new_id
 from ringi.models.prompt import Prompt
 from ringi.models.usage import Spent
 from ringi.runs.process.completion import resumed
+from ringi.runs.process.context import ProcessContext, ProcessTask
 from ringi.runs.process.coordinator import ExecutionCoordinator
-from ringi.runs.process.reflection import ReflectionEngine, ReflectionServices
-from ringi.runs.process.services import CoordinatorServices, ProcessTask
+from ringi.runs.process.reflection import ReflectionEngine
 from ringi.runs.store import Store
 from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo, ToolResult
@@ -182,21 +182,19 @@ class ProcessDesk:
         self.ledger = Store(folder, clock=self.clock, ids=new_id, wait_sec=1.0, after_commit=lambda *_: None)
         self.saves = 0
 
-    def services(self) -> CoordinatorServices:
+    def services(self) -> ProcessContext:
         rules = PlanRules(ToolRules(tuple(self.tools.infos)), 15)
         reflection = ReflectionEngine(
-            ReflectionServices(
-                ask=self.model.ask,
-                config=self.config,
-                tools=self.tools.offered(),
-                rules=rules,
-                recoveries=self.ledger.processes.recoveries,
-                mask=str,
-                complexity=Level.MINIMAL,
-                model=self.model.name,
-            )
+            ask=self.model.ask,
+            config=self.config,
+            tools=self.tools.offered(),
+            rules=rules,
+            recoveries=self.ledger.processes.recoveries,
+            mask=str,
+            complexity=Level.MINIMAL,
+            model=self.model.name,
         )
-        return CoordinatorServices(
+        return ProcessContext(
             store=self.ledger,
             clock=self.clock,
             ids=new_id,

@@ -70,8 +70,8 @@ class Server:
 
     def opened(self) -> Workspace:
         workspace = open_scratch(self._folder)
-        parts = Desk(self._folder / "unused", self.model).parts
-        workspace.planning = PlanningTool(parts._replace(store=ledger_of(workspace), clock=workspace.clock))
+        parts = Desk(self._folder / "unused", self.model).workspace
+        workspace.planning = PlanningTool(parts.replace(store=ledger_of(workspace), clock=workspace.clock))
         return workspace
 
     async def call(self, name: str, client: Client = NOBODY, **given: Any) -> SessionNow:

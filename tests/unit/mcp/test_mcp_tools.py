@@ -151,7 +151,7 @@ def grant_to_hanako(workspace: Workspace) -> str:
     keys = MadeUpKeys("hers")
     rewire(workspace, signatures=keys)
     scope = GrantScope("user:hanako", ("docs/**",), (SpecKind.CREATE,), Risk.LOW, 2, 10, 5, 20)
-    subject = workspace.grants.draft(scope, workspace.services.clock.after(1000))
+    subject = workspace.grants.draft(scope, workspace.clock.after(1000))
     statement = workspace.grants.statement(subject, "hanako")
     workspace.grants.add(subject, "hanako", keys.sign("hers", statement))
     return statement

@@ -76,8 +76,8 @@ def test_a_signature_of_before_the_last_change_counts_for_nothing(desk: Desk):
 @pytest.mark.req("IP-9")
 def test_a_clock_that_was_set_back(desk: Desk):
     session_id = desk.at_review()
-    desk.parts = desk.parts._replace(clock=SteppingClock(datetime(2020, 1, 1, tzinfo=UTC)))
-    desk.tool = type(desk.tool)(desk.parts)
+    desk.workspace = desk.workspace.replace(clock=SteppingClock(datetime(2020, 1, 1, tzinfo=UTC)))
+    desk.tool = type(desk.tool)(desk.workspace)
     desk.tool.approve(session_id, "hanako", signed(desk, session_id))
     assert verify(desk.ledger) == []
 
@@ -143,9 +143,9 @@ def test_a_run_that_began_meanwhile_is_not_cancelled(tmp_path: Path, desk: Desk)
             begun = msgspec.structs.replace(runner.ledger.runs.get(run_id), phase=RunPhase.EXECUTING)
             transaction.runs.save(begun, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM))
 
-    clock = InterruptingClock(desk.parts.clock, begin)
+    clock = InterruptingClock(desk.workspace.clock, begin)
     with pytest.raises(SessionOver):
-        PlanningTool(desk.parts._replace(clock=clock)).cancel(session_id)
+        PlanningTool(desk.workspace.replace(clock=clock)).cancel(session_id)
     assert desk.ledger.runs.get(run_id).phase is RunPhase.EXECUTING
     assert desk.tool.view(session_id).status is SessionStatus.APPROVED
 

@@ -163,7 +163,7 @@ def test_who_read_an_older_session_saves_nothing(desk: Desk):
     due = desk.tool.bring(session_id, brought(findings=[{"finding": "first"}])).pending
     assert isinstance(due, AgentPending)
     with pytest.raises(SessionRace):
-        bring(desk.parts, older, due, brought(questions=[]))
+        bring(desk.workspace, older, due, brought(questions=[]))
     assert desk.tool.get(session_id).facts.findings == ("first",)
 
 

@@ -9,7 +9,7 @@ import pytest
 from ringi.config.keys import Config, Level, Strategy
 from ringi.config.rules import Value
 from ringi.engine.document import DecompositionFailed, GoalUnderstanding, PlanningDocument, UnclearGoal
-from ringi.engine.engine import EngineServices, Planned, PlanningEngine, Refused, Unclear, Undecomposed
+from ringi.engine.engine import EngineContext, Planned, PlanningEngine, Refused, Unclear, Undecomposed
 from ringi.engine.levels import measure_of
 from ringi.engine.plan_prompts import RULES, task_for
 from ringi.errors import ModelUnreachable
@@ -76,14 +76,14 @@ def planning_with(**values: Value) -> Config:
 
 
 def engine_of(model: LanguageModel, **settings: Any) -> PlanningEngine:
-    services = EngineServices(
+    workspace = EngineContext(
         model=lambda: model,
         budget=Budget(10, 1000),
         config=planning_with(**settings),
         count=lambda text: len(text.split()),
         code=Project(),
     )
-    return PlanningEngine(services)
+    return PlanningEngine(workspace)
 
 
 def scripted(**words: Any) -> ScriptedModel:

@@ -31,7 +31,9 @@ FILES = {
 
 def desk_of(tmp_path: Path, *, whole: bool = False, **words: Any) -> Desk:
     project = ShownProject(FILES, whole=whole)
-    return Desk(tmp_path / "state", ScriptedModel(**words), code=project, runs=lambda name: name == "pytest")
+    return Desk(
+        tmp_path / "state", ScriptedModel(**words), code=project, has_program=lambda name: name == "pytest"
+    )
 
 
 def purposes(desk: Desk) -> list[str]:
@@ -77,7 +79,7 @@ def test_the_project_is_read_again_only_once_it_has_changed(tmp_path: Path):
     desk = desk_of(tmp_path, files={"paths": ["app/login.py"]})
     session_id = desk.tool.start("Add a login").session_id
     desk.tool.go_on(session_id)
-    project = desk.parts.code
+    project = desk.workspace.code
     assert len(project.gathered) == 1
     project.files |= {"app/login.py": "def login(name): ...", "new.py": ""}
     desk.led(session_id)
@@ -395,10 +397,10 @@ SPENT = TokenUsage(requests=2, input_tokens=7, output_tokens=3)
 def test_the_call_of_a_process_that_was_killed_is_counted_once(tmp_path: Path, left: Any, requests: int):
     desk = desk_of(tmp_path, whole=True)
     session_id = desk.tool.start("Add a login").session_id
-    desk.parts.open_calls[session_id] = left if isinstance(left, bytes) else codec.canonical(left)
+    desk.workspace.open_calls[session_id] = left if isinstance(left, bytes) else codec.canonical(left)
     desk.tool.go_on(session_id)
     assert desk.tool.get(session_id).facts.usage.requests == requests
-    assert desk.parts.open_calls == {}
+    assert desk.workspace.open_calls == {}
     logged = [entry.text for entry in desk.ledger.sessions.logs(session_id)]
     assert any("interrupted" in text for text in logged) == (requests == 3)
 
@@ -416,7 +418,7 @@ def test_a_call_whose_answer_cannot_be_saved_is_counted(tmp_path: Path):
     session_id = desk.tool.start("Add a login").session_id
     with pytest.raises(SessionRace):
         desk.tool.go_on(session_id)
-    assert codec.foreign(desk.parts.open_calls[session_id], OpenCall, "x").usage == SPENT
+    assert codec.foreign(desk.workspace.open_calls[session_id], OpenCall, "x").usage == SPENT
 
 
 def test_progress_names_the_phase_and_the_model(tmp_path: Path):

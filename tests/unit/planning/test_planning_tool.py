@@ -231,8 +231,8 @@ def test_a_model_that_cannot_be_had_leaves_everything_as_it_was(tmp_path: Path):
 
     desk = Desk(tmp_path / "state", model=object())
     broken = Desk(tmp_path / "state", model=None)
-    broken.parts = broken.parts._replace(model=nowhere)
-    broken.tool = type(broken.tool)(broken.parts)
+    broken.workspace = broken.workspace.replace(model=nowhere)
+    broken.tool = type(broken.tool)(broken.workspace)
     with pytest.raises(UnknownModel):
         broken.tool.start("Add a login")
     assert broken.tool.list() == []
@@ -286,7 +286,7 @@ def test_saving_is_tried_four_times_and_nothing_is_half_written(desk: Desk):
     session_id = desk.tool.start("Add a login").session_id
     desk.tool.go_on(session_id)
     disk = FullDisk(desk.ledger)
-    tool = PlanningTool(desk.parts._replace(store=disk))
+    tool = PlanningTool(desk.workspace.replace(store=disk))
     disk.failures = 3
     assert tool.answer(session_id, "one").pending.number == 2
     assert len(desk.pauses) == 3
@@ -302,9 +302,9 @@ def test_two_on_one_session_and_nobody_overwrites_the_other(tmp_path: Path):
     first, second = Desk(tmp_path / "state"), Desk(tmp_path / "state")
     session_id = first.tool.start("Add a login").session_id
     first.tool.go_on(session_id)
-    clock = InterruptingClock(second.parts.clock, lambda: first.tool.answer(session_id, "by the first"))
+    clock = InterruptingClock(second.workspace.clock, lambda: first.tool.answer(session_id, "by the first"))
     with pytest.raises(SessionRace) as caught:
-        PlanningTool(second.parts._replace(clock=clock)).answer(session_id, "by the second")
+        PlanningTool(second.workspace.replace(clock=clock)).answer(session_id, "by the second")
     assert caught.value.exit_code == 7
     assert first.tool.get(session_id).session.questions[0].answer == "by the first"
     with pytest.raises(NotAsked, match="q-2"):
@@ -318,7 +318,7 @@ def test_ten_sessions_side_by_side(tmp_path: Path):
 
     def lead(number: int) -> None:
         desk = Desk(tmp_path / "state")
-        desk.parts = desk.parts._replace(sleep=lambda _: None)
+        desk.workspace = desk.workspace.replace(sleep=lambda _: None)
         done.append(desk.at_review(f"instruction {number}"))
         desk.ledger.close()
 

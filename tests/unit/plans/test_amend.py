@@ -100,7 +100,7 @@ def test_a_dropped_hunk_is_not_carried_out(ws, as_patch):
 def test_an_amendment_makes_a_new_version_and_says_what_was_done(ws):
     plan_id = approved(ws, write("a.txt", THREE), create("new.txt", "n\n"), write("b.txt", "B\n"))
     result = CheckResult("make test", 0, 1.0, "tree", "fine")
-    add_checks(ws.services, plan_id, [result])
+    add_checks(ws, plan_id, [result])
     new = edited(l1="erste", l2="zweite", l20="twenty", l38="thirty-eight")
     amendments = [drop(3, 1), DropSpec("s2"), NewContent("s3", "B\nC\nD\n")]
     assert ws.plan.amend(plan_id, amendments, seen=ws.plan.get(plan_id)).ok
@@ -296,7 +296,7 @@ def test_a_patch_cannot_say_what_is_no_text(ws):
 def test_content_that_is_not_allowed_leaves_the_plan_as_it_is(ws):
     plan_id = proposed(ws, create("x.txt", "x\n"), create("y.txt", "y\n"))
     before = ws.plan.get(plan_id)
-    parts = ws.services
+    parts = ws
     strict = PlanTool(with_most_bytes(parts, 1000))
     report = strict.amend(plan_id, [NewContent("s2", "x" * 1001)])
     assert not report.ok
@@ -392,7 +392,7 @@ def test_git_makes_the_same_of_the_hunks_that_are_left(ws, lines, ends, changes,
     (ws.places.root / name).write_bytes(old)
     content, encoding = packed(new)
     plan_id = proposed(ws, ActionSpec(SpecKind.WRITE, name, content, encoding=encoding), create("also", ""))
-    diff = rendering(effects(ws.services, ws.plan.stored(plan_id))[0]).diff
+    diff = rendering(effects(ws, ws.plan.stored(plan_id))[0]).diff
     if as_patch:
         text, encoding = packed(diff)
         spec = ActionSpec(SpecKind.PATCH, name, text, encoding=encoding)

@@ -131,7 +131,7 @@ def test_what_the_person_changed_is_told_against_what_was_proposed(ws: Workspace
 def test_specs_that_a_person_dropped_are_told_too(ws: Workspace):
     plan_id = proposed(ws, write("a.txt", "1\n"), create("c.txt", "c\n"))
     seen = ws.plan.get(plan_id)
-    keep_specs(ws.services, plan_id, ["s1"], seen=seen, actor=Actor.USER, reason="dropped c.txt")
+    keep_specs(ws, plan_id, ["s1"], seen=seen, actor=Actor.USER, reason="dropped c.txt")
     assert [one.path for one in ws.plan.answer(plan_id).changed] == ["c.txt"]
 
 
@@ -146,7 +146,7 @@ def test_approved_and_done(ws: Workspace):
 
 
 def checked(ws: Workspace, plan_id: str, command: str) -> None:
-    add_checks(ws.services, plan_id, [CheckResult(command, 0, 0.1, "tree", "")])
+    add_checks(ws, plan_id, [CheckResult(command, 0, 0.1, "tree", "")])
 
 
 @needs_sandbox

@@ -462,7 +462,7 @@ def test_bytes_that_are_not_those_of_the_state_are_refused(ws):
     (ws.places.root / "pkg/base.py").write_text("def base():\n    return 5\n")
     diffs = patches.file_diffs(BASE_DIFF.replace("-    return 1", "-    return 5").encode())
     with pytest.raises(ChangeRefused, match="changed while the plan was made"):
-        propose_change(ws.services, Change("x", diffs, ASKED), state, lambda _: ())
+        propose_change(ws, Change("x", diffs, ASKED), state, lambda _: ())
     assert ws.plan.list() == []
 
 
@@ -510,7 +510,7 @@ def test_a_source_in_another_spelling_is_the_same_file(ws, source):
 def test_a_limit_that_is_tighter_now_is_told(ws):
     plan_id = patches.propose_patch(ws, "bigger", patch_of(ws, **{"pkg/base.py": "x = 1\n" * 20}))
     approve(ws, plan_id)
-    parts = ws.services
+    parts = ws
     tight = PlanTool(with_most_bytes(parts, 10))
     with untouched(ws.places.root), pytest.raises(InvalidSpecs):
         tight.execute(plan_id)
@@ -525,13 +525,13 @@ def test_what_was_dropped_leaves_the_other_specs_as_they_were(ws):
     [kept] = [spec for spec in seen.state.action_specs if spec.base.path == "pkg/base.py"]
     before = (ws.places.root / "pkg/base.py").read_text()
     (ws.places.root / "pkg/base.py").write_text(before + "\n\nx = 1\n")
-    keep_specs(ws.services, plan_id, [kept.id], seen=seen, actor="user", reason="dropped")
+    keep_specs(ws, plan_id, [kept.id], seen=seen, actor="user", reason="dropped")
     after = ws.plan.get(plan_id)
     assert after.plan.version == 2
     assert after.state.action_specs == (kept,)
     assert ws.plan.preview(plan_id).stale == ("pkg/base.py",)
     with pytest.raises(PlanChanged):
-        keep_specs(ws.services, plan_id, [kept.id], seen=seen, actor="user", reason="again")
+        keep_specs(ws, plan_id, [kept.id], seen=seen, actor="user", reason="again")
     (ws.places.root / "pkg/base.py").write_text(before)
     approve(ws, plan_id)
     assert ws.plan.execute(plan_id).overall_success

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
+from ringi.app.workspace import Workspace
 from ringi.errors import BadTransition, CheckFailed, CopyFailed, Interrupted, InvalidSpecs, PlanChanged, Stale
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.places import places_of
@@ -20,7 +21,6 @@ from ringi.plans.document import (
     StoredPlan,
     with_state,
 )
-from ringi.plans.services import Services
 from ringi.tree.check_result import CheckPhase, CheckResult
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import CopyChecks
@@ -38,12 +38,12 @@ class Desk:
         self.world = world
         self.root = root
         self.real = check
-        self.services = world.services._replace(check=check)
+        self.workspace = world.workspace.replace(check=check)
 
     def plan(
         self, *specs: ActionSpec, before: tuple[str, ...] = (), after: tuple[str, ...] = ()
     ) -> StoredPlan:
-        self.services = self.services._replace(checks=PlannedChecks(before, after), check=self.real)
+        self.workspace = self.workspace.replace(checks=PlannedChecks(before, after), check=self.real)
         plan_id = self.world.tool.propose("A change")
         report = self.world.tool.set_action_specs(plan_id, specs)
         assert report.ok, report.issues
@@ -51,7 +51,7 @@ class Desk:
 
     def dry(self, stored: StoredPlan) -> list[tuple[CheckPhase, int]]:
         with untouched(self.root):
-            results = check.dry(self.services, stored)
+            results = check.dry(self.workspace, stored)
         return [(result.phase, result.exit_code) for result in results]
 
     def told(self, stored: StoredPlan) -> tuple[CheckResult, ...]:
@@ -95,11 +95,11 @@ def test_a_dry_run_tells_what_fails_and_raises_nothing(desk: Desk):
 def test_what_was_dry_is_what_comes_after(desk: Desk):
     """The same tree: the dry run spoke of the very bytes that the plan leaves."""
     stored = desk.plan(AFTER, create("new/a.sh", "a\n", mode="0755"), delete("README.md"), after=("true",))
-    (result,) = check.dry(desk.services, stored)
+    (result,) = check.dry(desk.workspace, stored)
     make_files(desk.root, {"app/hello.py": "after\n", "new/a.sh": "a\n"})
     (desk.root / "new/a.sh").chmod(0o755)
     (desk.root / "README.md").unlink()
-    (real,) = check.run_after(desk.services, PlannedChecks(after=("true",)))
+    (real,) = check.run_after(desk.workspace, PlannedChecks(after=("true",)))
     assert (result.phase, real.phase) == (D, A)
     assert result.tree == real.tree
 
@@ -128,7 +128,7 @@ def test_a_new_folder_is_nothing_to_lay(desk: Desk):
         return ()
 
     stored = desk.plan(ActionSpec(SpecKind.MKDIR, "empty"), delete("README.md"), after=("true",))
-    desk.services = desk.services._replace(check=listening)
+    desk.workspace = desk.workspace.replace(check=listening)
     assert desk.dry(stored) == []
     assert asked == [{"README.md": None}]
 
@@ -189,7 +189,7 @@ def test_a_plan_that_cannot_be_carried_out_is_refused(desk: Desk):
 
 def test_a_rule_that_came_later_is_named(desk: Desk):
     stored = desk.plan(AFTER, after=("true",))
-    desk.services = with_most_bytes(desk.services, 2)
+    desk.workspace = with_most_bytes(desk.workspace, 2)
     with pytest.raises(InvalidSpecs, match="2 are allowed"):
         desk.dry(stored)
 
@@ -210,13 +210,13 @@ def test_of_an_aborted_plan_only_the_remainder_is_laid_over(desk: Desk):
 
 def test_results_do_not_go_to_a_plan_that_has_other_specs_by_now(desk: Desk):
     stored = desk.plan(AFTER, after=("true",))
-    real = desk.services.check
+    real = desk.workspace.check
 
     def slow(*asked) -> tuple[CheckResult, ...]:
         desk.world.tool.set_action_specs(stored.document.plan.id, [create("other.txt", "x\n")])
         return real(*asked)
 
-    desk.services = desk.services._replace(check=slow)
+    desk.workspace = desk.workspace.replace(check=slow)
     with pytest.raises(PlanChanged):
         desk.dry(stored)
     assert desk.told(stored) == ()
@@ -227,7 +227,7 @@ def test_a_check_before_that_fails_refuses_and_is_told(desk: Desk):
     stored = desk.plan(AFTER)
     checks = PlannedChecks(before=("true", "echo no; exit 9", "true"))
     with untouched(desk.root), pytest.raises(CheckFailed) as refused:
-        check.require_before(desk.services, stored, checks)
+        check.require_before(desk.workspace, stored, checks)
     assert str(refused.value) == "Plan p1: echo no; exit 9 ended with exit code 9; nothing was changed"
     assert [(one.phase, one.exit_code, one.output) for one in desk.told(stored)] == [
         (B, 0, ""),
@@ -238,27 +238,27 @@ def test_a_check_before_that_fails_refuses_and_is_told(desk: Desk):
 @pytest.mark.req("PT-16")
 def test_checks_before_that_pass(desk: Desk):
     stored = desk.plan(AFTER)
-    results = check.require_before(desk.services, stored, PlannedChecks(before=("grep -q hello app/*.py",)))
+    results = check.require_before(desk.workspace, stored, PlannedChecks(before=("grep -q hello app/*.py",)))
     assert [(one.phase, one.exit_code) for one in results] == [(B, 0)]
     assert desk.told(stored) == ()  # whoever executes keeps them
-    assert check.require_before(desk.services, stored, PlannedChecks(after=("false",))) == ()
+    assert check.require_before(desk.workspace, stored, PlannedChecks(after=("false",))) == ()
 
 
 @pytest.mark.req("PT-16")
 def test_checks_after_see_the_workspace_and_raise_nothing(desk: Desk):
     (desk.root / "app/hello.py").write_text(HELLO + "# more\n")
     results = check.run_after(
-        desk.services, PlannedChecks(after=("grep -q more app/hello.py", "exit 2", "true"))
+        desk.workspace, PlannedChecks(after=("grep -q more app/hello.py", "exit 2", "true"))
     )
     assert [(one.phase, one.exit_code) for one in results] == [(A, 0), (A, 2)]
-    assert check.run_after(desk.services, PlannedChecks(before=("false",))) == ()
+    assert check.run_after(desk.workspace, PlannedChecks(before=("false",))) == ()
 
 
 def test_a_check_after_that_cannot_be_run_did_not_pass(desk: Desk):
     def broken(*_: object) -> tuple[CheckResult, ...]:
         raise CopyFailed(why="no room")
 
-    parts: Services = desk.services._replace(check=broken)
+    parts: Workspace = desk.workspace.replace(check=broken)
     (result,) = check.run_after(parts, PlannedChecks(after=("make test",)))
     assert (result.command, result.exit_code, result.phase) == ("make test", check.CANNOT_RUN, A)
     assert "no room" in result.output
@@ -271,4 +271,4 @@ def test_an_interrupt_is_no_result(desk: Desk):
         raise Interrupted
 
     with pytest.raises(Interrupted):
-        check.run_after(desk.services._replace(check=interrupted), PlannedChecks(after=("make test",)))
+        check.run_after(desk.workspace.replace(check=interrupted), PlannedChecks(after=("make test",)))

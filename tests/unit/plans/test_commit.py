@@ -144,7 +144,7 @@ def test_without_the_wish_nothing_is_staged_or_committed(ws: Workspace, repo: Pa
     plan_id = proposed(ws, *CHANGE)
     approve(ws, plan_id)
     assert not ws.plan.execute(plan_id).commit
-    assert announced(ws.services, ws.plan.get(plan_id)) is None
+    assert announced(ws, ws.plan.get(plan_id)) is None
     assert ((repo / ".git/index").read_bytes(), git(repo, "rev-parse", "HEAD")) == (index, parent)
 
 
@@ -163,7 +163,7 @@ def test_what_the_person_has_staged_and_changed_stays_so(ws: Workspace, repo: Pa
 def test_own_changes_in_the_same_file_are_announced_and_go_along(ws: Workspace, repo: Path):
     (repo / "README.md").write_text("# Mine\n")
     plan_id = wished(ws, write("README.md", "# Mine\n\nMore.\n"), write("app/hello.py", "new\n"))
-    found = announced(ws.services, ws.plan.get(plan_id))
+    found = announced(ws, ws.plan.get(plan_id))
     assert found is not None
     assert found.mixed == ("README.md",)
     approve(ws, plan_id)
@@ -345,9 +345,9 @@ def test_a_hook_that_rewrites_the_files_is_told_and_verified(ws: Workspace, repo
 
 def test_checks_that_fail_afterwards_leave_no_commit(ws: Workspace, repo: Path):
     check_with(ws, after=("false",))
-    parts = ws.plan._services
+    parts = ws.plan._workspace
     config = msgspec.structs.replace(parts.config, provenance=Provenance(notes=False))
-    ws.plan = PlanTool(parts._replace(config=config))
+    ws.plan = PlanTool(parts.replace(config=config))
     plan_id = approved(ws, *CHANGE)
     with untouched(repo), pytest.raises(CheckFailed):
         ws.plan.execute(plan_id)
@@ -378,9 +378,9 @@ def test_somebody_commits_while_the_checks_run(ws: Workspace, repo: Path):
 def check_with(
     workspace: Workspace, *, after: tuple[str, ...], on_failure: CheckFailure = CheckFailure.UNDO
 ) -> None:
-    parts = workspace.services
+    parts = workspace
     checks = PlannedChecks((), after, on_failure)
-    workspace.plan = PlanTool(parts._replace(checks=checks))
+    workspace.plan = PlanTool(parts.replace(checks=checks))
 
 
 def test_the_rest_after_an_abort_is_one_commit_with_what_was_done(ws: Workspace, repo: Path):
@@ -397,7 +397,7 @@ def test_the_rest_after_an_abort_is_one_commit_with_what_was_done(ws: Workspace,
 
 def without_late(workspace: Workspace, plan_id: str) -> ExecutionResult:
     tree = Tree(Unwritable("late.txt"), workspace.places.root)
-    return PlanTool(workspace.services._replace(tree=tree)).execute(plan_id)
+    return PlanTool(workspace.replace(tree=tree)).execute(plan_id)
 
 
 class Unwritable(OsFileSystem):
@@ -473,7 +473,7 @@ def test_a_crash_while_the_checks_ran(ws: Workspace, repo: Path, failing: CheckF
         raise SystemExit
 
     with pytest.raises(SystemExit):
-        PlanTool(ws.services._replace(check=killed)).execute(plan_id)
+        PlanTool(ws.replace(check=killed)).execute(plan_id)
     ws.plan.recover()
     assert git(repo, "log", "--format=%s") == "first\n"
     assert outcome_of(ledger_of(ws).events(plan_id)) == CommitOutcome("", "it was cut off before the commit")
@@ -500,7 +500,7 @@ def test_a_standing_approval_never_covers_a_commit(ws: Workspace, repo: Path):
     keys = MadeUpKeys("hers")
     rewire(ws, signatures=keys)
     scope = GrantScope("user:hanako", ("docs/**",), (SpecKind.CREATE,), Risk.LOW, 1, 1, 1, 1)
-    subject = ws.grants.draft(scope, ws.services.clock.after(86_400))
+    subject = ws.grants.draft(scope, ws.clock.after(86_400))
     grant = ws.grants.add(subject, "hanako", keys.sign("hers", ws.grants.statement(subject, "hanako")))
     plan_id = approved(ws, *CHANGE)
     (given_,) = ledger_of(ws).approvals.of(plan_id)
@@ -539,7 +539,7 @@ def test_a_commit_that_nobody_approved_is_a_contradiction(ws: Workspace):
     plan_id = proposed(ws, *CHANGE)
     approve(ws, plan_id)
     result = ws.plan.execute(plan_id)
-    committing._recorded(ws.services, result, CommitOutcome("1" * 40))
+    committing._recorded(ws, result, CommitOutcome("1" * 40))
     assert ["nobody had approved one" in str(why) for why in Examination(ws).plan(plan_id).problems] == [True]
 
 

@@ -302,7 +302,7 @@ def test_a_folder_somebody_else_made_stays(workspace: Workspace):
             super().make_folder(at, name, mode)
 
     tree = Tree(Racing(), workspace.places.root)
-    result = PlanTool(workspace.services._replace(tree=tree)).execute(plan_id)
+    result = PlanTool(workspace.replace(tree=tree)).execute(plan_id)
     assert statuses(result) == {"s1": "conflict", "s2": "done", "s3": "done"}
     undo(workspace, plan_id)
     assert (root / "d").is_dir()
@@ -351,7 +351,7 @@ def test_an_optional_spec_may_fail(workspace: Workspace):
             super().link(source, name, target, target_name)
 
     tree = Tree(Racing(), workspace.places.root)
-    result = PlanTool(workspace.services._replace(tree=tree)).execute(plan_id)
+    result = PlanTool(workspace.replace(tree=tree)).execute(plan_id)
     assert statuses(result) == {"s1": "failed", "s2": "conflict", "s3": "done"}
     assert result.overall_success
     assert (workspace.places.root / "a.txt").read_text() == "theirs\n"

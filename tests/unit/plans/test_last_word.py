@@ -65,7 +65,7 @@ def run(*argv: str) -> ActionSpec:
 @pytest.mark.req("PT-8", "PT-9")
 def test_a_wider_approval_from_before_a_reject_does_not_come_back(workspace: Workspace):
     keys = MadeUpKeys("k")
-    workspace.plan = PlanTool(workspace.services._replace(signatures=keys))
+    workspace.plan = PlanTool(workspace.replace(signatures=keys))
     plan_id = approved(workspace, write("README.md", "x\n"), create("b.txt", "b\n"))
     made_stale(workspace, plan_id)
     workspace.plan.reject(plan_id, "not b")
@@ -82,7 +82,7 @@ def test_a_wider_approval_from_before_a_reject_does_not_come_back(workspace: Wor
 @pytest.mark.req("PT-8", "PT-9")
 def test_an_approval_without_a_sandbox_does_not_come_back(workspace: Workspace):
     box = Box(there=False)
-    workspace.plan = PlanTool(workspace.services._replace(commands=box))
+    workspace.plan = PlanTool(workspace.replace(commands=box))
     plan_id = approved(workspace, write("README.md", "x\n"), run("true"))
     made_stale(workspace, plan_id)
     box.there = True
@@ -97,7 +97,7 @@ def test_an_approval_without_a_sandbox_does_not_come_back(workspace: Workspace):
 def test_a_sandbox_that_goes_in_the_middle(workspace: Workspace):
     """The first command takes it away; the second was approved for one, and is not run."""
     box = Box(there=True)
-    workspace.plan = PlanTool(workspace.services._replace(commands=box))
+    workspace.plan = PlanTool(workspace.replace(commands=box))
     plan_id = approved(workspace, run("first"), run("second"))
     original = box.run
 
@@ -165,7 +165,7 @@ def test_checks_that_a_crash_cut_off_did_not_pass(tmp_path: Path, on_failure: st
     with checking(tmp_path, on_failure) as workspace:
         plan_id = approved(workspace, write("README.md", "x\n"))
         with pytest.raises(Died):
-            PlanTool(workspace.services._replace(check=dies)).execute(plan_id)
+            PlanTool(workspace.replace(check=dies)).execute(plan_id)
         assert (tmp_path / "ws/README.md").read_text() == "x\n"
     with checking(tmp_path, on_failure) as workspace:
         kept = "x\n" if on_failure == "keep" else "# Sample\n"
@@ -188,7 +188,7 @@ def test_a_failed_check_is_told_whatever_the_undo_says(tmp_path: Path):
 
     with checking(tmp_path, "undo") as workspace:
         plan_id = approved(workspace, write("README.md", "x\n"))
-        tool = PlanTool(workspace.services._replace(check=fails))
+        tool = PlanTool(workspace.replace(check=fails))
         with pytest.raises(CheckFailed, match=r"somebody wrote since to: README\.md"):
             tool.execute(plan_id)
         assert (root / "README.md").read_text() == "theirs\n"

@@ -266,7 +266,7 @@ def test_somebody_writes_while_it_is_swapped(ws: Workspace):
             return super().exchange(*arguments)
 
     tree = Tree(Racing(), ws.places.root)
-    result = PlanTool(ws.services._replace(tree=tree)).undo(plan_id, "hanako", answer(request))
+    result = PlanTool(ws.replace(tree=tree)).undo(plan_id, "hanako", answer(request))
     assert [one.status for one in result.results] == [OpStatus.CONFLICT]
     assert text(ws) == "at the last moment\n"
 
@@ -284,7 +284,7 @@ def test_a_full_disk_leaves_what_was_written(ws: Workspace, call: str):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return super().__getattribute__(name)
 
-    tool = PlanTool(ws.services._replace(tree=Tree(Full(), ws.places.root)))
+    tool = PlanTool(ws.replace(tree=Tree(Full(), ws.places.root)))
     with contextlib.suppress(StorageFailed):
         assert not tool.undo(plan_id, "hanako", answer(request)).overall_success
     ws.plan.recover()

@@ -273,7 +273,7 @@ def test_plans_have_short_names_and_prefixes(ws):
 @pytest.mark.req("PT-4")
 def test_a_prefix_that_two_plans_share_is_named_with_both(ws):
     made = iter(["aaaa1111-0000-4000-8000-000000000001", "aaaa1111-0000-4000-8000-000000000002"])
-    tool = PlanTool(ws.services._replace(ids=lambda: next(made)))
+    tool = PlanTool(ws.replace(ids=lambda: next(made)))
     tool.propose("One")
     tool.propose("Two")
     with pytest.raises(Ambiguous, match=r"000000000001, .*000000000002"):
@@ -311,9 +311,7 @@ def test_events_say_who_why_how_many_and_how_risky(ws):
     ws.plan.set_action_specs(
         plan_id, [delete("README.md"), create("a/b.txt", "x")], actor=Actor.USER, reason="by hand"
     )
-    add_checks(
-        ws.services, plan_id, [CheckResult("true", 0, 0.1, "t", ""), CheckResult("false", 1, 0.1, "t", "")]
-    )
+    add_checks(ws, plan_id, [CheckResult("true", 0, 0.1, "t", ""), CheckResult("false", 1, 0.1, "t", "")])
     first, second, third = (logged.event for logged in ws.log(plan_id))
     assert (first.actor, first.reason, first.counts.specs) == ("ai", "codex", 0)
     assert (second.actor, second.reason) == ("user", "by hand")
@@ -334,7 +332,7 @@ def test_specs_that_fail_do_not_replace_good_ones(ws):
 @pytest.mark.req("PT-12")
 def test_new_specs_forget_old_checks(ws):
     plan_id = proposed(ws, write("README.md", "x\n"))
-    add_checks(ws.services, plan_id, [CheckResult("true", 0, 0.1, "t", "")])
+    add_checks(ws, plan_id, [CheckResult("true", 0, 0.1, "t", "")])
     ws.plan.set_action_specs(plan_id, [write("README.md", "y\n")])
     assert ws.plan.get_state(plan_id).checks == ()
 

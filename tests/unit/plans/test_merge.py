@@ -49,7 +49,7 @@ def proposed(ws: Workspace, *specs: ActionSpec) -> str:
 
 
 def merged(ws: Workspace, plan_id: str) -> MergedSpecs:
-    return merged_specs(ws.services, ws.plan.get(plan_id))
+    return merged_specs(ws, ws.plan.get(plan_id))
 
 
 def written(ws: Workspace, content: str) -> str:
@@ -129,8 +129,8 @@ def test_other_files_of_the_plan_stay_as_they_are(ws, root):
 
 def decided(ws: Workspace, plan_id: str, choice: Choice | bytes) -> list[tuple[SpecKind, str | None]]:
     document = ws.plan.get(plan_id)
-    decisions = {one.key: choice for one in open_conflicts(ws.services, document)}
-    found = merged_specs(ws.services, document, decisions)
+    decisions = {one.key: choice for one in open_conflicts(ws, document)}
+    found = merged_specs(ws, document, decisions)
     return [(spec.kind, spec.content) for spec in found.specs]
 
 
@@ -150,7 +150,7 @@ def test_a_file_that_the_person_changed_can_be_deleted_all_the_same(ws, root):
 def test_other_line_ends_are_one_conflict_and_both_means_the_change_with_mine(ws, root):
     plan_id = written(ws, text((3, "agent\n")))
     (root / "a.txt").write_bytes(text((25, "mine\n")).replace("\n", "\r\n").encode())
-    [conflict] = open_conflicts(ws.services, ws.plan.get(plan_id))
+    [conflict] = open_conflicts(ws, ws.plan.get(plan_id))
     assert (conflict.about.kind, conflict.about.line) == ("line_ends", 0)
     wanted = text((3, "agent\n"), (25, "mine\n")).replace("\n", "\r\n")
     assert decided(ws, plan_id, Choice.BOTH) == [(SpecKind.WRITE, wanted)]
@@ -175,8 +175,8 @@ def test_both_made_it_one_of_them_executable(ws, root):
     [conflict] = ws.plan.conflicts(plan_id)
     assert conflict.kind == "mode"
     document = ws.plan.get(plan_id)
-    decisions = {one.key: Choice.THEIRS for one in open_conflicts(ws.services, document)}
-    [spec] = merged_specs(ws.services, document, decisions).specs
+    decisions = {one.key: Choice.THEIRS for one in open_conflicts(ws, document)}
+    [spec] = merged_specs(ws, document, decisions).specs
     assert (spec.kind, spec.content, spec.mode) == (SpecKind.WRITE, "echo\n", "0755")
     assert merged(ws, plan_id).specs == ()
 
@@ -188,7 +188,7 @@ def test_a_file_written_to_after_the_merge_is_not_overwritten(ws, root):
     found = merged(ws, plan_id)
     (root / "a.txt").write_text(text((25, "mine\n"), (28, "later\n")))
     basis, seen = found.basis, found.seen
-    set_specs(ws.services, plan_id, found.specs, basis=basis, seen=seen, merged=found, actor=Actor.USER)
+    set_specs(ws, plan_id, found.specs, basis=basis, seen=seen, merged=found, actor=Actor.USER)
     assert ws.plan.preview(plan_id).stale == ("a.txt",)
     assert merged(ws, plan_id).specs[0].content == text((3, "agent\n"), (25, "mine\n"), (28, "later\n"))
 
@@ -198,7 +198,7 @@ def test_without_the_base_every_line_that_goes_may_be_the_persons(ws, root):
     gone = FileState("0" * 64, "0644")
     plan_id = ws.plan.propose("a change")
     spec = ActionSpec(SpecKind.WRITE, "a.txt", text((3, "agent\n")))
-    set_specs(ws.services, plan_id, [spec], basis={"a.txt": gone}, actor=Actor.AI)
+    set_specs(ws, plan_id, [spec], basis={"a.txt": gone}, actor=Actor.AI)
     [part] = ws.plan.preview(plan_id).diffs
     assert part.your_lines == (3,)
     assert part.risk == "medium"
@@ -230,10 +230,10 @@ def test_a_conflict_in_a_renamed_file(ws, root):
     plan_id = renamed(ws, text((3, "agent\n")))
     (root / "a.txt").write_text(text((3, "mine\n")))
     document = ws.plan.get(plan_id)
-    [conflict] = open_conflicts(ws.services, document)
+    [conflict] = open_conflicts(ws, document)
     assert (conflict.about.line, conflict.mine, conflict.theirs) == (3, [b"mine\n"], [b"agent\n"])
-    found = merged_specs(ws.services, document, {conflict.key: Choice.THEIRS})
-    set_specs(ws.services, plan_id, found.specs, basis=found.basis, merged=found, actor=Actor.USER)
+    found = merged_specs(ws, document, {conflict.key: Choice.THEIRS})
+    set_specs(ws, plan_id, found.specs, basis=found.basis, merged=found, actor=Actor.USER)
     [part] = ws.plan.preview(plan_id).diffs
     assert part.your_lines == (3,)
     assert part.risk == "medium"

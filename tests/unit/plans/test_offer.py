@@ -29,7 +29,7 @@ def ws(repo: Path) -> Iterator[Workspace]:
 
 def made(ws: Workspace, plan_id: str, parent: str = "", known: str = "") -> str:
     there = ws.on_branch(RUN)
-    wanted = offer_order(there.services, plan_id, parent or ws.branch(RUN).tip(), AT)
+    wanted = offer_order(there, plan_id, parent or ws.branch(RUN).tip(), AT)
     return GitOffers(there.places.root, dict(os.environ)).make(wanted, known)
 
 
@@ -38,7 +38,7 @@ def shown(ws: Workspace, *words: str) -> str:
 
 
 def subject(ws: Workspace, plan_id: str) -> ApprovalSubject:
-    there = ws.on_branch(RUN).services
+    there = ws.on_branch(RUN)
     document = there.store.plans.get(plan_id).document
     return subject_now(there, document, document.state.selection, AT)
 
@@ -123,18 +123,18 @@ def test_an_approval_covers_only_what_was_offered_when_it_was_given(ws: Workspac
     there = ws.on_branch(RUN)
     before = subject(ws, plan_id)
     approve(there, plan_id)
-    set_offered(there.services, plan_id, 1, made(ws, plan_id))
+    set_offered(there, plan_id, 1, made(ws, plan_id))
     assert there.plan.get_state(plan_id).status is PlanStatus.PENDING_REVIEW
     with pytest.raises(NotApproved):
         there.plan.execute(plan_id)
     assert subject(ws, plan_id) != before
     with pytest.raises(NoCommit):
-        set_offered(there.services, plan_id, 2, "")
+        set_offered(there, plan_id, 2, "")
 
 
 def test_other_bytes_are_not_what_was_offered(ws: Workspace) -> None:
     plan_id = proposed_step(ws, README, MORE)
-    set_offered(ws.on_branch(RUN).services, plan_id, 1, made(ws, plan_id))
+    set_offered(ws.on_branch(RUN), plan_id, 1, made(ws, plan_id))
     proposed_step(ws, README, {"README.md": b"# Other\n"}, plan_id=plan_id)
     state = ws.plan.get_state(plan_id)
     assert state.commit

@@ -74,7 +74,7 @@ def test_what_is_approved_names_the_commit_and_no_hooks(ws: Workspace, repo: Pat
     assert ws.of_plan(plan_id).plan.ask(plan_id).digest != asked.digest
     offer(ws, plan_id, commit)
     there = approved_step(ws, plan_id)
-    (approval,) = there.services.store.approvals.of(plan_id)
+    (approval,) = there.store.approvals.of(plan_id)
     assert f'"offered":"{commit}"' in approval.subject
     assert '"hooks":[]' in approval.subject
 
@@ -167,7 +167,7 @@ class Disturbed:
 
 
 def disturb(there: Workspace, before: Happening = nothing, after: Happening = nothing) -> None:
-    commits = there.services.commits
+    commits = there.commits
     assert commits
     rewire(there, commits=lambda: Disturbed(commits(), before, after))
 

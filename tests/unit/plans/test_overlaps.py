@@ -23,7 +23,7 @@ def ws(tmp_path: Path):
 
 
 def found(workspace: Workspace, plan_id: str) -> tuple[Overlap, ...]:
-    return overlaps(workspace.services, workspace.plan.get(plan_id))
+    return overlaps(workspace, workspace.plan.get(plan_id))
 
 
 @pytest.mark.req("PT-8")

@@ -101,7 +101,7 @@ def test_what_git_ignores_is_what_git_says(ws: Workspace):
         ).stdout.split()
         prefix = "sub/" if folder != root else ""
         expected = {prefix + name for name in said} | {prefix + name for name in names if name == ".env"}
-        assert guarded(ws.services, [prefix + name for name in names]) == expected
+        assert guarded(ws, [prefix + name for name in names]) == expected
 
 
 def test_a_credential_file_is_high_risk_to_read(ws: Workspace):

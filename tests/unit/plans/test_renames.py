@@ -93,7 +93,7 @@ def test_what_is_no_rename_stays_as_proposed(ws: Workspace, specs: list[ActionSp
 def test_a_file_that_its_proposer_saw_otherwise_is_not_renamed(ws: Workspace):
     plan_id = proposed(ws)
     basis = {"old.txt": FileState("0" * 64, "0644"), "new.txt": None}
-    set_specs(ws.services, plan_id, [delete("old.txt"), create("new.txt", NEW)], basis=basis, actor=Actor.AI)
+    set_specs(ws, plan_id, [delete("old.txt"), create("new.txt", NEW)], basis=basis, actor=Actor.AI)
     assert [spec.base.kind for spec in specs_of(ws, plan_id)] == [SpecKind.DELETE, SpecKind.CREATE]
     assert ws.plan.preview(plan_id).stale == ("old.txt",)
 

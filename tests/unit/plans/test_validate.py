@@ -16,7 +16,7 @@ from ringi.kernel.codec import digest
 from ringi.kernel.fs import OsFileSystem
 from ringi.ledger.event import Actor
 from ringi.plans.document import ActionSpec, Encoding, SpecKind
-from ringi.plans.services import Rules
+from ringi.plans.rules import Rules
 from ringi.plans.validate import Validated, validate
 from ringi.policy.risk_level import Risk
 from ringi.tree.file_state import FileState

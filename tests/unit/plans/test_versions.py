@@ -467,7 +467,7 @@ def test_the_time_of_a_comparison_grows_with_the_number_of_specs(tmp_path):
             )
             found: list[PlanComparison] = []
             taken = steps_of(
-                lambda: found.append(Versions(world.services).compare(first, 1, other_plan=second))
+                lambda: found.append(Versions(world.workspace).compare(first, 1, other_plan=second))
             )
             assert len(found[0].differences) == count
             return taken

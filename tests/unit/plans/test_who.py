@@ -51,15 +51,15 @@ def ws(tmp_path: Path) -> Iterator[Workspace]:
 def granted(ws: Workspace, requester: str) -> str:
     kinds = (SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH)
     scope = GrantScope(requester, ("**",), kinds, Risk.MEDIUM, 9, 900, 99, 9000)
-    subject = ws.grants.draft(scope, ws.services.clock.after(1000))
-    keys = ws.services.signatures
+    subject = ws.grants.draft(scope, ws.clock.after(1000))
+    keys = ws.signatures
     assert isinstance(keys, MadeUpKeys)
     return ws.grants.add(subject, "hanako", keys.sign("hers", ws.grants.statement(subject, "hanako"))).id
 
 
 def here(ws: Workspace, person: PersonChannel) -> None:
     rewire(ws, person=person)
-    ws.versions = Versions(ws.services)
+    ws.versions = Versions(ws)
 
 
 def of_claude(ws: Workspace, *paths: str) -> str:
@@ -74,7 +74,7 @@ def status(ws: Workspace, plan_id: str) -> PlanStatus:
 
 
 def actors(ws: Workspace, plan_id: str) -> list[tuple[str, str]]:
-    return [(str(one.event.event), str(one.event.actor)) for one in ws.services.store.events(plan_id)]
+    return [(str(one.event.event), str(one.event.actor)) for one in ws.store.events(plan_id)]
 
 
 # --- who asked ------------------------------------------------------------------------------------
@@ -111,10 +111,10 @@ def test_every_way_to_a_version_says_who_took_it(ws: Workspace, how: str):
     elif how == "revert":
         assert ws.versions.revert(plan_id, 1, actor=Actor.USER).ok
     elif how == "keep":
-        keep_specs(ws.services, plan_id, ["s1"], seen=ws.plan.get(plan_id), actor=Actor.USER, reason="")
+        keep_specs(ws, plan_id, ["s1"], seen=ws.plan.get(plan_id), actor=Actor.USER, reason="")
     elif how == "merge":
         specs = [create("a.txt", "y\n")]
-        assert set_specs(ws.services, plan_id, specs, basis={}, actor=Actor.USER).report.ok
+        assert set_specs(ws, plan_id, specs, basis={}, actor=Actor.USER).report.ok
     else:
         plan_id = ws.versions.fork(plan_id, actor=Actor.USER)
     assert requester_of(ws.plan.get(plan_id)) == HANAKO
@@ -128,7 +128,7 @@ def test_a_plan_of_a_copy_follows_its_files_and_nothing_else_that_the_agent_says
     mine = {"tags": (FROM_COPY,), "requester": CLAUDE}
     plan_id = ws.plan.propose("A change", **mine)
     first = [create("a.txt", "x\n"), create("b.txt", "x\n")]
-    assert set_specs(ws.services, plan_id, first, basis={}, actor=Actor.AI, requester=CLAUDE).report.ok
+    assert set_specs(ws, plan_id, first, basis={}, actor=Actor.AI, requester=CLAUDE).report.ok
     before = ws.plan.get(plan_id)
     here(ws, AgentAtWork(CLAUDE))
     for act in (
@@ -141,7 +141,7 @@ def test_a_plan_of_a_copy_follows_its_files_and_nothing_else_that_the_agent_says
             act()
     assert ws.plan.get(plan_id) == before
     # Whoever reads the copy sets the next version, and a plan of its own is the agent's.
-    assert set_specs(ws.services, plan_id, first[:1], basis={}, actor=Actor.AI, requester=CLAUDE).report.ok
+    assert set_specs(ws, plan_id, first[:1], basis={}, actor=Actor.AI, requester=CLAUDE).report.ok
     assert ws.plan.set_action_specs(ws.plan.propose("Its own"), first).ok
     here(ws, Person())
     assert ws.plan.amend(plan_id, [NewContent("s1", "mine\n")]).ok
@@ -159,7 +159,7 @@ def test_an_agent_spends_nothing_of_the_persons(ws: Workspace):
     here(ws, Person())
     ws.plan.ask(plan_id)
     assert status(ws, plan_id) is PlanStatus.APPROVED
-    [approval] = ws.services.store.approvals.of(plan_id)
+    [approval] = ws.store.approvals.of(plan_id)
     assert codec.trusted(approval.subject.encode(), ApprovalSubject, "").requester == HANAKO
     assert ws.plan.execute(plan_id).overall_success
     assert not Examination(ws).plan(plan_id).problems

@@ -76,7 +76,7 @@ def signed_and_granted(ws: Workspace) -> None:
     ws.plan.approve(plan_id, "hanako", ALL_SPECS, proof)
     scope = GrantScope("user:hanako", ("docs/**",), (SpecKind.CREATE,), Risk.LOW, 9, 9, 99, 99)
     for revoked in (True, False):
-        subject = ws.grants.draft(scope, ws.services.clock.after(3600))
+        subject = ws.grants.draft(scope, ws.clock.after(3600))
         proof = keys.sign("hers", ws.grants.statement(subject, "hanako"))
         grant = ws.grants.add(subject, "hanako", proof)
         if revoked:

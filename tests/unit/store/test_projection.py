@@ -381,11 +381,9 @@ def test_pipes_and_sockets_in_its_place_do_not_make_it_wait(ws, root: Path):
 @contextlib.contextmanager
 def dying(ws: Workspace) -> Iterator[PlanTool]:
     """The tool of a process that is killed after each commit, before it writes anything out."""
-    ledger = Store(
-        ws.places.state, clock=ws.clock, ids=ws.services.ids, wait_sec=1.0, after_commit=lambda *_: None
-    )
+    ledger = Store(ws.places.state, clock=ws.clock, ids=ws.ids, wait_sec=1.0, after_commit=lambda *_: None)
     with contextlib.closing(ledger):
-        yield PlanTool(ws.services._replace(store=ledger))
+        yield PlanTool(ws.replace(store=ledger))
 
 
 @pytest.mark.req("PT-10")

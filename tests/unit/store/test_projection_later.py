@@ -60,11 +60,11 @@ class Counting(Projection):
 @pytest.mark.req("PT-10")
 def test_a_burst_is_not_written_call_by_call(tmp_path: Path):
     with opened(tmp_path) as workspace:
-        state, services = workspace.places.state, workspace.services
+        state = workspace.places.state
         projection = Counting(workspace.places.root, state / "projection.lock", most=100, report=str)
         later = Later(projection, state, 1.0, moment_sec=600)
-        ledger = Store(state, clock=services.clock, ids=services.ids, wait_sec=1.0, after_commit=later)
-        tool = PlanTool(services._replace(store=ledger))
+        ledger = Store(state, clock=workspace.clock, ids=workspace.ids, wait_sec=1.0, after_commit=later)
+        tool = PlanTool(workspace.replace(store=ledger))
         with contextlib.closing(ledger):
             ids = [tool.propose(f"plan {number}") for number in range(5)]
             for plan_id in ids:

@@ -77,7 +77,7 @@ def difference(before: Files, after: Files, executable: Sequence[str] = ()) -> D
 
 def order(workspace: Workspace, step_id: str = "S01", run_id: str = RUN, **more: object) -> StepPlan:
     step = StepOf(run_id, step_id, "RQ-1", workspace.store.runs.get(run_id).in_place)
-    plan = StepPlan(workspace.services.ids(), step, f"Do {step_id}", "Because it is needed.", ("claude",))
+    plan = StepPlan(workspace.ids(), step, f"Do {step_id}", "Because it is needed.", ("claude",))
     return plan._replace(**more)
 
 

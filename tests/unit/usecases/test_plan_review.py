@@ -105,7 +105,7 @@ class Sitting:
         sandboxed: bool | None = True,
     ) -> None:
         self.plan = ReviewedPlan(workspace, plan_id)
-        self.plan.services = workspace.services._replace(
+        self.plan.workspace = workspace.replace(
             commands=Sandboxed(sandboxed), check=SandboxedChecks(sandboxed)
         )
         self.prompter = ScriptedPrompter(steps, answers)
@@ -206,7 +206,7 @@ def test_a_high_risk_is_typed(workspace: Workspace) -> None:
 
 @pytest.mark.req("PT-8", "PT-16")
 def test_a_failed_check_asks_once_more(workspace: Workspace, plan_id: str) -> None:
-    add_checks(workspace.services, plan_id, [CheckResult("make test", 1, 0.1, "", "1 failed")])
+    add_checks(workspace, plan_id, [CheckResult("make test", 1, 0.1, "", "1 failed")])
     sitting = Sitting(workspace, plan_id, ReviewAct.APPLY, ReviewAct.APPLY, answers=("a", "y"))
     assert sitting.run() is ReviewEnd.APPLY
     assert sitting.prompter.asked == ["A check failed. Apply it all the same? [y/n]"] * 2
@@ -513,7 +513,7 @@ def test_a_decision_for_another_version_counts_no_more(workspace: Workspace, bot
     def proposed_anew() -> None:
         specs = [write("many.txt", CHANGED.replace("three", "3")), write("README.md", "agent\n")]
         basis = {spec.base.path: spec.before for spec in sitting.plan.specs}
-        set_specs(workspace.services, both, specs, basis=basis, actor=Actor.AI)
+        set_specs(workspace, both, specs, basis=basis, actor=Actor.AI)
 
     sitting = Sitting(workspace, both, proposed_anew, ReviewAct.TAKE_THEIRS)
     sitting.run()
@@ -587,14 +587,14 @@ def test_what_changed_since_the_approval(workspace: Workspace, plan_id: str) -> 
 
 
 def with_checks(workspace: Workspace, plan_id: str) -> None:
-    add_checks(workspace.services, plan_id, [CheckResult("make test", 0, 0.1, "", "2 passed")])
+    add_checks(workspace, plan_id, [CheckResult("make test", 0, 0.1, "", "2 passed")])
 
 
 @pytest.mark.req("PT-16")
 def test_checks_run_again_after_a_change(workspace: Workspace, plan_id: str) -> None:
     with_checks(workspace, plan_id)
     results = [CheckResult("make test", 0, 0.1, "", "== 2 passed ==")]
-    checks = Checks(runs=lambda: add_checks(workspace.services, plan_id, results))
+    checks = Checks(runs=lambda: add_checks(workspace, plan_id, results))
     sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), ReviewAct.APPLY, checks=checks)
     assert sitting.run() is ReviewEnd.APPLY
     assert sitting.prompter.said[-1] == "tests: exit code 0, == 2 passed =="
@@ -608,7 +608,7 @@ def test_a_check_in_doubt_is_not_said_to_have_passed(workspace: Workspace, plan_
         CheckResult("make test", 0, 0.1, "", "2 passed", doubt="PYTHONPATH"),
         CheckResult("make lint", 0, 0.1, "", "1 passed"),
     ]
-    checks = Checks(runs=lambda: add_checks(workspace.services, plan_id, results))
+    checks = Checks(runs=lambda: add_checks(workspace, plan_id, results))
     sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), checks=checks)
     sitting.run()
     assert "perhaps on other bytes: PYTHONPATH" in sitting.prompter.said[-1]
@@ -659,7 +659,7 @@ def test_an_answer_waits_for_the_checks(
 ) -> None:
     with_checks(workspace, plan_id)
     results = [CheckResult("make test", code, 0.1, "", "")]
-    checks = Checks(runs=lambda: add_checks(workspace.services, plan_id, results))
+    checks = Checks(runs=lambda: add_checks(workspace, plan_id, results))
     steps = (Choice(ReviewAct.DROP, 1), ReviewAct.APPLY)
     sitting = Sitting(workspace, plan_id, *steps, answers=answers, checks=checks)
     sitting.prompter.waits_for_checks = False

@@ -292,7 +292,7 @@ def test_two_at_once_do_not_mix(workspace: Workspace, plan: ReviewedPlan) -> Non
 
 @pytest.mark.req("CP-11")
 def test_an_agent_is_refused(workspace: Workspace, plan: ReviewedPlan) -> None:
-    plan.services = workspace.services._replace(person=Agent())
+    plan.workspace = workspace.replace(person=Agent())
     for wanted in (Wanted([Drop("a")]), Wanted([], [], [Comment("a", 1, "mine")])):
         with pytest.raises(NoChannel, match="agent"):
             amend_plan(plan, wanted)

@@ -237,7 +237,7 @@ def test_a_step_that_a_person_changed_is_committed_as_changed(ws: Workspace, rep
     there = ws.on_branch(RUN)
     document = ws.plan.get(plan_id)
     kept = [spec.id for spec in document.state.action_specs if spec.base.kind is SpecKind.WRITE]
-    keep_specs(there.services, plan_id, kept, seen=document, actor=Actor.USER, reason="")
+    keep_specs(there, plan_id, kept, seen=document, actor=Actor.USER, reason="")
     approve(there, plan_id)
     there.plan.execute(plan_id)
     assert git(repo, "show", "--format=", "--name-only", WORK).split() == ["README.md"]
@@ -250,7 +250,7 @@ def test_other_plans_and_lists_are_not_confused(ws: Workspace, repo: Path) -> No
     mine = proposed(ws, write("README.md", "# Mine\n"))
     plan_id = proposed_step(ws, README, MORE)
     assert ws.plan.get_current() == ws.plan.ref(mine), "a step is decided with its run"
-    assert overlaps(ws.services, ws.plan.get(mine)) == overlaps(ws.services, ws.plan.get(plan_id)) == ()
+    assert overlaps(ws, ws.plan.get(mine)) == overlaps(ws, ws.plan.get(plan_id)) == ()
     assert ws.plan.ref(plan_id).step
     approved_step(ws, plan_id).plan.execute(plan_id)
     with pytest.raises(NothingToUndo):
@@ -468,14 +468,13 @@ def _begin_and_die(workspace: Workspace, plan_id: str) -> None:
         def _run(self, *_: object) -> None:
             raise Died
 
-    services = workspace.services
-    record = services.store.record(plan_id)
-    approval = executing._approval(services, record)
-    specs = executing._remaining(services, record, approval)
-    intent = executing._intent(services, record.plan, approval, specs)
-    contents = executing._contents(services, record.plan, specs)
-    with services.lock("execute"), pytest.raises(Died):
-        Dying(services).carry_out(intent, contents, lambda t: executing._begin(t, record.plan, intent))
+    record = workspace.store.record(plan_id)
+    approval = executing._approval(workspace, record)
+    specs = executing._remaining(workspace, record, approval)
+    intent = executing._intent(workspace, record.plan, approval, specs)
+    contents = executing._contents(workspace, record.plan, specs)
+    with workspace.lock("execute"), pytest.raises(Died):
+        Dying(workspace).carry_out(intent, contents, lambda t: executing._begin(t, record.plan, intent))
 
 
 def test_a_branch_that_cannot_be_had_does_not_stop_others(ws: Workspace, repo: Path) -> None:

@@ -68,7 +68,7 @@ def granted(ws: Workspace, keys: MadeUpKeys) -> str:
     """A plan that a standing approval covered."""
     kinds = (SpecKind.CREATE, SpecKind.WRITE)
     scope = GrantScope("user:hanako", ("docs/**",), kinds, Risk.LOW, 2, 10, 4, 20)
-    subject = ws.grants.draft(scope, ws.services.clock.after(3600))
+    subject = ws.grants.draft(scope, ws.clock.after(3600))
     ws.grants.add(subject, "hanako", keys.sign("hers", ws.grants.statement(subject, "hanako")))
     plan_id = proposed(ws, create("docs/a.txt", "a\n"))
     ws.plan.ask(plan_id)
@@ -249,9 +249,9 @@ def test_what_a_command_wrote_is_recorded_not_approved(ws):
 
 def test_a_check_that_failed_may_take_the_plan_back(ws):
     planned = PlannedChecks(after=("make test",), on_failure=CheckFailure.UNDO)
-    parts = ws.services
+    parts = ws
     failing = CheckResult("make test", 1, 0.1, "tree", "")
-    ws.plan = PlanTool(parts._replace(checks=planned, check=lambda *_: (failing,)))
+    ws.plan = PlanTool(parts.replace(checks=planned, check=lambda *_: (failing,)))
     plan_id = approved(ws, write("README.md", "new\n"))
     with pytest.raises(CheckFailed):
         ws.plan.execute(plan_id)

@@ -21,7 +21,7 @@ def keys() -> MadeUpKeys:
 def ws(tmp_path: Path, keys: MadeUpKeys):
     with open_scratch(tmp_path) as workspace:
         rewire(workspace, signatures=keys)
-        workspace.planning = PlanningTool(workspace.planning._services._replace(signatures=keys))
+        workspace.planning = PlanningTool(workspace.planning._workspace.replace(signatures=keys))
         yield workspace
 
 

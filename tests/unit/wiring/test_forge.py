@@ -260,7 +260,8 @@ def test_no_library_is_loaded_before_a_forge_is_used(clone: Path):
         f"from ringi.app.workspace import open_workspace\nwith open_workspace({str(clone)!r}) as workspace:"
     )
     found = (
-        "for forge in (workspace.forges.here(), workspace.forge()): assert forge.project.path == 'acme/app'"
+        "for forge in (workspace.forges.here(), workspace.forges.host()):"
+        " assert forge.project.path == 'acme/app'"
     )
     environment = {**environment_of(clone.parent), **TOKENS, "PYTHONPATH": os.pathsep.join(sys.path)}
     assert_not_loaded(modules_after(f"{opened} pass", env=environment), *HEAVY)

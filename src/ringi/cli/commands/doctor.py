@@ -1,16 +1,22 @@
 """`ringi doctor`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import click
 from msgspec import UNSET
 
 from ringi.agents import launch as beside
 from ringi.agents.sandbox import AgentSandbox
-from ringi.app.context import OpenWorkspace
 from ringi.app.doctor import doctor_of
 from ringi.app.doctor_checks import Finding, Mark
 from ringi.cli.app import App, pass_app
 from ringi.kernel.text import Text, shown, translated
 from ringi.tree.copy import WorkCopy
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _MARKS = {Mark.GOOD: ("✓", "green"), Mark.NOTE: ("!", "yellow"), Mark.BAD: ("✗", "red")}
 
@@ -57,7 +63,7 @@ def show_finding(app: App, finding: Finding) -> None:
         app.ui.line(f"→ {shown(finding.mend)}", indent=4)
 
 
-def _take(app: App, workspace: OpenWorkspace, copy: WorkCopy) -> Text:
+def _take(app: App, workspace: Workspace, copy: WorkCopy) -> Text:
     if copy.is_gone:
         copy.remove()
         return Text("an empty work copy was removed")

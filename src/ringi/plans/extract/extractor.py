@@ -3,17 +3,18 @@
 The model's specs are marked and come last.
 """
 
+from __future__ import annotations
+
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
 from ringi.errors import BadPatch, PatchMismatch, PathRefused, StorageFailed, Unreadable
 from ringi.models.prompt import (
     MOST_SPECS,
-    Budget,
     Material,
     ModelProgress,
     NewSpec,
@@ -27,9 +28,11 @@ from ringi.plans.document import CHANGING, ActionSpec, SpecKind
 from ringi.plans.extract.content import extract
 from ringi.plans.extraction import Extraction, Unplaced
 from ringi.plans.reading import guarded
-from ringi.plans.services import Services, plan_id_of
+from ringi.plans.rules import plan_id_of
 
-_BUDGET: Final = Budget(seconds=120.0, output_tokens=4096)
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
+
 _RULES: Final = (
     "A parser turned a plan for a software project into specs but could not parse some of its lines. "
     "Write a spec for each step of the plan that has none yet, in the order of the plan, at most "
@@ -56,8 +59,8 @@ _PATH: Final = re.compile(r"[\w@+-][\w.@+/-]*[\w@+-]")
 
 
 class Extractor:
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
     def extract(
         self, plan_id: str, *, with_model: bool = False, on_progress: OnProgress | None = None
@@ -67,29 +70,31 @@ class Extractor:
         `with_model` passes what could not be placed to the configured model. Raises ModelFailed,
         UnknownModel, NoModelKey, NoExtra.
         """
-        stored = self._services.store.plans.get(plan_id_of(self._services, plan_id))
+        stored = self._workspace.store.plans.get(plan_id_of(self._workspace, plan_id))
         content = stored.document.plan.content
         found = extract(content)
-        return ask_model(self._services, content, found, on_progress) if with_model else found
+        return ask_model(self._workspace, content, found, on_progress) if with_model else found
 
 
-def ask_model(services: Services, text: str, found: Extraction, on_progress: OnProgress | None) -> Extraction:
+def ask_model(
+    workspace: Workspace, text: str, found: Extraction, on_progress: OnProgress | None
+) -> Extraction:
     """The parser's specs first, as they are; then what the model made of the rest."""
-    if services.model is None or (found.specs and not found.unplaced):
+    if found.specs and not found.unplaced:
         return found
-    model = services.model()
-    budget, progress = services.model_budget or _BUDGET, on_progress or _quietly
-    code = services.code()
+    model = workspace.model()
+    budget, progress = workspace.budget, on_progress or _quietly
+    code = workspace.code
     code.snapshot()
     named = [path for path in dict.fromkeys(_PATH.findall(text)) if code.has(path)][:_MOST_FILES]
     prompt = _prompt(text, found, code.read(named) if named else "")
     given = model.ask(prompt, NewSpecs, budget, progress).value
-    fitted = [_fitted(services, spec) for spec in given.specs]
+    fitted = [_fitted(workspace, spec) for spec in given.specs]
     if any(one.why for one in fitted):
         paths = dict.fromkeys((*named, *(one.spec.path for one in fitted if one.why)))
         prompt = _prompt(text, found, code.read(list(paths)), _misfits(fitted))
         given = model.ask(prompt, NewSpecs, budget, progress).value
-        fitted = [_fitted(services, spec) for spec in given.specs]
+        fitted = [_fitted(workspace, spec) for spec in given.specs]
     return _joined(found, [one.spec for one in fitted])
 
 
@@ -99,13 +104,13 @@ class _Fitted(NamedTuple):
     """Why its patch does not fit."""
 
 
-def _fitted(services: Services, spec: NewSpec) -> _Fitted:
+def _fitted(workspace: Workspace, spec: NewSpec) -> _Fitted:
     """With its numbers and headers put right if it is a patch that fits; else as it is."""
     if SpecKind(spec.kind) is not SpecKind.PATCH:
         return _Fitted(spec)
 
     def read(path: str) -> bytes | None:
-        seen = services.tree.look(path)
+        seen = workspace.tree.look(path)
         return seen.data if seen else None
 
     try:
@@ -113,8 +118,8 @@ def _fitted(services: Services, spec: NewSpec) -> _Fitted:
         return _Fitted(replace(spec, content=exact.decode()))
     except (BadPatch, PatchMismatch) as error:
         # What is in a guarded file is not even hinted at.
-        hidden = guarded(services, [spec.path])
-        return _Fitted(spec, _HIDDEN if hidden else services.mask(str(error)))
+        hidden = guarded(workspace, [spec.path])
+        return _Fitted(spec, _HIDDEN if hidden else workspace.mask(str(error)))
     except (PathRefused, StorageFailed, Unreadable, UnicodeDecodeError, OSError):
         return _Fitted(spec)  # validation says why
 

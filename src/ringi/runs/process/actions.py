@@ -23,10 +23,10 @@ from ringi.kernel.telemetry.port import (
     tool_call,
 )
 from ringi.kernel.text import Text, in_language
+from ringi.runs.process.context import ProcessContext
 from ringi.runs.process.due import actions_of
 from ringi.runs.process.evaluation import CAUSES
 from ringi.runs.process.process_record import Book
-from ringi.runs.process.services import CoordinatorServices
 from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo, ToolResult
 
@@ -51,13 +51,13 @@ class Meant(NamedTuple):
 
 
 class Actions:
-    def __init__(self, services: CoordinatorServices, book: Book) -> None:
-        self._services = services
+    def __init__(self, context: ProcessContext, book: Book) -> None:
+        self._context = context
         self._book = book
 
     def begin(self, meant: Sequence[Meant], group: int) -> None:
         """Records the intent of each, before any of it is done."""
-        book, known, now = self._book, self._known(), self._services.clock.now()
+        book, known, now = self._book, self._known(), self._context.clock.now()
         for one in meant:
             info = known.get(one.tool)
             book.put(
@@ -72,7 +72,7 @@ class Actions:
                     effect=info.effect if info else ToolEffect.READS,
                     group=group,
                     # Known before it is proposed: whoever is killed in between makes no second one.
-                    plan_id=self._services.ids() if info and info.effect is ToolEffect.OUTSIDE else "",
+                    plan_id=self._context.ids() if info and info.effect is ToolEffect.OUTSIDE else "",
                     revised=book.process.revised,
                     started_at=now,
                 )
@@ -88,14 +88,14 @@ class Actions:
             return self._run_at_once(reading)
         record = begun[0]
         # Nobody is asked about a call that cannot be made.
-        wrong = self._services.tools.check(record.tool, record.arguments)
+        wrong = self._context.tools.check(record.tool, record.arguments)
         if record.effect is ToolEffect.OUTSIDE and wrong is None:
-            self._services.outside.propose(record)
+            self._context.outside.propose(record)
             self._book.put(replace(record, state=_S.WAITING))
             return ()
-        began = self._services.seconds()
+        began = self._context.seconds()
         result = wrong or self._unmet(record) or self._call(record)
-        ended = self._end(record, result, self._services.seconds() - began)
+        ended = self._end(record, result, self._context.seconds() - began)
         if ended.error is not None:
             for later in begun[1:]:
                 self._book.put(replace(later, state=_S.SKIPPED, message=self._say(_NOT_DONE)))
@@ -103,9 +103,9 @@ class Actions:
 
     def look_outside(self, record: ActionRecord) -> tuple[ActionRecord, ...]:
         """What became of the call that a person decides about; none if it still waits."""
-        result = self._services.outside.result(record.plan_id)
+        result = self._context.outside.result(record.plan_id)
         if result is None:
-            since = self._book.process.waiting_since or self._services.clock.now()
+            since = self._book.process.waiting_since or self._context.clock.now()
             self._book.set(waits=Wait.CALL, waiting_since=since)
             return ()
         self._book.set(waits=None, waiting_since="")
@@ -116,29 +116,29 @@ class Actions:
         return dict(actions_of(self._book.process.plan, record.task_id)).get(record.action_id)
 
     def _known(self) -> Mapping[str, ToolInfo]:
-        return {one.name: one for one in self._services.tools.offered()}
+        return {one.name: one for one in self._context.tools.offered()}
 
     def _run_at_once(self, records: Sequence[ActionRecord]) -> tuple[ActionRecord, ...]:
         """The results are taken in the order of the plan, whichever came first."""
-        began = self._services.seconds()
+        began = self._context.seconds()
         if len(records) == 1:
             results = [self._unmet(records[0]) or self._call(records[0])]
         else:
-            pool = ThreadPoolExecutor(max(1, min(self._services.width, len(records))))
+            pool = ThreadPoolExecutor(max(1, min(self._context.width, len(records))))
             try:
                 results = [*pool.map(lambda record: self._unmet(record) or self._call(record), records)]
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
-        took = self._services.seconds() - began
+        took = self._context.seconds() - began
         return tuple(self._end(*one, took) for one in zip(records, results, strict=True))
 
     def _call(self, record: ActionRecord) -> ToolResult:
-        spans, process = self._services.telemetry.spans, self._book.process
+        spans, process = self._context.telemetry.spans, self._book.process
         about = {ACTION_ID: record.action_id, RUN_ID: process.run_id, STEP_ID: process.step_id}
-        left = min(self._book.left(), self._services.model.left())
-        seconds = max(1.0, min(self._services.config.planning.execution.action_timeout, left))
+        left = min(self._book.left(), self._context.model.left())
+        seconds = max(1.0, min(self._context.config.planning.execution.action_timeout, left))
         with spans.span(Phase.EXECUTE_ACTION, about) as span, tool_call(spans, record.tool) as called:
-            result = self._services.tools.call(record.tool, record.arguments, seconds)
+            result = self._context.tools.call(record.tool, record.arguments, seconds)
             called.content(TOOL_ARGUMENTS, codec.canonical(record.arguments).decode())
             called.content(TOOL_RESULT, result.text)
             span.note({OUTCOME: str(result.error or "success")})
@@ -151,7 +151,7 @@ class Actions:
         """What a planned action needs must be there."""
         action = self.planned(record)
         needed = action.extra.get("requires", ()) if action else ()
-        missing = [str(path) for path in needed if not self._services.place.has(str(path))]
+        missing = [str(path) for path in needed if not self._context.place.has(str(path))]
         if not missing:
             return None
         message = self._say(Text("not there: {names}", names=", ".join(missing)))
@@ -167,7 +167,7 @@ class Actions:
         if error is None and record.expect and record.expect not in result.text:
             error, state = ErrorKind.UNEXPECTED, _S.PARTIAL
             message = self._say(Text("the result does not contain: {words}", words=record.expect))
-        elif error is None and (beyond := self._services.place.beyond(result.changed)):
+        elif error is None and (beyond := self._context.place.beyond(result.changed)):
             error, state = ErrorKind.SIDE_EFFECT, _S.PARTIAL
             named = ", ".join(beyond)
             message = self._say(Text("it also changed what the task must not change: {names}", names=named))
@@ -190,10 +190,10 @@ class Actions:
 
     def _without_leavings(self, record: ActionRecord, result: ToolResult) -> tuple[ToolResult, str]:
         """What tests leave behind is not part of the change, whether they pass or not."""
-        beyond, tree = self._services.place.beyond(result.changed), self._book.process.tree
+        beyond, tree = self._context.place.beyond(result.changed), self._book.process.tree
         if record.tool != RUN or not beyond or beyond != result.changed or not tree:
             return result, ""
-        self._services.place.stand_at(tree)
+        self._context.place.stand_at(tree)
         told = Text("what it left behind was removed again: {names}", names=", ".join(beyond))
         return result._replace(changed=(), tree=tree), self._say(told)
 
@@ -202,7 +202,7 @@ class Actions:
         words = f"Action {record.state}: {record.tool}"
         self._book.say(Component.EXECUTION, words, record.message, level)
         outcome = CAUSES[record.error] if record.error else _OUTCOMES[record.state]
-        self._services.on_event(Text("{tool}: {outcome}", tool=record.tool, outcome=outcome))
+        self._context.on_event(Text("{tool}: {outcome}", tool=record.tool, outcome=outcome))
 
 
 def _reading(records: Sequence[ActionRecord], known: Mapping[str, ToolInfo]) -> Sequence[ActionRecord]:

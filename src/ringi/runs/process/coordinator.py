@@ -18,10 +18,10 @@ from ringi.models.prompt import NewPlanTurn, NewTurn
 from ringi.models.usage import TokenUsage
 from ringi.runs.process.actions import Actions, Meant
 from ringi.runs.process.completion import complete, is_stuck, resumed
+from ringi.runs.process.context import ProcessContext, ProcessTask
 from ringi.runs.process.due import Begun, Direct, Turn, Waiting, arguments_of, carried_out, current, due
 from ringi.runs.process.judgement import Judgement
 from ringi.runs.process.process_record import Book
-from ringi.runs.process.services import CoordinatorServices, ProcessTask
 from ringi.runs.process.turns import kind_for, prompt_for, wanted
 
 _P = ProcessPhase
@@ -31,8 +31,8 @@ _EMPTY: Final = "Your last answer neither looked at anything, nor changed anythi
 
 
 class ExecutionCoordinator:
-    def __init__(self, services: CoordinatorServices) -> None:
-        self._services = services
+    def __init__(self, context: ProcessContext) -> None:
+        self._context = context
         self._execution: _Execution | None = None
 
     def execute_with_planning(self, task: ProcessTask) -> Process:
@@ -40,7 +40,7 @@ class ExecutionCoordinator:
 
         Raises ModelFailed; what was done until then is saved.
         """
-        self._execution = _Execution(self._services, task)
+        self._execution = _Execution(self._context, task)
         return self._execution.go()
 
     def get_current_phase(self) -> ProcessPhase:
@@ -60,13 +60,13 @@ class ExecutionCoordinator:
 class _Execution:
     """One task, from where it is to where somebody is needed."""
 
-    def __init__(self, services: CoordinatorServices, task: ProcessTask) -> None:
-        self._services = services
+    def __init__(self, context: ProcessContext, task: ProcessTask) -> None:
+        self._context = context
         self._task = task
-        self._execution = services.config.planning.execution
-        self.book = Book(services, task)
-        self._actions = Actions(services, self.book)
-        self._judgement = Judgement(services, self.book, self._actions)
+        self._execution = context.config.planning.execution
+        self.book = Book(context, task)
+        self._actions = Actions(context, self.book)
+        self._judgement = Judgement(context, self.book, self._actions)
 
     def go(self) -> Process:
         self._resume()
@@ -88,7 +88,7 @@ class _Execution:
         book = self.book
         if book.process.tree and not book.is_new:
             # Whatever was in flight is done again from here.
-            self._services.place.stand_at(book.process.tree)
+            self._context.place.stand_at(book.process.tree)
         stuck = is_stuck(book.process)
         self._judgement.decide()
         # That of a run is resumed with the run: until the run has stopped, nobody was told.
@@ -115,9 +115,9 @@ class _Execution:
         book.save()
 
     def _planned(self) -> Planned | Unclear | Undecomposed | Refused:
-        if self._services.engine is None:
+        if self._context.engine is None:
             raise ValueError("a task without a plan needs an engine")
-        engine, said = self._services.engine(), self._unheard()
+        engine, said = self._context.engine(), self._unheard()
         try:
             return engine.plan("\n\n".join([self._task.words, *said.values()]))
         finally:
@@ -127,7 +127,7 @@ class _Execution:
 
     def _unheard(self) -> dict[str, str]:
         process = self.book.process
-        found = self._services.store.processes.feedback(process.run_id) if process.run_id else ()
+        found = self._context.store.processes.feedback(process.run_id) if process.run_id else ()
         return {one.feedback_id: one.text for one in found if one.feedback_id not in process.heard}
 
     def _ask_person(self, outcome: Unclear | Undecomposed | Refused) -> None:
@@ -136,7 +136,7 @@ class _Execution:
         if isinstance(outcome, Refused):
             hint = "\n".join(f"{one.kind}: {one.subject}" for one in outcome.findings)
         book.enter(_P.WAITING_FOR_CLARIFICATION)
-        now = self._services.clock.now()
+        now = self._context.clock.now()
         book.set(plan=outcome.document, waits=Wait.CLARIFICATION, waiting_since=now, hint=hint)
         book.save()
 
@@ -164,14 +164,14 @@ class _Execution:
             case Turn() as turn:
                 self._take_turn(turn)
             case None:
-                complete(book, self._services.clock.now())
+                complete(book, self._context.clock.now())
                 book.save()
 
     def _ended(self, records: tuple[ActionRecord, ...]) -> None:
         book = self.book
         if records:
             if any(record.error for record in records) or not book.has_begun():
-                self._services.model.settle(usable=not any(record.error for record in records))
+                self._context.model.settle(usable=not any(record.error for record in records))
             self._judgement.after(records)
             book.set(done=(*book.process.done, *carried_out(book.process, book.records)))
             if book.process.ending and not book.has_begun():
@@ -180,16 +180,16 @@ class _Execution:
 
     def _take_turn(self, turn: Turn) -> None:
         book = self.book
-        if book.process.turns >= self._services.most_turns:
+        if book.process.turns >= self._context.most_turns:
             reason = Text("the model took {turns} turns", turns=book.process.turns)
             self._judgement.stop(reason, (Text("Make the step smaller, or say what is missing."),))
             book.save()
             return
-        tools, most = self._services.tools.offered(), self._services.context_tokens
+        tools, most = self._context.tools.offered(), self._context.context_tokens
         prompt = prompt_for(self._task, book.process, turn, book.records, tools, most)
-        self._services.on_event(Text("the model works, turn {turn}", turn=book.process.turns + 1))
+        self._context.on_event(Text("the model works, turn {turn}", turn=book.process.turns + 1))
         try:
-            answer = self._services.model.ask(prompt, kind_for(book.process, tools))
+            answer = self._context.model.ask(prompt, kind_for(book.process, tools))
         finally:
             book.charge("execution")
         self._note(answer)
@@ -201,7 +201,7 @@ class _Execution:
         if meant:
             self._actions.begin(meant, book.process.turns)
             return
-        self._services.model.settle(usable=book.process.ending)
+        self._context.model.settle(usable=book.process.ending)
         if book.process.ending:
             self._end_tasks()
         else:
@@ -210,7 +210,7 @@ class _Execution:
         book.save()
 
     def _note(self, answer: NewTurn) -> None:
-        process, note = self.book.process, self._services.mask(answer.note.strip())
+        process, note = self.book.process, self._context.mask(answer.note.strip())
         notes = (*process.notes, note)[-_MOST_NOTES:] if note else process.notes
         early = self._execution.early_termination.enabled
         finished = isinstance(answer, NewPlanTurn) and answer.finished and early
@@ -222,7 +222,7 @@ class _Execution:
             finishing=finished,
         )
         if note:
-            self._services.on_event(Text("{line}", line=note))
+            self._context.on_event(Text("{line}", line=note))
 
     def _end_tasks(self) -> None:
         book = self.book

@@ -10,22 +10,22 @@ from ringi.kernel.telemetry.port import ACTION_ID, OUTCOME, RUN_ID, Component, L
 from ringi.kernel.text import Text
 from ringi.runs.process.actions import Actions
 from ringi.runs.process.completion import needs_person
+from ringi.runs.process.context import ProcessContext
 from ringi.runs.process.process_record import Book
 from ringi.runs.process.reflection import Suggestion, Trigger, advice
 from ringi.runs.process.revisions import Revised, Stuck, accepted, declined, revise
-from ringi.runs.process.services import CoordinatorServices
 from ringi.tools.effects import ErrorKind, ToolEffect
 
 _P = ProcessPhase
 
 
 class Judgement:
-    def __init__(self, services: CoordinatorServices, book: Book, actions: Actions) -> None:
-        self._services = services
-        self._planning = services.config.planning
+    def __init__(self, context: ProcessContext, book: Book, actions: Actions) -> None:
+        self._context = context
+        self._planning = context.config.planning
         self._book = book
         self._actions = actions
-        self._spans = services.telemetry.spans
+        self._spans = context.telemetry.spans
 
     def after(self, ended: Sequence[ActionRecord]) -> None:
         """Counts what failed, remembers what helped, and reflects if it is time."""
@@ -38,7 +38,7 @@ class Judgement:
         if failed and self.has_given_up(Text("{tool} failed", tool=failed[-1].tool), failed):
             return
         looked = failed[0] if failed else ended[-1]
-        trigger = self._services.reflection.trigger(looked, book.process.since)
+        trigger = self._context.reflection.trigger(looked, book.process.since)
         if trigger is not None:
             self._reflect(looked, trigger)
 
@@ -63,21 +63,21 @@ class Judgement:
         return True
 
     def stop(self, reason: Text, recommendations: Sequence[str | Text] = ()) -> None:
-        needs_person(self._book, self._services.clock.now(), reason, recommendations, self._services.mask)
+        needs_person(self._book, self._context.clock.now(), reason, recommendations, self._context.mask)
 
     def hear(self) -> None:
         """What somebody said since the last action becomes a revision (PP-20)."""
         book = self._book
         if not book.process.run_id or book.process.phase is not _P.EXECUTION:
             return
-        for one in self._services.store.processes.feedback(book.process.run_id):
+        for one in self._context.store.processes.feedback(book.process.run_id):
             # What was said before the turn began is in its brief.
             if one.feedback_id in book.process.heard or one.at < book.process.created_at:
                 continue
             book.set(heard=(*book.process.heard, one.feedback_id))
             book.enter(_P.REFLECTION)
             try:
-                suggestion = self._services.reflection.incorporate_human_feedback(book.process, one)
+                suggestion = self._context.reflection.incorporate_human_feedback(book.process, one)
             finally:
                 book.charge("reflection")
             self._follow(suggestion, None)
@@ -92,7 +92,7 @@ class Judgement:
         if proposed is None or book.process.waits is not Wait.REVISION:
             return
         if proposed.approved is None:
-            due = self._services.clock.after(-revision.approval_timeout)
+            due = self._context.clock.after(-revision.approval_timeout)
             if book.process.waiting_since > due:
                 return
             book.set(proposed=None, waits=None)
@@ -109,7 +109,7 @@ class Judgement:
         book.save()
 
     def _reflect(self, record: ActionRecord, trigger: Trigger) -> None:
-        book, reflection, planned = self._book, self._services.reflection, self._actions.planned(record)
+        book, reflection, planned = self._book, self._context.reflection, self._actions.planned(record)
         book.say(Component.REFLECTION, f"Evaluating action: {record.tool}")
         book.enter(_P.REFLECTION)
         action = planned or PlannedAction(task_id=record.task_id, tool=record.tool)
@@ -141,14 +141,14 @@ class Judgement:
         self._follow(suggestion, record)
 
     def _has_helped(self, record: ActionRecord, strategy: str) -> bool:
-        known = self._services.store.processes.recoveries(record.error) if record.error else ()
+        known = self._context.store.processes.recoveries(record.error) if record.error else ()
         return any(one.strategy == strategy and one.helped > one.failed for one in known)
 
     def _follow(self, suggestion: Suggestion, record: ActionRecord | None) -> None:
         book, found = self._book, suggestion.reflection
         if record is None or record.error is not None:
             words = found.root_cause_analysis or found.evaluation or found.feedback_summary or ""
-            book.set(hint=self._services.mask(words))
+            book.set(hint=self._context.mask(words))
         if suggestion.recommendations:
             why = Text("{why}", why=found.evaluation or found.error or "")
             if record is not None and record.message:
@@ -162,9 +162,9 @@ class Judgement:
                 self._revise(suggestion, record)
 
     def _revise(self, suggestion: Suggestion, record: ActionRecord | None) -> None:
-        book, revision, now = self._book, self._planning.revision, self._services.clock.now()
+        book, revision, now = self._book, self._planning.revision, self._context.clock.now()
         book.enter(_P.PLAN_REVISION)
-        made = revise(book.process, suggestion, revision, self._services.rules, now)
+        made = revise(book.process, suggestion, revision, self._context.rules, now)
         if revision.require_human_approval and isinstance(made, Revised):
             book.set(proposed=made.record, waits=Wait.REVISION, waiting_since=now)
         else:

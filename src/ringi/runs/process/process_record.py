@@ -7,27 +7,27 @@ from msgspec.structs import replace
 from ringi.engine.process import PROCESS_MACHINE, ActionRecord, ActionState, Process, ProcessPhase, Recovery
 from ringi.kernel.telemetry.port import Component, Level
 from ringi.models.usage import Spent, since, total
-from ringi.runs.process.services import CoordinatorServices, ProcessTask
+from ringi.runs.process.context import ProcessContext, ProcessTask
 
 _OPEN = frozenset([ActionState.STARTED, ActionState.WAITING])
 
 
 class Book:
-    def __init__(self, services: CoordinatorServices, task: ProcessTask) -> None:
+    def __init__(self, context: ProcessContext, task: ProcessTask) -> None:
         """As it is in the ledger, or a new one."""
-        self._services = services
-        self._began = services.seconds()
-        self._spent = services.model.spent
+        self._context = context
+        self._began = context.seconds()
+        self._spent = context.model.spent
         self._changed: set[int] = set()
         self._learnt: list[tuple[Recovery, bool]] = []
-        stored = services.store.processes.get(task.process_id)
+        stored = context.store.processes.get(task.process_id)
         self._revision = stored.revision if stored else 0
         self.is_new = stored is None
         self._records = {record.number: record for record in stored.records} if stored else {}
         if stored:
             self.process = stored.process
             return
-        now = services.clock.now()
+        now = context.clock.now()
         self.process = Process(
             process_id=task.process_id,
             run_id=task.run_id,
@@ -70,12 +70,12 @@ class Book:
 
     def left(self) -> float:
         """Seconds that the whole task may still take."""
-        spent = self.process.elapsed_sec + self._services.seconds() - self._began
-        return self._services.config.planning.execution.total_timeout - spent
+        spent = self.process.elapsed_sec + self._context.seconds() - self._began
+        return self._context.config.planning.execution.total_timeout - spent
 
     def charge(self, phase: str) -> None:
         """What the model took since the last time."""
-        now = self._services.model.spent
+        now = self._context.model.spent
         self.add(phase, since(now, self._spent))
         self._spent = now
 
@@ -83,12 +83,12 @@ class Book:
         self.set(**{phase: total([getattr(self.process, phase), spent])})
 
     def save(self) -> None:
-        now = self._services.seconds()
+        now = self._context.seconds()
         elapsed = round(self.process.elapsed_sec + now - self._began, 3)
-        self.set(elapsed_sec=elapsed, updated_at=self._services.clock.now())
+        self.set(elapsed_sec=elapsed, updated_at=self._context.clock.now())
         self._began = now
         changed = [self._records[number] for number in sorted(self._changed)]
-        with self._services.store.transaction() as transaction:
+        with self._context.store.transaction() as transaction:
             transaction.processes.save(self.process, changed, self._revision)
             for tried, helped in self._learnt:
                 transaction.processes.note_recovery(tried.kind, tried.tool, tried.strategy, helped=helped)
@@ -97,4 +97,4 @@ class Book:
         self._learnt.clear()
 
     def say(self, component: Component, message: str, detail: str = "", level: Level = Level.INFO) -> None:
-        self._services.telemetry.log(component, level, message, detail)
+        self._context.telemetry.log(component, level, message, detail)

@@ -90,33 +90,39 @@ class Suggestion(NamedTuple):
     """Not empty: it cannot go on by itself."""
 
 
-class ReflectionServices(NamedTuple):
-    ask: Callable[[Prompt, type], Any]
-    """A model; raises ModelFailed."""
-    config: Config
-    tools: Sequence[ToolInfo]
-    rules: PlanRules
-    recoveries: Callable[[ErrorKind], tuple[Recovery, ...]]
-    mask: Callable[[str], str]
-    complexity: Level
-    """For the recommended interval."""
-    model: str = ""
-    """Its name; empty: there is none."""
-
-
 class ReflectionEngine:
-    def __init__(self, services: ReflectionServices) -> None:
-        self._services = services
-        self._settings = services.config.planning.reflection
-        self._tools = {one.name: one for one in services.tools}
+    def __init__(
+        self,
+        *,
+        ask: Callable[[Prompt, type], Any],
+        config: Config,
+        tools: Sequence[ToolInfo],
+        rules: PlanRules,
+        recoveries: Callable[[ErrorKind], tuple[Recovery, ...]],
+        mask: Callable[[str], str],
+        complexity: Level,
+        model: str = "",
+    ) -> None:
+        """`ask` asks a model and raises ModelFailed; `model` is its name, empty if there is none. The
+        complexity decides the recommended interval.
+        """
+        self._ask = ask
+        self._config = config
+        self._settings = config.planning.reflection
+        self._tools = {one.name: one for one in tools}
+        self._rules = rules
+        self._recoveries = recoveries
+        self._mask = mask
+        self._complexity = complexity
+        self._model = model
 
     # --- when ----------------------------------------------------------------------------------------------
 
     @property
     def interval(self) -> int:
-        if self._services.config.is_set("planning.reflection.trigger_interval"):
+        if self._config.is_set("planning.reflection.trigger_interval"):
             return self._settings.trigger_interval
-        return _RECOMMENDED[self._services.complexity]
+        return _RECOMMENDED[self._complexity]
 
     def trigger(self, record: ActionRecord, since: int) -> Trigger | None:
         """`since`: actions since the last reflection, this one included."""
@@ -135,7 +141,7 @@ class ReflectionEngine:
 
     def evaluate_action(self, action: PlannedAction, result: ActionRecord) -> Reflection:
         """By rules; no call."""
-        return judged(action, result, self._services.mask)
+        return judged(action, result, self._mask)
 
     def identify_issues(self, evaluation: Reflection) -> tuple[str, ...]:
         named = evaluation.issues_identified or ()
@@ -164,7 +170,7 @@ class ReflectionEngine:
             return Suggestion(evaluation, None)
         evaluation, kind = judged_in(process, record, evaluation)
         case = self._case(process, record, kind or _E.UNEXPECTED)
-        remembered = self._services.recoveries(case.kind) if kind else ()
+        remembered = self._recoveries(case.kind) if kind else ()
         needed = bool(evaluation.plan_revision_needed)
         if needed and (known := helped_before(case, remembered)):
             return _attempted(case, evaluation, known)
@@ -180,7 +186,7 @@ class ReflectionEngine:
 
     def _asks(self, trigger: Trigger | None, *, needed: bool) -> bool:
         depth = self._settings.depth
-        if not self._services.model or depth is Depth.SHALLOW:
+        if not self._model or depth is Depth.SHALLOW:
             return False
         return needed or trigger is Trigger.INTERVAL or depth is Depth.DEEP
 
@@ -198,7 +204,7 @@ class ReflectionEngine:
     ) -> Suggestion | None:
         """None if it did not answer, or nothing of the answer is left: the rules go on."""
         try:
-            found: NewReflection = self._services.ask(
+            found: NewReflection = self._ask(
                 self._prompt(case, records, evaluation, remembered), NewReflection
             )
         except ModelFailed:
@@ -214,7 +220,7 @@ class ReflectionEngine:
         reason = found.root_cause_analysis or found.evaluation
         asked = PlanRevision(reason=reason, changes=tuple(change_of(one) for one in found.changes[:_MOST]))
         revision = least(case.process.plan, _without_the_same(case, asked), case.process.done)
-        by = self._services.model
+        by = self._model
         if revision is not None:
             reflection = replace(reflection, plan_revision_needed=True)
             return Suggestion(reflection, revision, strategy_of(revision), by)
@@ -245,21 +251,21 @@ class ReflectionEngine:
             "result": _result(case.record, evaluation),
             "helped before": "\n".join(helped),
         }
-        given = tuple(Material(name, self._services.mask(text)) for name, text in material.items() if text)
+        given = tuple(Material(name, self._mask(text)) for name, text in material.items() if text)
         return Prompt(Purpose.REFLECTION, _WATCH, given, session=process.process_id, task=_TASK)
 
     # --- what people say -----------------------------------------------------------------------------------
 
     def incorporate_human_feedback(self, process: Process, feedback: Feedback) -> Suggestion:
         """A revision by the model; without one the words go to the task at hand. It is never an approval."""
-        words = self._services.mask(feedback.text.strip())
+        words = self._mask(feedback.text.strip())
         reflection = Reflection(
             feedback_type=AGENT if feedback.agent else HUMAN,
             feedback_source=feedback.source,
             feedback_summary=short(words, _SUMMARY),
             plan_revision_needed=True,
         )
-        if self._services.model and self._settings.depth is not Depth.SHALLOW:
+        if self._model and self._settings.depth is not Depth.SHALLOW:
             found = self._replanned(process, words)
             revision = found and least(process.plan, revision_of(found), process.done)
             if found and revision:
@@ -276,16 +282,14 @@ class ReflectionEngine:
             plan=process.plan,
             feedback=words,
         )
-        most = self._services.rules.most_subtasks
-        measure = Measure(
-            self._services.complexity, 1, most, hierarchical=False, reasoned=False, at_once=False
-        )
+        most = self._rules.most_subtasks
+        measure = Measure(self._complexity, 1, most, hierarchical=False, reasoned=False, at_once=False)
         prompt = prompt_for(Purpose.REPLAN, measure, brief, "")
         done = Material("done", ", ".join(process.done))
         if process.done:
             prompt = prompt._replace(material=(*prompt.material, done))
         try:
-            found: NewReplan = self._services.ask(prompt, NewReplan)
+            found: NewReplan = self._ask(prompt, NewReplan)
         except ModelFailed:
             return None
         return found

@@ -23,8 +23,8 @@ from ringi.engine.process import (
 from ringi.kernel.tokens import tokens
 from ringi.models.prompt import Material, NewPlanTurn, NewTurn, NewTurnWithCalls, Prompt
 from ringi.models.usage import Purpose
+from ringi.runs.process.context import ProcessTask
 from ringi.runs.process.due import Turn
-from ringi.runs.process.services import ProcessTask
 from ringi.tools.effects import ToolEffect
 from ringi.tools.ports_process import ToolInfo
 

@@ -71,15 +71,15 @@ class Words:
 class Desk:
     def __init__(self, world: World, *said: object) -> None:
         self.words = Words(*said)
-        self.services = world.services._replace(
+        self.workspace = world.workspace.replace(
             model=lambda: ModelClient(self.words), model_budget=Budget(seconds=60.0, output_tokens=100)
         )
-        self.tool = PlanTool(self.services)
-        self.extractor = Extractor(self.services)
-        self.versions = Versions(self.services)
+        self.tool = PlanTool(self.workspace)
+        self.extractor = Extractor(self.workspace)
+        self.versions = Versions(self.workspace)
 
     def extract(self, text: str = PLAN) -> Extraction:
-        return ask_model(self.services, text, extract(text), None)
+        return ask_model(self.workspace, text, extract(text), None)
 
     def taken(self, text: str = PLAN) -> str:
         """The id of a plan that got the specs of parser and model."""
@@ -140,7 +140,7 @@ def test_the_model_gets_the_text_and_what_was_not_placed(world: World):
             asked.append(prompt)
             return super().ask(prompt, *others)
 
-    parts = world.services._replace(model=lambda: Listening(Words(answer())))
+    parts = world.workspace.replace(model=lambda: Listening(Words(answer())))
     ask_model(parts, PLAN, extract(PLAN), None)
     [prompt] = asked
     assert prompt.purpose is Purpose.EXTRACTION
@@ -171,7 +171,7 @@ def test_a_text_that_is_placed_needs_no_model(world: World):
 
 def test_without_a_model_the_parsers_part_comes_back(world: World):
     plan_id = world.tool.propose(PLAN)
-    extractor = Extractor(world.services)
+    extractor = Extractor(world.workspace)
     assert extractor.extract(plan_id, with_model=True) == extractor.extract(plan_id)
 
 
@@ -363,7 +363,7 @@ def test_what_is_kept_keeps_its_mark(world: World):
     desk = Desk(world, answer(GREETING, DRAFTS))
     plan_id = desk.taken()
     seen = desk.tool.get(plan_id)
-    keep_specs(desk.services, plan_id, ["s1", "s3"], seen=seen, actor=Actor.USER, reason="")
+    keep_specs(desk.workspace, plan_id, ["s1", "s3"], seen=seen, actor=Actor.USER, reason="")
     assert desk.marked(plan_id) == ("s3",)
 
 
@@ -372,7 +372,7 @@ def test_a_fork_knows_it_too(world: World):
     plan_id = desk.taken()
     assert desk.marked(desk.versions.fork(plan_id)) == ("s2", "s3")
     seen = desk.tool.get(plan_id)
-    keep_specs(desk.services, plan_id, ["s3"], seen=seen, actor=Actor.USER, reason="")
+    keep_specs(desk.workspace, plan_id, ["s3"], seen=seen, actor=Actor.USER, reason="")
     assert desk.marked(desk.versions.fork(plan_id)) == ("s1",)
     by_hand = desk.tool.propose("By hand")
     desk.tool.set_action_specs(by_hand, [write("notes.txt", "a\n")])

@@ -545,7 +545,7 @@ def test_an_agent_that_could_have_said_it_does_not_approve(desk: Offered):
 
 
 def test_reviews_that_are_switched_off_count_no_more(desk: Offered):
-    reviews = desk.ws.services.reviews
+    reviews = desk.ws.reviews
     rewire(desk.ws, reviews=None)
     with pytest.raises(ReviewRefused, match="do not count here"):
         desk.approve(desk.proof())
@@ -555,7 +555,7 @@ def test_reviews_that_are_switched_off_count_no_more(desk: Offered):
     with pytest.raises(NotProven, match="any more"):
         desk.ws.plan.execute(desk.plan_id)
     rewire(desk.ws, reviews=reviews)
-    assert covering(desk.ws.services, ledger_of(desk.ws).record(desk.plan_id))
+    assert covering(desk.ws, ledger_of(desk.ws).record(desk.plan_id))
 
 
 def test_where_only_signatures_count_no_review_does(desk: Offered):
@@ -649,7 +649,7 @@ def test_a_forged_record_is_seen(desk: Offered):
     approval = desk.approve(desk.proof())
     store, about = ledger_of(desk.ws), subjects.plan(desk.plan_id)
     events = {one.event.evidence: one.event for one in store.events(desk.plan_id)}
-    facts = Facts(store, desk.ws.services.signatures, about, events)
+    facts = Facts(store, desk.ws.signatures, about, events)
     assert list(doubts(facts, approval)) == []
     assert approval.proof.review
     for changes in FORGED:

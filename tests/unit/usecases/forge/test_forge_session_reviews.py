@@ -50,8 +50,8 @@ def ws(tmp_path: Path, forge: MemoryForge) -> Iterator[Workspace]:
 
 def reviewing(workspace: Workspace, reviews: ForgeReviews | None, **more: object) -> None:
     rewire(workspace, reviews=reviews, **more)
-    services = workspace.planning._services._replace(reviews=reviews, **more)
-    workspace.planning = PlanningTool(services)
+    workspace = workspace.planning._workspace.replace(reviews=reviews, **more)
+    workspace.planning = PlanningTool(workspace)
 
 
 def at_review(ws: Workspace, terms: ForgeTerms | None = TERMS) -> str:
@@ -203,7 +203,7 @@ def test_a_revision_is_approved_by_its_own_digits(ws: Workspace, forge: MemoryFo
     given = ws.store.approvals.of(run_id)[-1]
     assert (given.approver, given.proof.kind) == ("alice@forge.example", ProofKind.REVIEW)
     events = {one.event.evidence: one.event for one in ws.store.events(run_id)}
-    facts = Facts(ledger_of(ws), ws.services.signatures, subjects.run(run_id), events)
+    facts = Facts(ledger_of(ws), ws.signatures, subjects.run(run_id), events)
     assert list(doubts(facts, given)) == []
 
 

@@ -60,7 +60,7 @@ def _unheard(_: Text) -> None:
     pass
 
 
-class CoordinatorServices(NamedTuple):
+class ProcessContext(NamedTuple):
     store: Store
     clock: Clock
     ids: Callable[[], str]
