@@ -31,8 +31,7 @@ from tests.helpers import assert_not_loaded
 
 NOTHING = "Nothing waits for you."
 EMPTY = {
-    "waiting": [], "sent_back": [], "sessions": [], "planning": [], "runs": [], "unplanned": None,
-    "stale": {},
+    "waiting": [], "sent_back": [], "sessions": [], "planning": [], "runs": [], "stale": {},
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from ringi.agents.claude_hook import (
 from ringi.agents.entries import hook_command
 from ringi.agents.table import AGENTS
 from tests.functional.beside_desk import WALLS
-from tests.functional.desk import MENU, RINGI, Desk
+from tests.functional.desk import RINGI, Desk
 from tests.functional.warm import Popen
 from tests.helpers import assert_not_loaded, modules_after
 from tests.tables import each
@@ -34,7 +34,7 @@ from tests.tables import each
 pytestmark = pytest.mark.usefixtures("on_disk")
 HOOK = [*RINGI, "hook", "claude"]
 assert AGENTS["claude"].settings
-GUARD = AGENTS["claude"].settings.hooks[0]
+GUARD = AGENTS["claude"].settings.hook
 SECRET = "the words that the edit would write"
 
 
@@ -485,112 +485,3 @@ def test_its_own_plans_and_memories_are_allowed_and_nothing_beside_them(desk: De
         "projects/memory/a.md", "a/plans/b.md",
     ):  # fmt: skip
         assert denied(f"{home}/.claude/{path}"), path
-
-
-# --- shell commands --------------------------------------------------------------------------------
-
-
-def around(event: str, cwd: Path, name: str = "toolu_1", **variables: str) -> dict[str, Any]:
-    given = {
-        "hook_event_name": event,
-        "tool_name": "Bash",
-        "tool_use_id": name,
-        "tool_input": {"command": "x"},
-    }
-    return watched(json.dumps(given), cwd, **variables)
-
-
-def watched(data: str, cwd: Path, **variables: str) -> dict[str, Any]:
-    """What the hook says; it never stops a command."""
-    done = subprocess.run(
-        [*RINGI, "hook", "claude-shell"],
-        cwd=cwd,
-        env={**os.environ, **variables},
-        input=data.encode(),
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    said: dict[str, Any] = json.loads(done.stdout) if done.stdout else {}
-    return said
-
-
-@pytest.fixture
-def known(desk: Desk) -> Desk:
-    """A workspace with a ledger."""
-    assert desk.run("propose", "--title", "A plan", "--file", "new.txt=README.md").returncode == 0
-    return desk
-
-
-def test_what_a_shell_command_changes_is_told_to_agent_person_and_log(known: Desk):
-    assert around("PreToolUse", known.root) == {}
-    (known.root / "README.md").write_text("changed\n")
-    (known.root / "app" / "hello.py").unlink()
-    (known.root / "new\x1b.txt").write_text("x\n")
-    said = around("PostToolUse", known.root)
-    assert said["hookSpecificOutput"]["hookEventName"] == "PostToolUse"
-    for words in (said["hookSpecificOutput"]["additionalContext"], said["systemMessage"]):
-        assert "README.md, app/hello.py, new\\x1b.txt" in words
-    assert "plan_propose" in said["hookSpecificOutput"]["additionalContext"]
-    assert "claude: README.md, app/hello.py" in known.run().stdout
-    assert "checkout_changed" in known.run("log").stdout
-    assert known.run("log", "--verify").returncode == 0
-    assert known.json()["unplanned"][1].startswith("claude: README.md")
-
-
-def test_a_command_that_fails_is_watched_too(known: Desk):
-    around("PreToolUse", known.root)
-    (known.root / "README.md").write_text("changed\n")
-    assert "README.md" in around("PostToolUseFailure", known.root)["systemMessage"]
-
-
-def test_what_a_person_wrote_before_or_after_is_not_the_commands(known: Desk):
-    (known.root / "README.md").write_text("before\n")
-    around("PreToolUse", known.root)
-    assert around("PostToolUse", known.root) == {}
-    (known.root / "README.md").write_text("after\n")
-    around("PreToolUse", known.root, "toolu_2")
-    assert around("PostToolUse", known.root, "toolu_2") == {}
-    assert around("PostToolUse", known.root, "toolu_3") == {}  # its beginning was missed
-    assert "without a plan" not in known.run().stdout
-
-
-def test_an_ignored_file_and_a_plan_that_was_carried_out_meanwhile_are_explained(known: Desk):
-    (known.root / ".gitignore").write_text("*.log\n")
-    around("PreToolUse", known.root)
-    (known.root / "a.log").write_text("x\n")
-    terminal = known.terminal("apply", "p1")
-    terminal.answer(MENU, "a")
-    assert terminal.end()[0] == 0
-    assert (known.root / "new.txt").exists()
-    assert around("PostToolUse", known.root) == {}
-
-
-def test_in_a_copy_its_commands_are_its_own(beside: Beside):
-    around("PreToolUse", beside.tree, **beside.variables)
-    (beside.tree / "README.md").write_text("changed\n")
-    assert around("PostToolUse", beside.tree, **beside.variables) == {}
-
-
-@pytest.mark.parametrize(
-    "data",
-    ["", "{", "[]", "{}", '{"hook_event_name": "PreToolUse", "tool_use_id": "../x"}', '{"tool_use_id": 3}'],
-)
-def test_whatever_comes_the_command_runs(known: Desk, tmp_path: Path, data: str):
-    assert watched(data, known.root) == {}
-    assert watched(data, tmp_path) == {}
-
-
-def test_a_kept_beginning_that_is_damaged_is_as_none(known: Desk, isolated: Path):
-    around("PreToolUse", known.root)
-    [kept] = isolated.glob("**/shell/toolu_1.json")
-    for text in ("", "[]", "[1]", '{"a": 1}'):
-        kept.write_text(text)
-        assert around("PostToolUse", known.root) == {}
-
-
-def test_beginnings_without_an_end_do_not_pile_up(known: Desk, isolated: Path):
-    for number in range(24):
-        around("PreToolUse", known.root, f"toolu_{number}")
-    assert len(list(isolated.glob("**/shell/*.json"))) <= 21

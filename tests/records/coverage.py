@@ -10,8 +10,6 @@ exceptions: Mapping[str, tuple[str, ...]] = {
     "acp": ("json", "japanese"),
     # Its records are in mcp/.
     "mcp": FORMS,
-    # It answers Claude Code, always in JSON, and only notices.
-    "hook-claude-shell": ("json", "japanese", "refusal"),
     # Groups do nothing by themselves.
     "config": FORMS,
     "hook": FORMS,

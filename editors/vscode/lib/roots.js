@@ -16,14 +16,14 @@ const WATCHED = ['.agent', '.agent/config.yaml', '.agent/logs/plans/*', '.agent/
 /**
  * @typedef {import('./plan').PlanRef} PlanRef
  * @typedef {{waiting: PlanRef[], sent_back: PlanRef[], sessions: any[], planning: any[], runs: any[],
- *   unplanned: [string, string] | null, stale: Record<string, string[]>}} Home
+ *   stale: Record<string, string[]>}} Home
  * @typedef {'ready' | 'missing' | 'old' | 'noWorkspace' | 'failed'} State
  * @typedef {{folder: vscode.WorkspaceFolder, top: string, state: State, message: string, home: Home,
  *   applied: PlanRef[]}} Root
  */
 
 /** @type {Home} */
-const NOTHING = { waiting: [], sent_back: [], sessions: [], planning: [], runs: [], unplanned: null, stale: {} };
+const NOTHING = { waiting: [], sent_back: [], sessions: [], planning: [], runs: [], stale: {} };
 
 class Roots {
   constructor() {

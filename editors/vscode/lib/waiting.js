@@ -74,7 +74,6 @@ class Waiting {
     const decided = alone.filter((one) => one.status !== 'pending_review');
     const waiting = alone.filter((one) => one.status === 'pending_review');
     return [
-      ...(home.unplanned ? [messageNode(t('Changed without a plan while an agent worked: {0}', home.unplanned[1]), 'warning')] : []),
       ...group(t('To decide'), waiting, (one) => this.planNode(root, one)),
       ...group(t('Approved or interrupted'), decided, (one) => this.planNode(root, one)),
       ...group(t('Sent back'), home.sent_back, (one) => this.planNode(root, one)),

@@ -94,10 +94,6 @@ def _refusal_of(path: str, copy: str) -> Text:
     )
 
 
-def is_in_copy(environment: Mapping[str, str]) -> bool:
-    return bool(surroundings(environment).copy)
-
-
 def surroundings(environment: Mapping[str, str]) -> Surroundings:
     # Any root will do: only the paths common to all workspaces are used.
     some = places_of(Path("/"), environment)
@@ -120,7 +116,7 @@ def _state_of(environment: Mapping[str, str], home: str) -> str:
 
 def judge(data: bytes, places: Surroundings, here: str) -> str | None:
     """The path that must not be written; None if the call is allowed. Raises Unfit."""
-    call = call_of(data)
+    call = _decode_call(data)
     name, given = call.get("tool_name"), call.get("tool_input")
     if not isinstance(name, str) or not name:
         raise Unfit(Text("it names no tool"))
@@ -141,7 +137,7 @@ def judge(data: bytes, places: Surroundings, here: str) -> str | None:
     return None
 
 
-def call_of(data: bytes) -> Mapping[str, Any]:
+def _decode_call(data: bytes) -> Mapping[str, Any]:
     try:
         call = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError):

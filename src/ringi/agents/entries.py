@@ -15,8 +15,7 @@ NAME: Final = "ringi"
 
 def hook_command(hook: Hook, program: Sequence[str]) -> str:
     """Claude Code allows the edit unless the exit code is 2, even if the program is missing or killed."""
-    command = shlex.join([*program, "hook", hook.command])
-    return f"{command} || exit 2" if hook.blocks else command
+    return f"{shlex.join([*program, 'hook', hook.command])} || exit 2"
 
 
 def merged(agent: Agent, file: str, text: str, program: Sequence[str]) -> str:
@@ -77,9 +76,7 @@ def _merged_settings(settings: SettingsFile, text: str, program: Sequence[str]) 
         text = jsonc.fresh({}, _newline(text))
     for steps, word in settings.listed.items():
         text = _merged_list(settings.file, text, steps, word)
-    for hook in settings.hooks:
-        text = _merged_hook(settings.file, hook, text, program)
-    return text
+    return _merged_hook(settings.file, settings.hook, text, program)
 
 
 def _merged_list(file: str, text: str, steps: Sequence[str], word: str) -> str:
@@ -107,8 +104,12 @@ def _merged_hook(file: str, hook: Hook, text: str, program: Sequence[str]) -> st
 
 
 def _command(hook: Hook, program: Sequence[str]) -> dict[str, Any]:
-    command = {"type": "command", "command": hook_command(hook, program), "timeout": hook.timeout_sec}
-    return {**command, "onFailure": "block"} if hook.blocks else command
+    return {
+        "type": "command",
+        "command": hook_command(hook, program),
+        "timeout": hook.timeout_sec,
+        "onFailure": "block",
+    }
 
 
 def _at(file: str, text: str, steps: jsonc.Steps) -> Mapping[str, Any]:

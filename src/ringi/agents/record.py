@@ -107,22 +107,20 @@ class Mcp(NamedTuple):
 
 
 class Hook(NamedTuple):
-    """A command of ours that the agent runs around calls of its tools."""
+    """A command of ours that the agent runs before calls of its tools. It must not go on without it."""
 
     command: str
     """The word after `ringi hook`."""
     event: str
     matcher: str
     timeout_sec: int
-    blocks: bool = False
-    """If it cannot be run, the agent must not go on."""
 
 
 class SettingsFile(NamedTuple):
     """What we add to the file with one person's own settings of a project."""
 
     file: str
-    hooks: tuple[Hook, ...]
+    hook: Hook
     listed: Mapping[tuple[str, ...], str]
     """Words in lists, by the path of keys to the list."""
     note: Text

@@ -142,14 +142,8 @@ _CLAUDE: Final = Agent(
         # and it would block every edit of those who do not have ringi. Claude Code also takes the
         # approval of a server from this file, as long as git does not track it.
         file=".claude/settings.local.json",
-        hooks=(
-            # Longer than the hook ever takes; on timeout the agent itself blocks (since 2.1.295).
-            Hook("claude", "PreToolUse", "Edit|Write|MultiEdit|NotebookEdit", 10, blocks=True),
-            *(
-                Hook("claude-shell", event, "Bash", 10)
-                for event in ("PreToolUse", "PostToolUse", "PostToolUseFailure")
-            ),
-        ),
+        # Longer than the hook ever takes; on timeout the agent itself blocks (since 2.1.295).
+        hook=Hook("claude", "PreToolUse", "Edit|Write|MultiEdit|NotebookEdit", 10),
         listed={("permissions", "allow"): "mcp__ringi", ("enabledMcpjsonServers",): "ringi"},
         note=Text(
             "From now on Claude Code edits in work copies only. That file is yours alone: keep it out of git."

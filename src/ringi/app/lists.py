@@ -23,10 +23,6 @@ _CUT_OFF: Final = (
     " WHERE e.plan_id = ? AND c.ended IS NULL LIMIT 1"
 )
 _ANY_SESSION: Final = "SELECT 1 FROM sessions LIMIT 1"
-_LAST_OF_WORKSPACE: Final = (
-    "SELECT json_extract(document, '$.at'), json_extract(document, '$.reason') FROM events"
-    " WHERE subject_id = 'workspace' ORDER BY seq DESC LIMIT 1"
-)
 _NEWEST_PLANS: Final = "SELECT ref FROM plans WHERE status <> 'discarded' ORDER BY number DESC LIMIT ?"
 _RUNS: Final = "SELECT document FROM runs ORDER BY at DESC"
 _EVERYTHING: Final = -1
@@ -88,12 +84,6 @@ def session_refs(ledger: Ledger, *, open_only: bool = False) -> list["SessionRef
 def open_runs(ledger: Ledger) -> list[RunRef]:
     """Those that can go on, the newest first."""
     return [run for run in map(_as_run, ledger.select(_RUNS)) if run.phase not in _OVER]
-
-
-def changed_without_plan(ledger: Ledger) -> tuple[str, str] | None:
-    """When somebody was last seen to change files without a plan, and who changed what."""
-    found = ledger.select(_LAST_OF_WORKSPACE)
-    return (str(found[0][0]), str(found[0][1])) if found else None
 
 
 def _as_run(row: Row) -> RunRef:

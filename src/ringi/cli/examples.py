@@ -19,7 +19,6 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "mcp": ("ringi mcp",),
     "hook": ("ringi hook claude",),
     "hook claude": ("ringi hook claude",),
-    "hook claude-shell": ("ringi hook claude-shell",),
     "completion": (
         "source <(ringi completion bash)",
         "source <(ringi completion zsh)",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from ringi.app.lists import changed_without_plan, is_cut_off, open_runs, session_refs
+from ringi.app.lists import is_cut_off, open_runs, session_refs
 from ringi.cli.app import App
 from ringi.cli.ui import cut, terminal_columns, width
 from ringi.errors import NotFound
@@ -17,7 +17,7 @@ from ringi.plans import words
 from ringi.plans.document import PlanDocument, PlanRef, PlanStatus
 from ringi.plans.overlaps import shared_files
 from ringi.plans.waiting_view import shared_lines, standing, waiting_lines
-from ringi.plans.words import age, seconds_since
+from ringi.plans.words import age
 from ringi.policy.risk_level import Risk
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ringi.sessions.document import SessionRef
 
 _MOST: Final = 20
-_A_DAY_SEC: Final = 24 * 60 * 60
 _LEAST_TITLE: Final = 12
 _LONGEST_PROPOSER: Final = 24
 _OWN_CHECKS: Final = ["ringi diagnostics"]
@@ -67,8 +66,7 @@ def home(app: App) -> None:
         stale = {ref.name: _stale(app, app.plans.get(ref.id).document) for ref in waiting[:_MOST]}
         found = {"waiting": waiting, "sent_back": sent_back, "sessions": at_work, "planning": planning}
         moved_on = {name: paths for name, paths in stale.items() if paths}
-        unplanned = changed_without_plan(app.ledger)
-        app.ui.document({**found, "runs": runs, "unplanned": unplanned, "stale": moved_on})
+        app.ui.document({**found, "runs": runs, "stale": moved_on})
         return
     anything = waiting or sent_back or working or planning or runs
     if not anything and not app.plans.count() and _was_elsewhere(app):
@@ -78,7 +76,6 @@ def home(app: App) -> None:
     alone = [ref for ref in waiting if not (ref.step and ref.step.run_id in with_run)]
     if alone or not waiting:
         _show_waiting(app, alone)
-    _show_unplanned(app)
     _show_sent_back(app, sent_back, idle)
     _show_undone(app)
     _show_planning(app, planning)
@@ -120,16 +117,6 @@ def _show_waiting(app: App, waiting: Sequence[PlanRef]) -> None:
         [ref] = waiting
         named = ref.status is not PlanStatus.PENDING_REVIEW
         app.ui.next_step(f"{_verb(app, ref)} {ref.name}" if named else _verb(app, ref))
-
-
-def _show_unplanned(app: App) -> None:
-    """For a day; then it is only in the log."""
-    found = changed_without_plan(app.ledger)
-    if found is None or (seconds_since(found[0]) or 0) > _A_DAY_SEC:
-        return
-    line = Text("! Changed without a plan while an agent's command ran: {what}", what=found[1])
-    app.ui.line(Text("{line} ({age})", line=line, age=age(found[0])), style="yellow")
-    app.ui.next_step("git status")
 
 
 def _verb(app: App, ref: PlanRef) -> str:

@@ -66,7 +66,6 @@ class EventKind(StrEnum):
     """Somebody said something about it; the run itself is unchanged."""
     RUN_REVISION_APPROVED = "run_revision_approved"
     RUN_REVISION_DECLINED = "run_revision_declined"
-    CHECKOUT_CHANGED = "checkout_changed"
     SIGNERS_SET = "signers_set"
 
 

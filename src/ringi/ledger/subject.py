@@ -17,7 +17,6 @@ class SubjectKind(StrEnum):
     RUN = "run"
     GRANT = "grant"
     SIGNERS = "signers"
-    WORKSPACE = "workspace"
 
 
 class Subject(NamedTuple):
@@ -66,8 +65,6 @@ def grant(grant_id: str) -> Subject:
     return Subject(SubjectKind.GRANT, grant_id)
 
 
-WORKSPACE: Final = Subject(SubjectKind.WORKSPACE, "workspace")
-"""The workspace as a whole."""
 SIGNERS: Final = Subject(SubjectKind.SIGNERS, "signers")
 """Whose signatures count in the workspace."""
 

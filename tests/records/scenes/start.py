@@ -114,10 +114,6 @@ def documents(scene: Scene) -> None:
         with scene.rewinding():
             scene.record(f"cli/hook-claude/{form}", "with", "--", agent, *words)
     scene.refuse("cli/hook-claude", "hook", "claude", stdin=hook(scene, "calc.py"))
-    shell = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"},
-             "tool_use_id": "t1", "session_id": "s", "cwd": str(scene.project)}  # fmt: skip
-    scene.record("cli/hook-claude-shell/success", "hook", "claude-shell", stdin=json.dumps(shell))
-    scene.record("cli/hook-claude-shell/nonsense", "hook", "claude-shell", stdin="not JSON")
     scene.record("cli/hook-claude/nonsense", "hook", "claude", stdin="not JSON")
     assert request
 

@@ -17,10 +17,6 @@ def test_an_entry_that_has_no_place_is_refused(text: str):
         merged(AGENTS["claude"], ".mcp.json", text, ["ringi"])
 
 
-WATCH = {
-    "matcher": "Bash",
-    "hooks": [{"type": "command", "command": "ringi hook claude-shell", "timeout": 10}],
-}
 FILES = [(agent.name, names[0]) for agent in CONFIGURABLE.values() for names in agent.setup_files()]
 
 
@@ -67,10 +63,7 @@ def test_formats_are_those_that_the_agents_document():
                         }
                     ],
                 },
-                WATCH,
             ],
-            "PostToolUse": [WATCH],
-            "PostToolUseFailure": [WATCH],
         },
     }
 
@@ -126,8 +119,7 @@ def test_ours_beside_another_hook_is_changed_alone():
     old = {"type": "command", "command": "'/old/ri ngi/ringi' hook claude || exit 2"}
     text = json.dumps({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [GUARD, old]}]}}, indent=4)
     made = json.loads(merged(AGENTS["claude"], SETTINGS, text, ["ringi"]))
-    group, watch = made["hooks"]["PreToolUse"]
-    assert watch == WATCH
+    [group] = made["hooks"]["PreToolUse"]
     assert group["matcher"] == "*"
     assert group["hooks"][0] == GUARD
     assert group["hooks"][1]["command"] == "ringi hook claude || exit 2"
@@ -140,7 +132,7 @@ def test_ours_beside_another_hook_is_changed_alone():
 def test_what_only_resembles_our_hook_is_another(command: str):
     text = json.dumps({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": command}]}]}})
     made = json.loads(merged(AGENTS["claude"], SETTINGS, text, ["ringi"]))
-    assert len(made["hooks"]["PreToolUse"]) == 3
+    assert len(made["hooks"]["PreToolUse"]) == 2
 
 
 def test_rules_of_a_person_stay_and_ours_is_added_once():

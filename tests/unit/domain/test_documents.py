@@ -339,7 +339,7 @@ VALUES = {
     " session_rejected session_cancelled session_failed session_resumed"
     " session_taken_in session_brought run_created run_cancelled run_approved run_advanced run_stopped"
     " run_resumed run_completed run_undone run_feedback run_revision_approved"
-    " run_revision_declined checkout_changed signers_set",
+    " run_revision_declined signers_set",
     approval.SignedAct: "approve undo grant signers",
     check_result.CheckPhase: "before dry after",
     plan.CheckFailure: "keep undo",
