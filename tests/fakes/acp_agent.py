@@ -76,8 +76,6 @@ class ScriptedAgent:
     def turn(self, number: Any, params: dict[str, Any]) -> None:
         texts = [block.get("text", "") for block in params["prompt"]]
         self.note(prompt=texts)
-        if VERSION > 1:
-            self.send(id=number, result={})
         self.cancelled, reason = False, "end_turn"
         for line in texts[-1].splitlines():
             word, _, rest = line.strip().partition(" ")
@@ -85,10 +83,7 @@ class ScriptedAgent:
                 self.say(json.dumps(found) + "\n")
             if self.cancelled:
                 reason = "cancelled"
-        if VERSION > 1:
-            self.update("state_update", state="idle", stopReason=reason)
-        else:
-            self.send(id=number, result={"stopReason": reason})
+        self.send(id=number, result={"stopReason": reason})
 
     def act(self, word: str, rest: str) -> Any:
         """What a line of a prompt asks for; unknown words are a person's own."""

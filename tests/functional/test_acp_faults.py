@@ -307,18 +307,19 @@ def test_without_a_sandbox_paths_are_mapped_and_the_person_is_told(desk: HomeDes
     assert desk.files() == before
 
 
-def test_the_second_version_of_the_protocol_ends_a_turn_with_an_update(desk: HomeDesk) -> None:
+def test_an_editor_that_knows_a_later_version_is_answered_with_the_first(desk: HomeDesk) -> None:
+    with editor(desk) as one:
+        answer = one.call("initialize", protocolVersion=2, capabilities={})
+        assert answer["result"]["protocolVersion"] == 1
+        greeted = one.told()[0]["greeted"]
+        assert greeted["protocolVersion"] == 1
+        assert greeted["clientCapabilities"]["terminal"]
+
+
+def test_an_agent_that_knows_only_a_later_version_is_refused(desk: HomeDesk) -> None:
     with editor(desk, ACP_VERSION="2") as one:
-        one.call("initialize", protocolVersion=2, capabilities={}, info={"name": "x", "version": "1"})
-        session = one.new()
-        assert one.prompt(session, "write A.md a\\n")["result"] == {}
-        one.wait(lambda message: "state_update" in json.dumps(message))
-        kinds = [
-            message["params"]["update"]["sessionUpdate"] for message in one.heard if message.get("method")
-        ]
-        assert kinds == ["tool_call_update", "agent_message_chunk", "state_update"]
-        assert one.updates("agent_message_chunk")[0]["messageId"]
-        assert "fs" not in json.dumps(one.told()[0])
+        answer = one.call("initialize", protocolVersion=1)
+        assert "speaks version 2 of the protocol" in answer["error"]["message"]
 
 
 def test_no_workspace_is_said_in_words(desk: HomeDesk, tmp_path: Path) -> None:

@@ -30,10 +30,6 @@ class Turn:
         self.asked = asked
         """In the person's words."""
         self.cancelled = False
-        self.idle: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        """In version 2, the update that ends it."""
-        # It may end without anybody waiting for that.
-        self.idle.add_done_callback(lambda idle: idle.cancelled() or idle.exception())
 
 
 class Listener(NamedTuple):
@@ -54,7 +50,7 @@ class Agent:
         heard = Ears(lambda message, line: listener.heard(self, message, line), listener.strange, self._end)
         self.channel = Channel(heard)
         self.session = ""
-        self.told = Told("", 1)
+        self.told = Told("")
         self.turns: list[Turn] = []
         self.quiet = asyncio.Event()
         """Set while there is no turn."""
@@ -106,9 +102,9 @@ class Agent:
             self.alive = False
             self._listener.gone(self)
 
-    def named(self, session: str, version: int) -> None:
+    def named(self, session: str) -> None:
         self.session = session
-        self.told = Told(session, version)
+        self.told = Told(session)
 
     def begin(self, turn: Turn) -> None:
         self.turns.append(turn)

@@ -7,7 +7,17 @@ from msgspec import UNSET, Raw, UnsetType
 
 from ringi.acp.agent import Agent, Listener
 from ringi.acp.channel import Answer
-from ringi.acp.protocol import INITIALIZE, INVALID_REQUEST, Id, Message, RpcError, content, raw
+from ringi.acp.protocol import (
+    INITIALIZE,
+    INVALID_REQUEST,
+    NOT_POSSIBLE,
+    VERSION,
+    Id,
+    Message,
+    RpcError,
+    content,
+    raw,
+)
 from ringi.acp.thread import shows_content
 from ringi.acp.work import Work
 from ringi.errors import RingiError
@@ -20,7 +30,6 @@ class Crew:
         self._work = work
         self._listener = listener
         self.agents: list[Agent] = []
-        self.version = 1
         self._spare: asyncio.Task[Agent] | None = None
         self._greeting: Raw | None = None
         self._meeting = asyncio.Lock()
@@ -43,22 +52,26 @@ class Crew:
         if self._greeting is not None:
             raise RpcError(INVALID_REQUEST, Text("initialize was answered already."))
         given = content(params)
-        if (
-            "clientCapabilities" in given or "capabilities" not in given
-        ):  # the second version has none of them
-            known = given.get("clientCapabilities")
-            # Reading is served, but not offered: the copy is at hand, and Gemini CLI cannot make a file if it
-            # reads through its client.
-            fs = {"readTextFile": False, "writeTextFile": True}
-            known = known if isinstance(known, dict) else {}
-            given["clientCapabilities"] = {**known, "fs": fs, "terminal": True}
+        known = given.get("clientCapabilities")
+        # Reading is served, but not offered: the copy is at hand, and Gemini CLI cannot make a file if it
+        # reads through its client.
+        fs = {"readTextFile": False, "writeTextFile": True}
+        known = known if isinstance(known, dict) else {}
+        given["clientCapabilities"] = {**known, "fs": fs, "terminal": True}
+        given["protocolVersion"] = VERSION  # an editor that knows a later one is answered with this one
         agent = await self.ready()
         answer = await agent.channel.ask(INITIALIZE, raw(given), number)
         if answer.message.result is not UNSET:
+            version = content(answer.message.result).get("protocolVersion")
+            if version != VERSION:
+                words = Text(
+                    "The agent speaks version {version} of the protocol, ringi version {known}.",
+                    version=repr(version),
+                    known=VERSION,
+                )
+                raise RpcError(NOT_POSSIBLE, words)
             self._greeting = raw(given)
             self._work.diffs_as_text = not shows_content(given.get("clientInfo"))
-            version = content(answer.message.result).get("protocolVersion")
-            self.version = version if isinstance(version, int) else 1
         return answer
 
     async def log_in(self, agent: Agent, number: Id, message: Message) -> Answer:

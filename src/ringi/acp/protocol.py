@@ -1,7 +1,6 @@
 """The messages of the Agent Client Protocol, as far as we look into them: lines of JSON-RPC 2.0.
 
-An envelope is decoded, its content stays as the bytes that came. Version 1 of the protocol, and the draft of
-version 2, in which a turn ends with an update instead of the answer to its prompt.
+An envelope is decoded, its content stays as the bytes that came. Only version 1 of the protocol.
 """
 
 import re
@@ -24,6 +23,7 @@ NOT_POSSIBLE: Final = -32001
 NOT_FOUND: Final = -32002
 """What the protocol calls a resource that is not there."""
 
+VERSION: Final = 1
 INITIALIZE: Final = "initialize"
 NEW: Final = "session/new"
 LOAD: Final = "session/load"
@@ -40,7 +40,7 @@ BEGINNING: Final = frozenset([NEW, LOAD, RESUME, FORK])
 """Each gets an agent and a copy of its own."""
 ELSEWHERE: Final = ("session/delete", "nes/", "_")
 """How requests begin that may name a session which was not begun here."""
-LOGIN: Final = frozenset(["authenticate", "auth/login"])
+LOGIN: Final = "authenticate"
 
 Id = int | str
 # Finds the id of a request that is too long to read, so that it gets an answer too.
@@ -80,8 +80,6 @@ class Addressed(Struct, rename="camel"):
 
 class Updated(Struct, rename="camel"):
     session_update: str = ""
-    state: str = ""
-    tool_call_id: str = ""
 
 
 class Update(Struct):
@@ -205,35 +203,22 @@ def refused(number: Id | None, code: int, words: Text | str) -> bytes:
 
 
 class Told:
-    """Updates that we send ourselves; in version 2 messages have names, and a tool call has one kind."""
+    """Updates that we send ourselves."""
 
-    def __init__(self, session: str, version: int) -> None:
+    def __init__(self, session: str) -> None:
         self._session = session
-        self._version = version
-
-    @staticmethod
-    def _name() -> str:
-        """Not to be guessed: whoever knows the name of a tool call can rewrite it."""
-        return f"ringi-{secrets.token_hex(8)}"
 
     def text(self, text: str) -> bytes:
-        update: dict[str, Any] = {"sessionUpdate": "agent_message_chunk"}
-        if self._version > 1:
-            update["messageId"] = self._name()
-        return self._update({**update, "content": {"type": "text", "text": text}})
+        content = {"type": "text", "text": text}
+        return self._update({"sessionUpdate": "agent_message_chunk", "content": content})
 
     def call(self, title: str, content: list[dict[str, Any]], *, kind: str) -> bytes:
         """A tool call that is done. Emacs and Neovim show only content that an update brings."""
-        named = {"toolCallId": self._name(), "title": title, "kind": kind}
-        done = {"sessionUpdate": "tool_call_update", **named, "status": "completed", "content": content}
-        if self._version > 1:
-            return self._update(done)
+        # Not to be guessed: whoever knows the name of a tool call can rewrite it.
+        named = {"toolCallId": f"ringi-{secrets.token_hex(8)}", "title": title, "kind": kind}
         begun = {"sessionUpdate": "tool_call", **named, "status": "in_progress"}
+        done = {"sessionUpdate": "tool_call_update", **named, "status": "completed", "content": content}
         return self._update(begun) + self._update(done)
-
-    def idle(self, reason: str) -> bytes:
-        """Version 2: the end of a turn."""
-        return self._update({"sessionUpdate": "state_update", "state": "idle", "stopReason": reason})
 
     def content_of(self, call: str, text: str) -> bytes:
         """What a tool call shows from now on."""

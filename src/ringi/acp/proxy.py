@@ -194,9 +194,9 @@ class Proxy:
             words = Text("There is no session {name} here: load it, or begin a new one.", name=name)
             raise RpcError(INVALID_PARAMS, words)
         if agent is not None and method == PROMPT:
-            return await self._turns.take(agent, number, content(message.params), crew.version)
+            return await self._turns.take(agent, number, content(message.params))
         agent = agent or await crew.any()
-        if method in LOGIN:
+        if method == LOGIN:
             return await crew.log_in(agent, number, message)
         if method == CLOSE:
             answer = await agent.channel.ask(CLOSE, message.params, number)
@@ -222,8 +222,6 @@ class Proxy:
                 return
             if not self._updates.fits(agent, message, line):
                 return
-            if self._crew.version > 1 and self._turns.ended_by(agent, message, line):
-                return
             line = self._requests.shown(agent, message, line)
         self._outlet.write(line + b"\n")
 
@@ -234,9 +232,6 @@ class Proxy:
         """What it had to answer is answered, what it left becomes a plan."""
         why = await agent.last_words()
         left = agent.channel.drop(why)
-        for turn in agent.turns:
-            if not turn.idle.done():
-                turn.idle.set_exception(RpcError(INTERNAL_ERROR, why))
         await agent.quiet.wait()
         for number in left:
             self._outlet.write(refused(number, INTERNAL_ERROR, why))

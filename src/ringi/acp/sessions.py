@@ -76,11 +76,11 @@ class Sessions:
 
     def _name(self, agent: Agent, session: str) -> None:
         self._by_name[session] = agent
-        agent.named(session, self._crew.version)
+        agent.named(session)
 
     def _give_back(self, agent: Agent) -> None:
         self.forget(agent)
-        agent.named("", self._crew.version)
+        agent.named("")
         self._crew.give_back(agent)
 
 

@@ -5,12 +5,10 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from msgspec import UNSET
-
 from ringi.acp.agent import Agent, Turn
 from ringi.acp.channel import Answer
 from ringi.acp.files import in_words
-from ringi.acp.protocol import PROMPT, Id, Message, RpcError, answered, content, raw, updated
+from ringi.acp.protocol import PROMPT, Id, Message, RpcError, answered, content, raw
 from ringi.acp.thread import ThreadPrinter, fenced
 from ringi.errors import RingiError
 from ringi.kernel.text import Text, shortened, visible
@@ -30,8 +28,8 @@ class Turns:
         self._tell = tell
         self._patience_sec = patience_sec
 
-    async def take(self, agent: Agent, number: Id, params: dict[str, Any], version: int) -> Answer | None:
-        """The answer to a prompt; None if it was given already. Raises RingiError and RpcError."""
+    async def take(self, agent: Agent, number: Id, params: dict[str, Any]) -> Answer:
+        """The answer to a prompt. Raises RingiError and RpcError."""
         prompt = params.get("prompt")
         blocks = prompt if isinstance(prompt, list) else []
         turn = Turn(number, _asked(blocks))
@@ -44,7 +42,7 @@ class Turns:
                 params = {**params, "prompt": [block, *blocks]}
             if turn.cancelled:
                 return Answer(Message(), answered(turn.id, {"stopReason": "cancelled"}))
-            return await self._carry_out(agent, turn, params, version)
+            return await self._carry_out(agent, turn, params)
         finally:
             agent.end(turn)
 
@@ -63,26 +61,16 @@ class Turns:
         for words in filter(None, (agent.started.warnings, printer.message if printer.rows else "")):
             self._tell(agent.told.text(words))
 
-    async def _carry_out(
-        self, agent: Agent, turn: Turn, params: dict[str, Any], version: int
-    ) -> Answer | None:
+    async def _carry_out(self, agent: Agent, turn: Turn, params: dict[str, Any]) -> Answer:
         try:
             answer = await agent.channel.ask(PROMPT, raw(params), turn.id)
         except RpcError:
             await self._end(agent, turn)
             raise
-        if version == 1 or answer.message.result is UNSET:
-            if stop := content(answer.message.result).get("stopReason"):
-                turn.cancelled = stop == "cancelled"
-            await self._end(agent, turn)
-            return answer
-        self._tell(answer.line)
-        try:
-            line = await turn.idle
-        finally:
-            await self._end(agent, turn)
-        self._tell(line)
-        return None
+        if stop := content(answer.message.result).get("stopReason"):
+            turn.cancelled = stop == "cancelled"
+        await self._end(agent, turn)
+        return answer
 
     async def _end(self, agent: Agent, turn: Turn) -> None:
         try:
@@ -98,18 +86,6 @@ class Turns:
 
     def _give_up(self, agent: Agent, turn: Turn) -> None:
         agent.channel.give_up(turn.id, answered(turn.id, {"stopReason": "cancelled"}))
-        if not turn.idle.done():
-            turn.idle.set_result(agent.told.idle("cancelled"))
-
-    def ended_by(self, agent: Agent, message: Message, line: bytes) -> bool:
-        """Whether an update ends a turn, as in version 2; then it is held."""
-        if not agent.turns:
-            return False
-        update, turn = updated(message.params), agent.turns[0]
-        if update.session_update != "state_update" or update.state != "idle" or turn.idle.done():
-            return False
-        turn.idle.set_result(line + b"\n")
-        return True
 
 
 def _asked(blocks: list[Any]) -> str:

@@ -16,7 +16,6 @@ _STANDING: Final = frozenset(
         "config_option_update",
         "current_mode_update",
         "session_info_update",
-        "state_update",
         "usage_update",
     ]
 )

@@ -217,7 +217,7 @@ def test_what_a_terminal_shows_in_a_thread_is_limited():
     shown = asyncio.run(look())
     assert len(shown) < 110_000
     assert "the end\n" in shown
-    assert len(Told("s", 1).content_of("c", shown)) < 120_000
+    assert len(Told("s").content_of("c", shown)) < 120_000
 
 
 def test_a_terminal_is_shown_once_in_an_update():

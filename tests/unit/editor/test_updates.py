@@ -22,7 +22,7 @@ class Room:
         self.updates = Updates(self.tell, found, lambda text: self.strange.append(str(text)), most_held)
 
     def agent(self) -> Any:
-        return SimpleNamespace(beginning=False, held=[], rested=False, turns=[], told=Told("s1", 1))
+        return SimpleNamespace(beginning=False, held=[], rested=False, turns=[], told=Told("s1"))
 
     def tell(self, line: bytes) -> None:
         self.said.append(msgspec.json.decode(line)["params"])
