@@ -458,6 +458,8 @@ class Workspace:
         if not self.run_id:
             return ""
         branch = self.branch(self.run_id)
+        if done := branch.published():
+            return done
         self._mend(branch, quick=False)
         return branch.publish()
 

@@ -29,7 +29,8 @@ from ringi.kernel.process.durable import DurableGit, durable, sync_refs
 from ringi.kernel.process.environment import CACHE_VARIABLE
 from ringi.kernel.process.erase import erase
 from ringi.kernel.process.git import Git, keep, names_in, quoted, require_version, settings
-from ringi.kernel.process.refs import is_whole
+from ringi.kernel.process.ref_files import glance, read_ref
+from ringi.kernel.process.refs import commit_at, commits_at, is_whole
 from ringi.kernel.process.repository import Repository, read_small
 from ringi.kernel.text import COMMIT_SHOWN, Text, why_failed
 from ringi.runs.document import Run
@@ -107,12 +108,12 @@ def base_of(root: Path, base_branch: str) -> str:
     """
     git = Git(_repository(root).git_dir)
     branch = _line(git, "symbolic-ref", "-q", "HEAD").removeprefix("refs/heads/")
-    head = _commit(git, "HEAD")
+    head = commit_at(git, "HEAD")
     if not branch:
         raise DetachedHead(branch=base_branch)
     if not head:
         raise UnbornBranch(branch=branch)
-    base = head if branch == base_branch else _commit(git, _ref(base_branch))
+    base = head if branch == base_branch else commit_at(git, _ref(base_branch))
     if not base:
         raise BaseBranchMissing(branch=base_branch, why=Text("there is no such branch"))
     if base != head:
@@ -164,6 +165,11 @@ class RunBranch:
         self._ref = _ref(of.work_branch)
 
     @property
+    def _head(self) -> bytes:
+        """The file HEAD of the folder."""
+        return b"ref: " + os.fsencode(self._ref) + b"\n"
+
+    @property
     def places(self) -> Places:
         """As if the folder were a workspace; the ledger is the person's."""
         if self.of.in_place:
@@ -194,24 +200,35 @@ class RunBranch:
 
     def tip(self) -> str:
         """The newest commit of the work branch, published or not."""
-        return _commit(self._git(), self._ref)
+        return commit_at(self._git(), self._ref)
+
+    def published(self) -> str:
+        """The newest commit, if the files of both repositories say that it is published; starts no git."""
+        theirs = Repository.at(self.person)
+        own = None if self.of.in_place or not self.is_made else Repository.at(self.root)
+        if not own or not theirs or glance(theirs, self._ref):
+            return ""
+        named = {read_ref(own, self._ref), read_ref(own, PUBLISHED), read_ref(theirs, self._ref)}
+        return named.pop().value if len(named) == 1 else ""
 
     def publish(self) -> str:
         """Brings new commits into the person's repository. Never forced; a second call has nothing to do.
 
         Returns the newest commit. Raises BranchMoved, or WorkBranchExists before anything was published.
         """
-        if not self.is_made and self.of.tip and _commit(_looking(self.person), self._ref) == self.of.tip:
+        if done := self.published():
+            return done
+        if not self.is_made and self.of.tip and commit_at(_looking(self.person), self._ref) == self.of.tip:
             return self.of.tip  # all of it was, and the folder is removed
-        new = self.tip()
+        new, last = commits_at(self._git(), self._ref, PUBLISHED)
         if self.of.in_place or new == self.of.base_commit:
             return new
-        now = _commit(_looking(self.person), self._ref)
+        now = commit_at(_looking(self.person), self._ref)
         if now != new:
-            self._require_ours(now, new)
+            self._require_ours(now, new, last)
             self._bring(now, new)
-        own = _writing(self.root)
-        own.write("update-ref", PUBLISHED, new, refs=(PUBLISHED,))
+        if last != new:
+            _writing(self.root).write("update-ref", PUBLISHED, new, refs=(PUBLISHED,))
         return new
 
     def reset(self, files: Mapping[str, tuple[bytes, int] | None] = {}) -> None:
@@ -222,7 +239,7 @@ class RunBranch:
         if self.of.in_place or not self.is_made:
             return
         git, since = Git(self.root / ".git", self.root, more=durable()), time.time_ns()
-        if _line(git, "symbolic-ref", "-q", "HEAD") != self._ref:
+        if read_small(self.root / ".git" / "HEAD") != self._head:
             git.run("symbolic-ref", "HEAD", self._ref)
         with _unfiltered(self.root, self.person):
             git.run("read-tree", "--reset", "-u", "HEAD")
@@ -248,9 +265,9 @@ class RunBranch:
         theirs, of = _looking(self.person), self.of
         if not of.tip:
             require_free(self.person, of.work_branch)
-        elif (now := _commit(theirs, self._ref)) and now != of.tip:
+        elif (now := commit_at(theirs, self._ref)) and now != of.tip:
             raise self._moved(Text("it has commits that the run did not make"))
-        whole = is_whole(theirs, of.tip, of.base_commit) if of.tip else bool(_commit(theirs, of.start))
+        whole = is_whole(theirs, of.tip, of.base_commit) if of.tip else bool(commit_at(theirs, of.start))
         if not whole:
             raise self._moved(Text("commit {id} is gone", id=of.start[:COMMIT_SHOWN]))
 
@@ -263,7 +280,7 @@ class RunBranch:
         repository = _repository(self.person)
         lent = b"".join(quoted(folder) + b"\n" for folder in repository.objects())
         (git_dir / "objects" / "info" / "alternates").write_bytes(lent)
-        (git_dir / "HEAD").write_bytes(b"ref: " + os.fsencode(self._ref) + b"\n")
+        (git_dir / "HEAD").write_bytes(self._head)
         (git_dir / "config").write_bytes(_config(self.root, self.person, repository))
         excludes = read_small(repository.common / "info" / "exclude")
         (git_dir / "info" / "exclude").write_bytes(excludes + b"\n/" + OWN.encode() + b"/\n")
@@ -285,8 +302,7 @@ class RunBranch:
 
     def _take_filtered(self) -> None:
         """Files that a filter makes are as in the person's checkout."""
-        names = [os.fsdecode(name) for name in names_in(self._git().run("ls-files", "-z"))]
-        for name in filtered(self.root, names):
+        for name in filtered(self.root):
             theirs = self.person / name
             if theirs.is_file() and not theirs.is_symlink():
                 (self.root / name).unlink(missing_ok=True)
@@ -297,7 +313,7 @@ class RunBranch:
         theirs, of = _looking(self.person), self.of
         if self.is_made:
             return
-        now = _commit(theirs, self._ref)
+        now = commit_at(theirs, self._ref)
         if of.tip or now not in {"", of.base_commit}:
             raise (
                 self._moved(Text("it is not checked out"))
@@ -314,14 +330,13 @@ class RunBranch:
 
     # ------------------------------------------------------------------ publishing it
 
-    def _require_ours(self, now: str, new: str) -> None:
-        git = self._git()
-        last = _commit(git, PUBLISHED)
+    def _require_ours(self, now: str, new: str, last: str) -> None:
+        """`last` is what was published last."""
         if not now and last:
             raise self._moved(Text("it was deleted"))
         if now and now != last:
             # A crash may have kept us from noting what was published.
-            made = _line(git, "rev-list", new, f"^{self.of.base_commit}").split()
+            made = _line(self._git(), "rev-list", new, f"^{self.of.base_commit}").split()
             if now not in made:
                 if not last:
                     raise WorkBranchExists(branch=self.of.work_branch)
@@ -335,7 +350,7 @@ class RunBranch:
         try:
             _writing(self.person).write("update-ref", "-m", said, self._ref, new, now, refs=(self._ref,))
         except CopyFailed as error:
-            if _commit(_looking(self.person), self._ref) != now:
+            if commit_at(_looking(self.person), self._ref) != now:
                 raise self._moved(Text("somebody changed it at the same moment")) from None
             raise CopyFailed(why=error.details["why"]) from None
 
@@ -350,14 +365,17 @@ class RunBranch:
 def _config(tree: Path, person: Path, repository: Repository) -> bytes:
     """The person's own settings, with their identity and hooks as they are in their repository."""
     git = Git(repository.git_dir, person, personal=True)
-    wide = _line(git, "rev-parse", "--show-object-format") == "sha256"
+    found = settings(git, rf"{_IDENTITY}|^core\.hookspath$|^extensions\.objectformat$")
+    wide = found.get(("local", "extensions.objectformat")) == "sha256"
+    effective = {name: found[scope, name] for wanted in _SCOPES for scope, name in found if scope == wanted}
+    effective.pop("extensions.objectformat", None)
+    hooks = effective.pop("core.hookspath", "")
     parts = [b"[core]\n\trepositoryformatversion = %d\n" % (1 if wide else 0)]
     if wide:
         parts.append(b"[extensions]\n\tobjectformat = sha256\n")
     files = (repository.common / "config", repository.git_dir / "config.worktree")
     parts += (b"[include]\n\tpath = " + quoted(file) + b"\n" for file in files)
-    parts += (_setting(name, value) for name, value in _effective(git, _IDENTITY).items())
-    hooks = _effective(git, r"^core\.hookspath$").get("core.hookspath", "")
+    parts += (_setting(name, value) for name, value in effective.items())
     own = Path(hooks).expanduser() if hooks else repository.common / "hooks"
     values = {b"tree": quoted(tree), b"hooks": quoted(person / own)}
     return b"".join([*parts, _CONFIG % values])
@@ -379,7 +397,7 @@ def delete_branch(root: Path, of: BranchOf) -> None:
     Raises BranchMoved, or BranchMerged if another branch has its commits.
     """
     git, ref = _looking(root), _ref(of.work_branch)
-    now = _commit(git, ref)
+    now = commit_at(git, ref)
     if not now:
         return
     if now != of.tip:
@@ -443,18 +461,9 @@ def _line(git: Git, *words: str) -> str:
     return os.fsdecode(git.attempt(*words).out).strip()
 
 
-def _commit(git: Git, name: str) -> str:
-    return _line(git, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-
-
 def _filters(git: Git) -> list[str]:
     """The settings that name a program git would start to compare a file."""
     return sorted({name for _, name in settings(git, _FILTERS)})
-
-
-def _effective(git: Git, pattern: str) -> Mapping[str, str]:
-    found = settings(git, pattern)
-    return {name: value for wanted in _SCOPES for (scope, name), value in found.items() if scope == wanted}
 
 
 def _setting(name: str, value: str) -> bytes:

@@ -21,10 +21,7 @@ def branch_damage(root: Path, of: BranchOf, *, quick: bool = False) -> Damage | 
     repository = Repository.at(root)
     if repository is None:
         return None
-    if quick:
-        return glance(repository, of.ref)
-    git = Git(repository.git_dir)
-    if not of.base_commit or not commit_at(git, of.base_commit):
+    if quick or not of.base_commit:
         return glance(repository, of.ref)
     return examine(repository, of.ref, without=of.base_commit)
 

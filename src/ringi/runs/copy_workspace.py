@@ -54,6 +54,7 @@ from ringi.tree.commands import Invocation
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import RUN, CopyRun, lay_over
 from ringi.tree.copy_steps import files_to, line_counts, patch_between, since, stand_at
+from ringi.tree.difference import Difference
 from ringi.tree.editable_installs import results_doubt
 from ringi.tree.tree import Tree
 
@@ -74,6 +75,8 @@ class RunBench:
         """The last lines of commands, by tree and command, for the checks of a plan."""
         self._seen = ""
         """The tree of the copy, if nobody has worked in it since it was captured."""
+        self._measured: Difference | None = None
+        """What was measured last. It has the bytes, so it stays true whatever is done in the copy."""
 
     # ------------------------------------------------------------------ the beginning
 
@@ -123,6 +126,7 @@ class RunBench:
         copy = _open_copy(self._workspace, run)
         found = since(copy, base_tree).difference()
         self._seen = found.tree
+        self._measured = found
         return Changes(found.tree, line_counts(copy, found), found.left_out)
 
     def patch(self, run: Run, base_tree: str, tree: str) -> bytes:
@@ -136,6 +140,7 @@ class RunBench:
     def test(
         self, run: Run, command: str, *, kind: str, timeout_sec: float, log: Callable[[bytes], None]
     ) -> Evidence:
+        seen_before = self._seen
         copy = self.copy(run)
 
         def enclosing(invocation: Invocation) -> Invocation:
@@ -144,7 +149,7 @@ class RunBench:
         root = self._workspace.places.root
         doubt = results_doubt(root, self._environment, sandboxed=self.sandboxed())
         copy_run = CopyRun(copy, self._environment, None, enclosing, doubt)
-        tree = copy.shadow.capture().tree
+        tree = seen_before or copy.shadow.capture().tree
         seen = hashlib.sha256()
 
         def heard(data: bytes) -> None:
@@ -170,12 +175,7 @@ class RunBench:
     def propose(
         self, run: Run, step: RunStep, state: StepState, *, tests: Sequence[str], checks_after: Sequence[str]
     ) -> int:
-        self.stand_at(run, state.tree)
-        copy, most = _open_copy(self._workspace, run), self._workspace.config.limits.max_specs
-        difference = since(copy, state.base_tree).difference(most)
-        if difference.tree != state.tree:  # a process that nobody knows of wrote to it
-            stand_at(copy, state.tree)
-            difference = since(copy, state.base_tree).difference(most)
+        difference = self._difference(run, state)
         who = [attempt.who for attempt in state.attempts if attempt.role is step.role]
         order = StepPlan(
             plan_id=state.plan_id,
@@ -194,6 +194,20 @@ class RunBench:
             proposer=who[-1] if who else "",
         )
         return propose_step(self._workspace.on_branch(run.run_id), difference, order)
+
+    def _difference(self, run: Run, state: StepState) -> Difference:
+        """Of the step's tree to the one that it began with."""
+        self.stand_at(run, state.tree)
+        most, known = self._workspace.config.limits.max_specs, self._measured
+        self._measured = None
+        if known and (known.base, known.tree) == (state.base_tree, state.tree) and len(known.changes) <= most:
+            return known
+        copy = _open_copy(self._workspace, run)
+        difference = since(copy, state.base_tree).difference(most)
+        if difference.tree != state.tree:  # a process that nobody knows of wrote to it
+            stand_at(copy, state.tree)
+            difference = since(copy, state.base_tree).difference(most)
+        return difference
 
     def decision(self, run: Run, state: StepState, *, in_turn: bool = True) -> Decision:
         there, waits, why = self._workspace.on_branch(run.run_id), Text(""), ""
@@ -410,9 +424,11 @@ def _copy_of(copies: Path, run_id: str) -> WorkCopy | None:
 
 def _bring_to(copy: WorkCopy, branch: RunBranch) -> str:
     """The copy gets the files of the branch, as they are in its folder; returns its tree."""
-    if files := files_to(copy, branch.root):
+    tree = copy.shadow.capture().tree
+    if files := files_to(copy, tree, branch.root):
         lay_over(Tree(OsFileSystem(), copy.tree), files)
-    return copy.shadow.capture().tree
+        tree = copy.shadow.capture().tree
+    return tree
 
 
 def _check(one: Evidence, output: str) -> CheckResult:

@@ -60,7 +60,7 @@ class StepChecks:
             self._environment,
             carry=workspace.config.beside.carry,
             files=files,
-            first=lambda copy: files_to(copy, self._branch),
+            first=lambda copy: files_to(copy, copy.shadow.capture().tree, self._branch),
             enclosing=self._enclosing,
             doubt=results_doubt(workspace.places.root, self._environment, sandboxed=inside),
             keep_for=Supervisor.of(reviewer) if inside and reviewer else None,

@@ -10,6 +10,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,7 +19,19 @@ from msgspec import UNSET
 from ringi.errors import NoCommit
 from ringi.kernel.codec import blob_id
 from ringi.kernel.fs import read_bounded
-from ringi.kernel.process.git import ABSENT, index_entries, listed, names_in, tree_changes, tree_files
+from ringi.kernel.process.git import (
+    ABSENT,
+    Git,
+    IndexEntry,
+    index_entries,
+    last_line,
+    listed,
+    names_in,
+    tree_changes,
+    tree_files,
+    version,
+)
+from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.tree.commit_order import CommitChange, CommitOrder, CommitOutcome, CommitPlace, Committed
 from ringi.tree.personal_git import GitFailed, PersonalGit
@@ -33,6 +46,7 @@ _HOOKS: Final = (
     "reference-transaction",
     "post-index-change",
 )
+_HOOKS_IN_SETTINGS: Final = (2, 54)
 _UNDER_WAY: Final = {
     "MERGE_HEAD": Text("a merge is under way"),
     "CHERRY_PICK_HEAD": Text("a cherry-pick is under way"),
@@ -42,6 +56,7 @@ _UNDER_WAY: Final = {
     "sequencer": Text("a cherry-pick is under way"),
 }
 _LARGEST: Final = 1 << 30
+_CHECKSUM: Final = 20
 _TRAILER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*: ?\S")
 _SEARCHED: Final = 1000
 _SHOWN: Final = 5
@@ -62,42 +77,50 @@ class GitCommits:
 
     def place(self, paths: Sequence[str], *, unstaged: bool = False) -> CommitPlace:
         """Raises NoCommit if these cannot be committed now; `unstaged`: or if something is staged there."""
-        git_dir, hooks = self._repository()
+        git_dir, place = self._repository()
         for name, why in _UNDER_WAY.items():
             if os.path.lexists(git_dir / name):
                 raise NoCommit(why=why)
-        head = self._head()
         try:
-            self._require_fit({os.fsencode(path): path for path in paths}, head, unstaged=unstaged)
+            self._require_fit({os.fsencode(path): path for path in paths}, place.parent, unstaged=unstaged)
         except GitFailed as error:
             raise NoCommit(why=str(error)) from None
-        branch = self._git.line("symbolic-ref", "-q", "--short", "HEAD")
-        return CommitPlace(branch, head, hooks)
+        return place
 
     def _head(self) -> str:
         return self._git.line("rev-parse", "-q", "--verify", "HEAD^{commit}")
 
-    def _repository(self) -> tuple[Path, tuple[str, ...]]:
-        """Its git folder, and its hooks."""
+    def _repository(self) -> tuple[Path, CommitPlace]:
+        """Its git folder, and where HEAD is."""
         if not os.path.lexists(self._root / ".git"):
             raise NoCommit(why=Text("there is no git repository in {folder}", folder=str(self._root)))
         try:
-            out = self._git.look("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-path", "hooks")
+            out = self._ask_folders_and_head()
         except GitFailed as error:
             raise NoCommit(why=str(error)) from None
-        top, git_dir, hooks, *_ = [*os.fsdecode(out).split("\n"), "", ""]
+        top, git_dir, hooks, head, branch, *_ = [*os.fsdecode(out).split("\n"), "", "", "", ""]
         if Path(os.path.realpath(top)) != self._root:
             raise NoCommit(why=Text("the work tree of its repository is {folder}", folder=top))
-        return Path(git_dir), self._hooks(self._root / hooks)
+        branch = "" if branch == "HEAD" else branch
+        return Path(git_dir), CommitPlace(branch, head, self._hooks(self._root / hooks))
+
+    def _ask_folders_and_head(self) -> bytes:
+        """One line for each; in one process unless there is no commit yet."""
+        folders = ("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-path", "hooks")
+        with contextlib.suppress(GitFailed):
+            return self._git.look(*folders, "HEAD^{commit}", "--abbrev-ref=loose", "HEAD", "--")
+        branch = self._git.line("symbolic-ref", "-q", "--short", "HEAD")
+        return self._git.look(*folders) + os.fsencode(f"{self._head()}\n{branch}\n")
 
     def _hooks(self, folder: Path) -> tuple[str, ...]:
-        # Since git 2.54 a hook can be a configuration setting.
-        out = self._git.line("config", "-z", "--get-regexp", r"^hook\..*\.event$")
-        named = {setting.partition("\n")[2] for setting in out.split("\0")}
+        named = set[str]()
+        if version(self._git.program()) >= _HOOKS_IN_SETTINGS:
+            out = self._git.line("config", "-z", "--get-regexp", r"^hook\..*\.event$")
+            named = {setting.partition("\n")[2] for setting in out.split("\0")}
         return tuple(name for name in _HOOKS if name in named or os.access(folder / name, os.X_OK))
 
     def _require_fit(self, wanted: Mapping[bytes, str], head: str, *, unstaged: bool) -> None:
-        known = list(index_entries(self._git.look("ls-files", "-s", "-z")))
+        known = _staged(self._root)
         links = {entry.path for entry in known if entry.is_link}
         for name, path in wanted.items():
             if inside := repository_around(self._root, name, links):
@@ -106,21 +129,22 @@ class GitCommits:
                 )
         if torn := [wanted[one.path] for one in known if one.stage != b"0" and one.path in wanted]:
             raise NoCommit(why=Text("{path} is in conflict", path=torn[0]))
-        staged = self._git.look("diff-index", "--cached", "--name-only", "-z", head) if head else b""
         index = {entry.path: entry.oid.decode() for entry in known}
-        for name in sorted(wanted.keys() & set(staged.split(b"\0"))):
-            if unstaged:
-                raise NoCommit(
-                    why=Text("something is staged in {path}; commit or unstage that", path=wanted[name])
+        # After a commit the index has what was committed; staged content that is in no file would go.
+        other = [
+            name for name in wanted if unstaged or not _holds(self._root / wanted[name], index.get(name, ""))
+        ]
+        words = ("diff-index", "--cached", "--name-only", "-z")
+        staged = self._git.look(*words, head) if head and other else b""
+        for name in sorted(set(other) & set(staged.split(b"\0"))):
+            why = (
+                Text("something is staged in {path}; commit or unstage that", path=wanted[name])
+                if unstaged
+                else Text(
+                    "{path} is staged otherwise than the file is; commit or unstage that", path=wanted[name]
                 )
-            # After a commit the index has what was committed; staged content that is in no file would go.
-            if not _holds(self._root / wanted[name], index.get(name, "")):
-                raise NoCommit(
-                    why=Text(
-                        "{path} is staged otherwise than the file is; commit or unstage that",
-                        path=wanted[name],
-                    )
-                )
+            )
+            raise NoCommit(why=why)
         new = wanted.keys() - index.keys()
         if not new:
             return
@@ -162,8 +186,7 @@ class GitCommits:
     def _unlike(self, found: "_Made", tree: str, order: CommitOrder) -> CommitOutcome | None:
         """Takes the commit back if a hook did more than to add trailers."""
         notes = list(self._differences(found, tree, order))
-        same = self._git.line("rev-parse", f"{found.commit}^{{tree}}") == tree
-        if same and _adds_trailers(order.message, found.message):
+        if found.tree == tree and _adds_trailers(order.message, found.message):
             return None
         taken_back = _withdrawn(self._git, found, "; ".join(map(str, notes)))
         return CommitOutcome(
@@ -226,7 +249,7 @@ class GitCommits:
         return marked[-1] if marked else None
 
     def _differences(self, found: "_Made", tree: str, order: CommitOrder) -> Iterator[Text]:
-        if self._git.line("rev-parse", f"{found.commit}^{{tree}}") != tree:
+        if found.tree != tree:
             out = self._git.look("diff-tree", "-r", "-z", "--name-only", "--no-renames", tree, found.commit)
             names = [os.fsdecode(name) for name in names_in(out)]
             shown = names if len(names) <= _SHOWN else [*names[:_SHOWN], f"+{len(names) - _SHOWN}"]
@@ -276,6 +299,47 @@ class GitCommits:
         except GitFailed as error:
             raise NoCommit(why=str(error)) from None
         return CommitChange("".join(parents), tuple(os.fsdecode(one.path) for one in found))
+
+
+def _staged(root: Path) -> Sequence[IndexEntry]:
+    """Every entry of the index. Raises GitFailed."""
+    repository = Repository.at(root)
+    if repository is None:
+        raise GitFailed(str(Text("there is no git repository in {folder}", folder=str(root))))
+    with contextlib.suppress(_IndexMoved):
+        if checksum := _index_checksum(repository.git_dir):
+            return _entries_of(repository.git_dir, root, checksum)
+    return _list_entries(repository.git_dir, root)
+
+
+class _IndexMoved(Exception):
+    """Somebody wrote the index while it was read."""
+
+
+@lru_cache(2)
+def _entries_of(git_dir: Path, root: Path, checksum: bytes) -> tuple[IndexEntry, ...]:
+    """Of the index with this checksum: several questions about one plan find the same one."""
+    found = _list_entries(git_dir, root)
+    if _index_checksum(git_dir) != checksum:
+        raise _IndexMoved
+    return found
+
+
+def _list_entries(git_dir: Path, root: Path) -> tuple[IndexEntry, ...]:
+    listing = Git(git_dir, root).attempt("ls-files", "-s", "-z")
+    if listing.code:
+        raise GitFailed(last_line(listing.err), listing.err)
+    return tuple(index_entries(listing.out))
+
+
+def _index_checksum(git_dir: Path) -> bytes:
+    """The end of it, which git computes from all the rest; empty if this one has none."""
+    try:
+        with (git_dir / "index").open("rb") as index:
+            index.seek(-_CHECKSUM, os.SEEK_END)
+            return index.read().strip(b"\0")
+    except OSError:
+        return b""
 
 
 def _written(git: Callable[..., bytes], data: bytes) -> str:
@@ -360,7 +424,7 @@ def _newest(git: PersonalGit, parent: str) -> "_Made | None":
 
 def _since(git: PersonalGit, parent: str, *where: str) -> list["_Made"]:
     without = [f"^{parent}"] if parent else []
-    words = ("rev-list", "-n", str(_SEARCHED), "--encoding=UTF-8", "--format=%P%n%B%x00")
+    words = ("rev-list", "-n", str(_SEARCHED), "--encoding=UTF-8", "--format=%P%n%T%n%B%x00")
     try:
         return _commits(git.look(*words, *where, "HEAD", *without))
     except GitFailed:
@@ -376,8 +440,7 @@ def _converted(git: PersonalGit, name: bytes, data: bytes) -> str:
 def _bring_index(git: PersonalGit, commit: str, always: Collection[bytes]) -> None:
     """Updates the index to the commit: paths in `always`, and others only if nothing else is staged there."""
     words = ("diff-tree", "--root", "--no-commit-id", "-r", "-z", "--no-renames", commit)
-    listing = index_entries(git.look("ls-files", "-s", "-z"))
-    staged = {entry.path: (entry.mode.decode(), entry.oid.decode()) for entry in listing}
+    staged = {entry.path: (entry.mode.decode(), entry.oid.decode()) for entry in _staged(git.root)}
     chosen = [
         change
         for change in tree_changes(git.look(*words))
@@ -410,6 +473,7 @@ def _patiently(git: PersonalGit, *words: str, stdin: bytes) -> None:
 class _Made(NamedTuple):
     commit: str
     parents: list[str]
+    tree: str
     message: str
 
 
@@ -428,12 +492,11 @@ def _blobs(out: bytes) -> dict[str, bytes]:
 
 
 def _commits(out: bytes) -> list["_Made"]:
-    """From the output of `rev-list --format=%P%n%B%x00`, the newest first."""
+    """From the output of `rev-list --format=%P%n%T%n%B%x00`, the newest first."""
     records = out.decode("utf-8", "replace").split("\0\n")
     return [_commit(record) for record in records if record.strip()]
 
 
 def _commit(record: str) -> _Made:
-    head, _, rest = record.partition("\n")
-    parents, _, message = rest.partition("\n")
-    return _Made(head.removeprefix("commit "), parents.split(), message)
+    head, parents, tree, message = record.split("\n", 3)
+    return _Made(head.removeprefix("commit "), parents.split(), tree, message)

@@ -82,11 +82,11 @@ def file_ids(copy: WorkCopy, tree: str) -> dict[bytes, str]:
     return found
 
 
-def files_to(copy: WorkCopy, folder: Path) -> dict[str, tuple[bytes, int] | None]:
-    """What to lay over the copy so that it has the files that are committed in this folder, as they are
-    there: bytes and permission bits by path; None for a file to delete.
+def files_to(copy: WorkCopy, tree: str, folder: Path) -> dict[str, tuple[bytes, int] | None]:
+    """What to lay over the copy, which is at this tree, so that it has the files that are committed in the
+    folder, as they are there: bytes and permission bits by path; None for a file to delete.
     """
-    there, wanted = file_ids(copy, copy.shadow.capture().tree), _committed(folder)
+    there, wanted = file_ids(copy, tree), _committed(folder)
     files: dict[str, tuple[bytes, int] | None] = {}
     for path in there.keys() - wanted.keys():
         files[os.fsdecode(path)] = None

@@ -14,7 +14,7 @@ from typing import Final
 from ringi.errors import Interrupted, NoCommit
 from ringi.kernel.process.durable import durable, sync_refs
 from ringi.kernel.process.git import NO_FETCH, last_line, search_path
-from ringi.kernel.process.repository import Repository
+from ringi.kernel.process.repository import Repository, read_small
 from ringi.kernel.text import Text
 
 # Who the person is and where their settings are; any other variable could steer git elsewhere.
@@ -89,8 +89,9 @@ class PersonalGit:
         yield
         # A folder without a repository was refused long before.
         if repository := Repository.at(self.root):
-            branch = [self.line("symbolic-ref", "-q", "HEAD")] if "HEAD" in refs else []
-            sync_refs(repository, [*refs, *filter(None, branch)], since)
+            named = read_small(repository.git_dir / "HEAD").strip() if "HEAD" in refs else b""
+            branch = [os.fsdecode(named[5:])] if named.startswith(b"ref: ") else []
+            sync_refs(repository, [*refs, *branch], since)
 
     def _run(
         self, words: Sequence[str], variables: Mapping[str, str], stdin: bytes, fine: Sequence[int]

@@ -150,7 +150,14 @@ class KeptIndex:
         self._memo_ignored = git_dir / "ignored"
         self._memo_places = git_dir / "places"
         self._memo_nested = git_dir / "nested"
-        self._memos = (self._memo, self._memo_ignored, self._memo_places, self._memo_nested)
+        self._memo_entries = git_dir / "entries"
+        self._memos = (
+            self._memo,
+            self._memo_ignored,
+            self._memo_places,
+            self._memo_nested,
+            self._memo_entries,
+        )
         self._began = 0.0
 
     def borrow(self) -> None:
@@ -184,6 +191,15 @@ class KeptIndex:
         """The tree that was remembered last, whatever has changed since."""
         return read_small(self._memo).partition(b" ")[2].decode("ascii", "replace").strip() or None
 
+    def tree_of(self, entries: bytes) -> str | None:
+        """The tree of an index with these entries, by their digest, if that is the one remembered last.
+
+        Its objects are kept.
+        """
+        found, _, tree = read_small(self._memo_entries).partition(b" ")
+        known = found == entries.hex().encode() and tree.decode("ascii", "replace")
+        return known if known and known == self.last_tree() else None
+
     def ignored(self, rules: bytes) -> set[bytes] | None:
         """The ignored files of the current index, if these are still the rules."""
         found, key = read_small(self._memo_ignored), self._key(rules)
@@ -211,6 +227,9 @@ class KeptIndex:
 
     def remember(self, *facts: bytes, tree: str) -> None:
         keep(self._memo, self._key(*facts) + tree.encode())
+
+    def remember_entries(self, entries: bytes, tree: str) -> None:
+        keep(self._memo_entries, f"{entries.hex()} {tree}".encode())
 
     def remember_ignored(self, rules: bytes, names: set[bytes]) -> None:
         keep(self._memo_ignored, self._key(rules) + b"\0".join(sorted(names)))

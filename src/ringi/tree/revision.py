@@ -430,17 +430,21 @@ def _not_here(repository: Repository, root: Path, wanted: Iterable[TreeChange]) 
     return {os.fsdecode(path): why for path in missing if path in skipped}
 
 
-def filtered(root: Path, paths: Sequence[str]) -> dict[str, str]:
-    """Those whose bytes git converts with a program, and its name: they are others here than in git."""
+def filtered(root: Path, paths: Sequence[str] | None = None) -> dict[str, str]:
+    """Those whose bytes git converts with a program, and its name: they are others here than in git.
+
+    Without paths: of all that are in the index.
+    """
     found = Repository.at(root)
     if found is None:
         return {}
     asked = Git(found.git_dir, root, personal=True)
     known = {name.split(".", 1)[1].rpartition(".")[0] for _, name in settings(asked, _FILTERS)}
-    if not known or not paths:
+    if not known:
         return {}
     git = Git(found.git_dir, root)
-    out = git.run("check-attr", "-z", "--stdin", "filter", stdin=listed(map(os.fsencode, paths)))
+    names = git.run("ls-files", "-z") if paths is None else listed(map(os.fsencode, paths))
+    out = git.run("check-attr", "-z", "--stdin", "filter", stdin=names) if names else b""
     fields = names_in(out)
     pairs = zip(fields[::3], fields[2::3], strict=False)
     return {os.fsdecode(path): os.fsdecode(name) for path, name in pairs if os.fsdecode(name) in known}

@@ -8,6 +8,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -116,7 +117,9 @@ class PrivateGit:
         self._index.borrow()
         git = Git(self.git_dir, self.work_tree, index=self._index.following)
         mark = self._tracked_mark()
-        places = self._index.places() or _places(names_in(git.run("ls-files", "-z")))
+        places = self._index.places() or _places(
+            names_in(git.run("ls-files", "-z")) if self._index.current.exists() else ()
+        )
         self._unlearn(git, places)
         rules = _rules(self.git_dir, self.work_tree, places)
         # Git would add each of these to the index, and we would drop it again.
@@ -158,7 +161,7 @@ class PrivateGit:
         return not added.code and not added.err
 
     def _settle(
-        self, git: Git, added: Iterable[IndexEntry], ignored: set[bytes], *, clean: bool
+        self, git: Git, added: Sequence[IndexEntry], ignored: set[bytes], *, clean: bool
     ) -> tuple[Captured, set[bytes]]:
         """Corrects the index after `git add`; also returns what that added."""
         nested, unreadable = set[bytes](), set[bytes]()
@@ -173,7 +176,12 @@ class PrivateGit:
         if drop:
             git.run("update-index", "--force-remove", "-z", "--stdin", stdin=listed(sorted(drop)))
         unreadable |= self._force(git, force)
-        tree = _text(git.run("write-tree"))
+        if drop or force:
+            tree = _text(git.run("write-tree"))
+        else:
+            key = _digest(b"\0".join(entry) for entry in added)
+            tree = self._index.tree_of(key) or _text(git.run("write-tree"))
+            self._index.remember_entries(key, tree)
         return Captured(tree, _sorted(nested | links), _sorted(unreadable)), set(force)
 
     def _force(self, git: Git, paths: list[bytes]) -> set[bytes]:
@@ -443,6 +451,13 @@ def _tracked_files(listing: bytes) -> set[bytes]:
     return {entry.path for entry in index_entries(listing) if not entry.is_link}
 
 
+@lru_cache(4)
+def _tracked_in(git_dir: Path, work_tree: Path, index: Path, _mark: tuple[int, ...]) -> frozenset[bytes]:
+    """The files of an index in a copy; none if git cannot read it. Asked again if its mark is another."""
+    listing = Git(git_dir, work_tree, index=index, time_limit=60).attempt("ls-files", "-s", "-z")
+    return frozenset(_tracked_files(listing.out)) if listing.code == 0 else frozenset()
+
+
 class CopyShadow(PrivateGit):
     """Reads a work copy, without using the repository in it, which the agent may have changed at will."""
 
@@ -474,10 +489,10 @@ class CopyShadow(PrivateGit):
         found = set(files_of(self.git_dir, self._base))
         index = self.work_tree / ".git" / "index"
         if index.is_file():
-            git = Git(self.git_dir, self.work_tree, index=index, time_limit=60)
-            listing = git.attempt("ls-files", "-s", "-z")
-            if listing.code == 0:
-                found |= _tracked_files(listing.out)
+            facts = index.stat()
+            # Whoever works in the copy can set the other times of it, but not this one.
+            mark = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+            found |= _tracked_in(self.git_dir, self.work_tree, index, mark)
         return found
 
     def _tracked_mark(self) -> bytes:

@@ -1,6 +1,7 @@
 """Commits in the person's repository, with git itself as the judge."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -209,8 +210,18 @@ def test_hooks_elsewhere_count_and_those_that_may_not_run_do_not(repo: Path):
     (repo / "own/commit-msg").write_text("#!/bin/sh\n")
     (repo / "own/commit-msg").chmod(0o755)
     git(repo, "config", "core.hooksPath", "own")
+    assert commits_in(repo).place([]).hooks == ("commit-msg",)
+
+
+@pytest.mark.parametrize(("version", "hooks"), [("2.53.1", ()), ("2.54.0", ("pre-commit",))])
+def test_a_hook_can_be_a_setting_if_git_is_new_enough(repo: Path, tmp_path: Path, version: str, hooks: tuple):
+    real, own = shutil.which("git"), tmp_path / "bin" / "git"
+    own.parent.mkdir()
+    own.write_text(f'#!/bin/sh\n[ "$*" = version ] && exec echo git version {version}\nexec {real} "$@"\n')
+    own.chmod(0o755)
     git(repo, "config", "hook.linter.event", "pre-commit")
-    assert commits_in(repo).place([]).hooks == ("pre-commit", "commit-msg")
+    path = f"{own.parent}{os.pathsep}{os.environ['PATH']}"
+    assert GitCommits(repo, {**os.environ, "PATH": path}).place([]).hooks == hooks
 
 
 def test_looking_runs_nothing_of_the_repository(repo: Path):

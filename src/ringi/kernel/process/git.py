@@ -216,10 +216,17 @@ def program() -> str:
     return _program(search_path(os.environ))
 
 
+def version(of: str = "") -> tuple[int, ...]:
+    """Of the git at this path, or of ours; asked again if another is installed meanwhile."""
+    path = of or program()
+    found = Path(path).stat()
+    return _version(path, found.st_ino, found.st_mtime_ns)
+
+
 @cache
-def version() -> tuple[int, ...]:
+def _version(path: str, *_: int) -> tuple[int, ...]:
     words = subprocess.run(
-        [program(), "version"], stdin=subprocess.DEVNULL, capture_output=True, check=False, env=environment()
+        [path, "version"], stdin=subprocess.DEVNULL, capture_output=True, check=False, env=environment()
     ).stdout.split()
     numbers = words[2].split(b".")[:2] if len(words) > 2 else []  # noqa: PLR2004  # "git version 2.39.5"
     return tuple(int(number) for number in numbers if number.isdigit())

@@ -20,6 +20,7 @@ from ringi.kernel.process.git import Git
 from ringi.kernel.process.ref_files import (
     LOCKED,
     Damage,
+    glance,
     inflate,
     is_named,
     loose_object,
@@ -42,18 +43,26 @@ _AS_IT_IS: Final = ("-c", "core.commitGraph=false")
 
 
 def examine(repository: Repository, ref: str, without: str = "") -> Damage | None:
-    """Whether all that it leads to is there. `without` is a commit behind which nobody looks."""
+    """Whether all that it leads to is there. `without` is a commit behind which nobody looks; without that
+    commit only what a glance finds is known.
+    """
     if stale_lock(repository, ref):
         return Damage(ref, LOCKED)
     if found := unreadable(repository, ref):
         return found
     git, file = Git(repository.git_dir), read_ref(repository, ref)
-    # Whatever keeps the refs, git knows the value although it finds no commit. Asked for it first: another
-    # process may just be making the ref.
-    value = file.value or object_at(git, ref)
-    tip = commit_at(git, ref)
+    tip, edge = commits_at(git, ref, without or ref)
+    if without and not edge:
+        return glance(repository, ref)
     if not tip:
-        return Damage(ref, missing(value)) if value or file.there else None
+        # Whatever keeps the refs, git knows the value although it finds no commit. Asked for it before the
+        # commit: another process may just be making the ref.
+        value = file.value or object_at(git, ref)
+        if not value and not file.there:
+            return None
+        tip = commit_at(git, ref)
+        if not tip:
+            return Damage(ref, missing(value))
     if is_whole(git, tip, without):
         return None
     return Damage(ref, leads_astray(tip))
@@ -66,6 +75,17 @@ def leads_astray(commit: str) -> Text:
 def commit_at(git: Git, name: str) -> str:
     """Empty if git finds none."""
     return object_at(git, f"{name}^{{commit}}")
+
+
+def commits_at(git: Git, *names: str) -> list[str]:
+    """As `commit_at`, of several names at once."""
+    asked = "".join(f"{name}^{{commit}}\n" for name in names)
+    form = "--batch-check=%(objecttype) %(objectname)"
+    finished = git.attempt(*_AS_IT_IS, "cat-file", form, stdin=os.fsencode(asked))
+    said = finished.out.decode("ascii", "replace").splitlines()
+    if finished.code or len(said) != len(names):  # git gave up at one of them
+        return [commit_at(git, name) for name in names]
+    return [line.removeprefix("commit ") if line.startswith("commit ") else "" for line in said]
 
 
 def object_at(git: Git, name: str) -> str:
