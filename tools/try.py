@@ -128,25 +128,24 @@ test.write_text(test.read_text().replace(
 ))
 """
 
-# A plan as somebody writes it, or a model: words, a diff, a command.
+# A plan as a script writes it: words, and specs for a diff and a command.
 PLAN = """\
 # Sort the report
 
 Readers look for a name, so the rows come in order. Then the tests run and the list is made anew.
-
-```diff
+"""
+SORTED = """\
 --- a/report.py
 +++ b/report.py
 @@ -8,2 +8,2 @@
  def lines(rows):
 -    return [f"{name}: {count}" for name, count in rows]
 +    return [f"{name}: {count}" for name, count in sorted(rows)]
-```
-
-```sh
-make test list
-```
 """
+SPECS = [
+    {"kind": "patch", "path": "report.py", "content": SORTED},
+    {"kind": "run", "argv": ["make", "test", "list"]},
+]
 
 # Two small steps of an agent.
 STEPS = {
@@ -268,8 +267,8 @@ def from_a_request(stage: "Stage", folder: Path) -> None:
 
 def by_script(stage: "Stage", folder: Path) -> Path | None:
     """The key whose signatures count from now on, if there is one and nothing is left in the files."""
-    say("\nBy script: a text with a diff and a command becomes a plan. What it cannot place, it would list.")
-    stage.run(["propose", str(folder / "PLAN.md"), "--extract"])
+    say("\nBy script: a text, with a diff and a command as specs, becomes a plan.")
+    stage.run(["propose", str(folder / "PLAN.md"), "--specs", str(folder / "specs.json")])
     plan = stage.newest_plan()
     stage.run(["show", plan, "--diff"])
     say("\nWithout an approval nothing happens, and the exit code says so.")
@@ -414,6 +413,7 @@ def make_project(folder: Path) -> tuple[Path, dict[str, str]]:
         "../demo-agent.py": AGENT,
         "../demo-implementer.py": IMPLEMENTER,
         "../PLAN.md": PLAN,
+        "../specs.json": json.dumps(SPECS),
         **{f"../{title.lower().replace(' ', '-')}.patch": text for title, text in STEPS.items()},
         "../config/ringi/config.yaml": CONFIG,
     }

@@ -393,10 +393,10 @@ def test_what_cannot_be_placed_is_listed(desk: Desk, quick: Quick, tmp_path: Pat
     nothing = quick("propose", str(tmp_path / "words.md"), "--extract")[1]
     assert (nothing["status"], nothing["unplaced"]) == ("proposed", [])
     assert quick("specs", "p2", "--extract")[1]["error"]["code"] == "invalid_specs"
-    (tmp_path / "bad.md").write_text("# Bad\n\n- delete no-such-file.txt\n")
+    (tmp_path / "bad.md").write_text("# Bad\n```diff\n--- a/no.txt\n+++ b/no.txt\n@@ -1 +1 @@\n-a\n+b\n```\n")
     done = desk.run("propose", str(tmp_path / "bad.md"), "--extract")
     assert done.returncode == 6
-    assert "✗ s1 no-such-file.txt" in done.stdout
+    assert "✗ s1 no.txt" in done.stdout
 
 
 def test_usage_of_propose(desk: Desk, quick: Quick, tmp_path: Path) -> None:

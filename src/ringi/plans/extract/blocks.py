@@ -1,4 +1,4 @@
-"""Markdown split into fenced blocks, with what the text around them says, and paragraphs.
+"""The fenced blocks of a Markdown text, with what the text around them says.
 
 If the fences are ambiguous, the block is kept whole and marked as unreadable.
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ringi.kernel.text import Text
-from ringi.plans.extract.actions import (
+from ringi.plans.extract.named_paths import (
     LONGEST,
     SPAN,
     Line,
@@ -47,14 +47,6 @@ class Fence(NamedTuple):
     """Why it cannot be read."""
 
 
-class Paragraph(NamedTuple):
-    """Lines without an empty one between them; a bullet or a heading begins a new one."""
-
-    line: int
-    lines: tuple[str, ...]
-    before_fence: bool
-
-
 class Aside(NamedTuple):
     """Quoted or hidden text, which proposes nothing."""
 
@@ -75,7 +67,7 @@ class _Mark(NamedTuple):
         return len(self.lead) + (0 if _IS_DIFF(self.info) else _SLACK)
 
 
-def blocks(text: str) -> Iterator[Fence | Paragraph | Aside]:
+def blocks(text: str) -> Iterator[Fence | Aside]:
     return _Reader(text.removeprefix(_BOM).split("\n")).blocks()
 
 
@@ -91,7 +83,7 @@ class _Reader:
         self._above_end = 0
         self._pairs: dict[int, int] | None = None
 
-    def blocks(self) -> Iterator[Fence | Paragraph | Aside]:
+    def blocks(self) -> Iterator[Fence | Aside]:
         while self._at < len(self._lines):
             line = self._lines[self._at]
             if mark := _mark(line):
@@ -102,7 +94,7 @@ class _Reader:
             elif line.lstrip().startswith("<!--"):
                 yield self._aside(self._comment_end(), Text("it stands in a comment"))
             elif line.strip():
-                yield self._paragraph()
+                self._pass_paragraph()
             else:
                 self._at += 1
 
@@ -171,20 +163,13 @@ class _Reader:
                 return at + 1
         return len(self._lines)
 
-    def _paragraph(self) -> Paragraph:
-        first = self._at
-        heading = bool(_HEADING(self._lines[first]))
+    def _pass_paragraph(self) -> None:
+        """A bullet, a heading or an empty line begins a new one; its last line may name the block below."""
+        heading = bool(_HEADING(self._lines[self._at]))
         self._at += 1
         while self._at < len(self._lines) and not heading and not _begins(self._lines[self._at]):
             self._at += 1
-        lines = tuple(line.removesuffix("\r") for line in self._lines[first : self._at])
-        self._above, self._above_end = lines[-1], self._at
-        following = self._at
-        while following < len(self._lines) and not self._lines[following].strip():
-            following += 1
-        before_fence = following < len(self._lines) and is_fence(self._lines[following])
-        self._at = following
-        return Paragraph(first + 1, lines, before_fence)
+        self._above, self._above_end = self._lines[self._at - 1].removesuffix("\r"), self._at
 
 
 def _common(one: str, other: str) -> str:

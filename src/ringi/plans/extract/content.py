@@ -1,4 +1,7 @@
-"""Action specs from a plan's text (PT-14). What cannot be placed is listed with its reason, never guessed."""
+"""Action specs from the fenced blocks of a plan's text (PT-14): files with a path, and diffs.
+
+A block that cannot be placed is listed with its reason, never guessed. Prose proposes nothing.
+"""
 
 import re
 from typing import Final
@@ -9,19 +12,17 @@ from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Patch, dump
 from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.effects import packed
-from ringi.plans.extract.actions import has_extension, is_known, read_action
 from ringi.plans.extract.blocks import (
     Above,
     Aside,
     Fence,
     Info,
-    Paragraph,
     blocks,
     is_fence,
     read_above,
     read_info,
 )
-from ringi.plans.extract.shell import Shell
+from ringi.plans.extract.named_paths import has_extension, is_known
 from ringi.plans.extraction import Extraction, Unplaced
 
 _SHOWN: Final = 200
@@ -52,8 +53,6 @@ def extract(text: str) -> Extraction:
         match block:
             case Fence():
                 found.take_fence(block)
-            case Paragraph():
-                found.take_paragraph(block)
             case Aside():
                 found.take_aside(block)
     return found.result()
@@ -73,7 +72,6 @@ class _Extractor:
         self._specs: list[ActionSpec] = []
         self._unplaced: list[Unplaced] = []
         self._groups = 0
-        self._shell = Shell()
 
     def result(self) -> Extraction:
         return Extraction(tuple(self._specs), tuple(self._unplaced))
@@ -85,22 +83,9 @@ class _Extractor:
     def take_aside(self, aside: Aside) -> None:
         for number, line in enumerate(aside.lines, aside.line):
             plain = line.lstrip(" \t>").removeprefix("<!--").rstrip().removesuffix("-->").strip()
-            if is_fence(plain) or read_action(plain, before_fence=True):
+            if is_fence(plain):
                 self.leave(number, line, aside.why)
                 return
-
-    def take_paragraph(self, paragraph: Paragraph) -> None:
-        """Either all its lines are actions or none: one of many may be the middle of a sentence."""
-        reads = [read_action(line, before_fence=paragraph.before_fence) for line in paragraph.lines]
-        whole = all(reads)
-        for number, (line, read) in enumerate(zip(paragraph.lines, reads, strict=True), paragraph.line):
-            if read is None:
-                continue
-            why = read.why if whole else Text("it is part of a longer text")
-            if why:
-                self.leave(number, line, why)
-            else:
-                self._specs += read.specs
 
     def take_fence(self, fence: Fence) -> None:
         info = read_info(fence.info)
@@ -120,8 +105,8 @@ class _Extractor:
             return Text("it holds a diff and is not marked as one")
         if info.path:
             return self._take_file(fence, info.path, above)
-        if info.language in _SHELLS:
-            return self._take_shell(fence, above, console=info.language in _CONSOLES)
+        if info.language in _SHELLS and above.path and not _is_script(above, above.path, info.language):
+            return Text("it may be commands or the file {path}", path=above.path)
         if above.why:
             return above.why
         if above.path:
@@ -161,21 +146,11 @@ class _Extractor:
             self._specs.append(ActionSpec(SpecKind.PATCH, file.path, content, encoding=encoding, group=group))
         return None
 
-    def _take_shell(self, fence: Fence, above: Above, *, console: bool) -> Text | None:
-        if above.path:
-            script = above.path.endswith(_SCRIPTS) or not (has_extension(above.path) or is_known(above.path))
-            if script and not console and (above.alone or (above.writes and not above.why)):
-                return self._take_file(fence, above.path, above)
-            return Text("it may be commands or the file {path}", path=above.path)
-        if fence.lines and fence.lines[0].startswith("#!"):
-            return Text("no path is named for it")
-        for command in self._shell.commands(fence.lines, console=console):
-            if command.why:
-                shown = fence.lines[command.line] if command.line >= 0 else fence.opening
-                self.leave(fence.line + 1 + command.line, shown, command.why)
-            else:
-                self._specs.append(ActionSpec(SpecKind.RUN, argv=command.argv))
-        return None
+
+def _is_script(above: Above, path: str, language: str) -> bool:
+    """Whether a shell block is the file that the line above it names, and not commands about that file."""
+    script = path.endswith(_SCRIPTS) or not (has_extension(path) or is_known(path))
+    return script and language not in _CONSOLES and (above.alone or (above.writes and not above.why))
 
 
 def _is_diff(lines: tuple[str, ...]) -> bool:

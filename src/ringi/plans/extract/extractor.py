@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
 
 _RULES: Final = (
-    "A parser turned a plan for a software project into specs but could not parse some of its lines. "
+    "A parser turned the code blocks of a plan for a software project into specs, but not those listed and "
+    "not the words around them. "
     "Write a spec for each step of the plan that has none yet, in the order of the plan, at most "
     f"{MOST_SPECS}. Use only what the plan says: do not invent steps, paths or content. Leave out any step "
     "you are not sure about; specs may be empty. path: relative to the project folder. kind: create = a "
@@ -79,9 +80,7 @@ class Extractor:
 def ask_model(
     workspace: Workspace, text: str, found: Extraction, on_progress: OnProgress | None
 ) -> Extraction:
-    """The parser's specs first, as they are; then what the model made of the rest."""
-    if found.specs and not found.unplaced:
-        return found
+    """The parser's specs first, as they are; then what the model made of the rest, prose included."""
     model = workspace.model()
     budget, progress = workspace.budget, on_progress or _quietly
     code = workspace.code

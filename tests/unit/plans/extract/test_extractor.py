@@ -160,13 +160,12 @@ def test_what_the_model_leaves_stays_listed(world: World):
     assert Desk(world, answer({**GREETING, "line": 3})).extract().unplaced == left
 
 
-def test_a_text_that_is_placed_needs_no_model(world: World):
-    desk = Desk(world, ModelUnreachable(model="x", why="y"))
-    text = "# Notes\n\n```text notes.txt\npolite\n```\n"
-    assert desk.extract(text) == extract(text)
-    assert not desk.words.calls
-    with pytest.raises(ModelUnreachable):
-        desk.extract("# Only words: put polite into notes.txt\n")
+def test_words_are_left_to_the_model(world: World):
+    text = "```text notes.txt\npolite\n```\n\nThen delete app.py.\n"
+    assert extract(text) == Extraction((WRITE,), ())
+    found = Desk(world, answer(spec("delete", "app.py"))).extract(text)
+    assert found.specs == (WRITE, ActionSpec(SpecKind.DELETE, "app.py"))
+    assert found.from_model == (1,)
 
 
 def test_without_a_model_the_parsers_part_comes_back(world: World):
@@ -212,9 +211,9 @@ def test_a_spec_about_a_file_of_the_parsers_is_dropped(world: World, repeated: d
 
 def test_the_same_twice_is_once(world: World):
     assert Desk(world, answer(GREETING, GREETING)).extract().from_model == (1,)
-    text = "# Test\n\n```sh\nmake test\n```\n\n```python\nx\n```\n"
-    found = Desk(world, answer(spec("run", argv=["make", "test"]), spec("run", argv=["make"]))).extract(text)
-    assert [one.argv for one in found.specs] == [("make", "test"), ("make",)]
+    runs = [spec("run", argv=["make", "test"])] * 2 + [spec("run", argv=["make"])]
+    found = Desk(world, answer(*runs)).extract()
+    assert [one.argv for one in found.specs] == [(), ("make", "test"), ("make",)]
 
 
 # Hostile answers
