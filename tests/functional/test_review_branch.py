@@ -93,9 +93,9 @@ def test_a_plan_comes_before_a_branch(branched: Desk) -> None:
 def test_what_is_not_there_is_said_in_words(branched: Desk) -> None:
     for name, said in {
         "p7": "There is no plan p7.",
-        "nothing": "There is no plan, branch, commit or worktree nothing.",
+        "nothing": "There is no plan, branch, range or worktree nothing.",
         "main..nothing": "There is no branch or commit nothing.",
-        "stash": "There is no stash stash.",
+        "agent/greet~1": "it is a single commit, not a range",
         "./nowhere": "There is no worktree",
         ".": "it is the checkout that plans are compared with",
     }.items():

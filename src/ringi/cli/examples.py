@@ -33,7 +33,6 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "ringi review agent/login",
         "ringi review main..agent/login",
         "ringi review ../project-agent",
-        "ringi review stash@{0}",
     ),
     "apply": ("ringi apply p3", "ringi apply p3 --commit", "ringi apply p3 --sign ~/.ssh/id_ed25519"),
     "discard": ("ringi discard p3", "ringi discard p3 --reason 'the same as p2'"),

@@ -88,10 +88,6 @@ def _tell_nothing(app: App, revision: Revision, before: PlanRef | None) -> None:
 def _made_of(revision: Revision, plan: str) -> Text:
     start = (revision.start or "")[:_SHORT]
     facts = {"plan": plan, "name": revision.label, "start": start, "count": revision.ahead}
-    if revision.form is Form.COMMIT:
-        return Text("{plan}: the commit {name} alone", **facts)
-    if revision.form is Form.STASH:
-        return Text("{plan}: {name}", **facts)
     if revision.form is Form.WORKTREE and not revision.ahead:
         return Text("{plan}: what is not committed in {name}", **facts)
     if not revision.start:

@@ -1,4 +1,4 @@
-"""What somebody made elsewhere in git: a branch, a range, a commit, a stash, another worktree.
+"""What somebody made elsewhere in git: a branch, a range, another worktree.
 
 Reads refs, objects and files. Runs nothing that a repository names, and changes no ref, index or file.
 """
@@ -6,6 +6,7 @@ Reads refs, objects and files. Runs nothing that a repository names, and changes
 import hashlib
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -38,23 +39,17 @@ from ringi.tree.difference import (
 from ringi.tree.private_git import OWN
 from ringi.tree.tree_capture import Captured, Shadow
 
-_STASH: Final = re.compile(r"stash(?:@\{([0-9]{1,6})\})?")
-_STASHED: Final = re.compile(r"On [^:]+: (.+)")
-"""The subject of a stash that a person gave a message."""
 _NOT_IN_A_REF: Final = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|@\{|\.\.")
 _PLACES: Final = ("refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD", "refs/tags/{}")
 _COMMIT_FORM: Final = "--format=%an%x00%s%x00%b%x00"
 _MOST_COMMITS: Final = 100
 _LONGEST_SUBJECT: Final = 200
 _LONGEST_BODY: Final = 10_000
-_SHORT: Final = 8
 
 
 class Form(StrEnum):
     BRANCH = "branch"
     RANGE = "range"
-    COMMIT = "commit"
-    STASH = "stash"
     WORKTREE = "worktree"
 
 
@@ -67,7 +62,7 @@ class Commit(NamedTuple):
 class Revision(NamedTuple):
     form: Form
     name: str
-    """The same for as long as it is the same thing: the name of a ref, a path, the id of a commit."""
+    """The same for as long as it is the same thing: the name of a ref, a range, a path."""
     label: str
     """As a person calls it."""
     start: str | None
@@ -81,8 +76,6 @@ class Revision(NamedTuple):
     """From the start to the head, newest first; not all of very many."""
     ahead: int = 0
     """How many commits it has since the start."""
-    untracked: str = ""
-    """A tree with files that are in no other: those of a stash."""
     captured: Captured | None = None
     """Of a worktree: what its files are now."""
     folder: Path | None = None
@@ -108,16 +101,6 @@ class _History:
         words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         finished = self.git.attempt(*words)
         return None if finished.code else finished.out.decode("ascii").strip()
-
-    def parent(self, name: str, commit: str) -> str | None:
-        """The first one; None if it has none."""
-        line = self.run(name, "rev-list", "--max-count=1", "--parents", commit)
-        parents = line.decode("ascii").split()[1:]
-        # At the end of a shallow clone git does not know them.
-        known = self.run(name, "cat-file", "commit", commit).partition(b"\n\n")[0]
-        if not parents and b"\nparent " in known:
-            raise _too_short(name)
-        return parents[0] if parents else None
 
     def merge_base(self, name: str, one: str, two: str) -> str:
         finished = self.git.attempt("merge-base", one, two)
@@ -177,17 +160,16 @@ class Revisions:
         folder = here / Path(name).expanduser()
         if name.startswith(("/", "./", "../", "~/")) or name in {".", ".."}:
             return self._worktree(folder)
-        if found := _STASH.fullmatch(name):
-            return self._stash(name, int(found[1] or 0))
         if ref := self._ref(name):
             return self._branch(name, *ref)
         if (folder / ".git").exists():
             return self._worktree(folder)
         if ".." in name:
             return self._range(name)
-        if commit := self._history.commit(name):
-            return self._single(name, commit)
-        raise NotFound(what=Text("plan, branch, commit or worktree"), name=name, see="git branch -a")
+        if self._history.commit(name):
+            command = f"ringi review {shlex.quote(f'{name}^..{name}')}"
+            raise Unreviewable(name=name, why=Text("it is a single commit, not a range"), command=command)
+        raise NotFound(what=Text("plan, branch, range or worktree"), name=name, see="git branch -a")
 
     def ref_named(self, name: str) -> str | None:
         """The full name of the branch or tag that is called so; quickly, for every review of a plan asks."""
@@ -247,27 +229,6 @@ class Revisions:
         if commit is None:
             raise NotFound(what=Text("branch or commit"), name=name or "HEAD", see="git log --oneline")
         return commit
-
-    def _single(self, name: str, commit: str) -> Revision:
-        label = commit[:_SHORT] if commit.startswith(name) else name
-        return self._history.revision(Form.COMMIT, commit, label, self._history.parent(name, commit), commit)
-
-    def _stash(self, name: str, number: int) -> Revision:
-        commit = self._history.commit(f"refs/stash@{{{number}}}")
-        if commit is None:
-            raise NotFound(what=Text("stash"), name=name, see="git stash list")
-        made = self._history.revision(
-            Form.STASH, commit, f"stash@{{{number}}}", self._history.parent(name, commit), commit
-        )
-        untracked = self._history.commit(f"{commit}^3")
-        author, subject, _ = made.commits[0]
-        said = _STASHED.fullmatch(subject)
-        return made._replace(
-            untracked=self._history.tree_of(untracked) if untracked else "",
-            # Its other commits only say how git keeps it.
-            commits=(Commit(author, said[1] if said else "", ""),),
-            ahead=0,
-        )
 
     def _worktree(self, folder: Path) -> Revision:
         name = str(folder)
@@ -379,8 +340,6 @@ def _too_short(name: str) -> Unreviewable:
 def _changes(history: _History, revision: Revision, base: str) -> Iterator[TreeChange]:
     words = ("diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", "--no-ext-diff")
     yield from tree_changes(history.run(revision.label, *words, base, revision.tree))
-    if revision.untracked:
-        yield from tree_changes(history.run(revision.label, *words, history.empty(), revision.untracked))
 
 
 def _blobs(git: Git, revision: Revision, wanted: Sequence[TreeChange]) -> dict[str, bytes]:

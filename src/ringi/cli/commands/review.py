@@ -49,9 +49,9 @@ _NOTHING: Final = (0, 0)
 def review(ctx: click.Context, plan: str | None, plain: bool, commit: bool) -> None:
     """Look at a plan and decide: apply it, drop or edit parts of it, comment on it, reject it.
 
-    Without PLAN, the newest that waits. A branch, a range, a commit, a stash or the folder of another
-    worktree becomes a plan first: what it changes since it left your branch. The answer has to be typed by a
-    person at a terminal.
+    Without PLAN, the newest that waits. A branch, a range or the folder of another worktree
+    becomes a plan first: what it changes since it left your branch. The answer has to be typed by a person at
+    a terminal.
     """
     app: App = ctx.obj
     full = not plain and can_be_full(app)
