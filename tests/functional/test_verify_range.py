@@ -93,7 +93,7 @@ def test_a_silent_squash_over_a_changed_file_is_the_runs_and_one_byte_more_is_re
         work.commit("All of it")
         clone = work.cloned(f"of-{branch}", "--single-branch", "--branch", branch)
         if branch == "plain":
-            assert clone.levels("HEAD")["numbers.txt"] == "replayed"
+            assert clone.levels("HEAD")["numbers.txt"] == "signed"
             clone.accepted("HEAD", "agents")
         else:
             shown = clone.refused("HEAD", "agents")
@@ -159,7 +159,7 @@ def test_rebased_over_a_change_of_the_same_file(work: Office) -> None:
     work.commit("The same file")
     work.git("rebase", "-q", "main", "work")
     clone = work.cloned("clone")
-    assert clone.levels("origin/main..HEAD") == {"new.txt": "signed", "numbers.txt": "replayed"}
+    assert clone.levels("origin/main..HEAD") == {"new.txt": "signed", "numbers.txt": "signed"}
     assert "signed by alice, replayed on newer bytes" in clone.accepted("origin/main..HEAD")
     work.edit("numbers.txt", "forty", "four")
     work.commit(f"A little more{AGENT}", "--amend")
@@ -170,7 +170,7 @@ def test_rebased_over_a_change_beside_the_approved_lines(work: Office) -> None:
     work.edit("numbers.txt", "\n8\n", "\neight\n")
     work.commit("Beside it")
     work.git("rebase", "-q", "main", "work")
-    assert work.cloned("clone").levels("origin/main..HEAD")["numbers.txt"] == "replayed"
+    assert work.cloned("clone").levels("origin/main..HEAD")["numbers.txt"] == "signed"
 
 
 def test_a_revert_is_covered_by_an_approved_undo(work: Office) -> None:

@@ -91,7 +91,7 @@ def test_the_merged_change_is_covered_and_one_byte_more_is_not(team: Team) -> No
     done = team.ask(clone, "--reviews")
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout)
-    assert {file["level"] for file in told["files"]} == {"reviewed"}
+    assert {file["level"] for file in told["files"]} == {"confirmed"}
     assert told["files"][0]["chain"][0]["by"] == f"alice@{team.project.host}"
     assert told["forge"] == f"{team.forge.url}/acme/app"
     token = team.forge.users["ci"].token
@@ -101,7 +101,7 @@ def test_the_merged_change_is_covered_and_one_byte_more_is_not(team: Team) -> No
     strict = clone.desk.run("verify", "HEAD", "--mode", "strict", "--reviews", **team.forge.environment("ci"))
     assert strict.returncode == 6
     more = team.squashed("more", "!")
-    assert team.levels(more, "--reviews") == {"reviewed", "none"}
+    assert team.levels(more, "--reviews") == {"confirmed", "none"}
     # Without its notes, a squash that names no agent looks like a person's own change.
     bare = team.squashed("bare", agent="")
     assert "has no notes" not in bare.desk.run("verify", "HEAD").stdout
@@ -123,7 +123,7 @@ def test_a_squash_that_names_no_agent_is_still_the_runs(team: Team, change: str)
     assert team.levels(more) == {"typed", "none"}
     asked, longer = team.ask(clone, "--reviews"), team.ask(more, "--reviews")
     assert (asked.returncode, longer.returncode) == (6 if change else 0, 6)
-    assert team.levels(clone, "--reviews") == {"none" if change else "reviewed"}
+    assert team.levels(clone, "--reviews") == {"none" if change else "confirmed"}
     files = {file["path"]: file for file in json.loads(longer.stdout)["files"]}
     assert files["new.txt"]["level"] == "none"
     assert "run run-1 changed this file from the same bytes to others" in " ".join(files["new.txt"]["why"])
@@ -147,7 +147,7 @@ def test_a_silent_squash_over_a_changed_file_is_covered_by_the_review_without_a_
     done = team.ask(clone, "--reviews")
     assert done.returncode == (6 if more else 0), done.stdout
     levels = {file["path"]: file["level"] for file in json.loads(done.stdout)["files"]}
-    assert levels == {"new.txt": "reviewed", "numbers.txt": "none" if more else "reviewed"}
+    assert levels == {"new.txt": "confirmed", "numbers.txt": "none" if more else "confirmed"}
 
 
 def test_a_review_that_was_taken_back_counts_no_more(team: Team) -> None:
@@ -174,7 +174,7 @@ def test_a_review_does_not_cover_what_was_pushed_after_it(team: Team) -> None:
         office.approve(team.second, later, review=claimed)
     done = team.ask(team.squashed(), "--reviews")
     levels = {file["path"]: file["level"] for file in json.loads(done.stdout)["files"]}
-    assert levels == {"later.txt": "none", "numbers.txt": "reviewed", "new.txt": "reviewed"}
+    assert levels == {"later.txt": "none", "numbers.txt": "confirmed", "new.txt": "confirmed"}
 
 
 def test_no_token_goes_where_only_a_note_points(team: Team, tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_project_cannot_say_where_to_ask_or_that_it_counts(team: Team, tmp_pat
             ".agent/config.yaml",
             f'forge:\n  reviews: "on"\n  base_url: {evil.url}\n  kind: {team.forge.kind}\n',
         )
-        assert team.levels(clone, "--reviews") == {"reviewed"}
+        assert team.levels(clone, "--reviews") == {"confirmed"}
         off = team.ask(clone, "--reviews", RINGI_FORGE_REVIEWS="off")
         assert off.returncode == 6
         assert "review_refused" in off.stderr + off.stdout

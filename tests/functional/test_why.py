@@ -47,7 +47,7 @@ def test_after_a_rebase_over_the_same_file(office: Office) -> None:
     office.git("checkout", "-q", "work")
     office.git("rebase", "-q", "main")
     told = office.desk.json("why", "numbers.txt:40")
-    assert (told["approval"]["level"], told["approval"]["step"]["step_id"]) == ("replayed", "S2")
+    assert (told["approval"]["replayed"], told["approval"]["step"]["step_id"]) == (True, "S2")
 
 
 def test_a_line_that_nobody_approved(office: Office) -> None:

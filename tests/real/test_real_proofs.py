@@ -257,7 +257,7 @@ def rewritten(writer: Clone, reader: Clone, files: Mapping[str, str]) -> int:
     for rewrite in rewrites:
         name = rewrite.__name__
         start = f"{name}-base" if rewrite in {rebase, over} else "main"
-        wanted = {**files, **dict.fromkeys(there if rewrite is over else (), "replayed")}
+        wanted = {**files, **dict.fromkeys(there if rewrite is over else (), "signed")}
         assert reader.levels(f"{start}..{name}") == wanted, name
         reader.accepted(f"{start}..{name}")
         assert f"✗ {there[0]}" in reader.refused(f"{start}..{name}-more")

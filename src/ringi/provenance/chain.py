@@ -46,7 +46,7 @@ def strongest(before: FileAt, after: FileAt, links: Sequence[Link]) -> tuple[Lin
 
 def uses_twice(chain: Iterable[Link]) -> bool:
     """Whether one approval stands for two changes, as it was given and replayed."""
-    given = [replace(link.evidence, level=Level.NONE) for link in chain if not link.evidence.commit]
+    given = [replace(link.evidence, replayed=False) for link in chain if not link.evidence.commit]
     return len(given) != len(set(given))
 
 

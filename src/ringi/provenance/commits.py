@@ -69,7 +69,7 @@ def proof_of(commit: PastCommit, grounds: Grounds) -> Evidence:
     level = Level.NONE if _ASSISTED.search(commit.message) else Level.UNASSISTED
     signer = _signer(commit, at, grounds) if level is Level.UNASSISTED else None
     return Evidence(
-        level=Level.OWN if signer else level,
+        level=Level.SIGNED if signer else level,
         by=signer.principal if signer else name,
         at=f"{at:%Y-%m-%dT%H:%M:%S.%fZ}",
         key=fingerprint(signer.key) if signer else "",

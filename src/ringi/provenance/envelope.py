@@ -129,7 +129,7 @@ def _reviewed(statement: InToto, grounds: Grounds) -> Judged:
     if confirmed is None:
         return Judged(statement, _evidence(said, Level.TYPED, review=review.url), None)
     found, net = confirmed
-    evidence = _evidence(said, Level.REVIEWED, review=found.url)
+    evidence = _evidence(said, Level.CONFIRMED, review=found.url)
     return Judged(statement, replace(evidence, by=found.account, at=found.at), None, net=net)
 
 
@@ -188,7 +188,7 @@ def _through_grant(statement: InToto, grounds: Grounds) -> Judged:
     if files > most:
         raise _Refused(Text("{count} files, {most} at once are covered", count=files, most=most))
     signer = _signer(said.grant.statement, said.grant.signature, _when(signed.at, grounds), grounds)
-    evidence = _evidence(said, Level.STANDING, signer, grant=subject.id)
+    evidence = _evidence(said, Level.CONFIRMED, signer, grant=subject.id)
     return Judged(statement, evidence, None, subject.scope)
 
 

@@ -18,7 +18,7 @@ from ringi.patch.patch import Kind, Patch, dump
 from ringi.patch.render import Changed, Side, render_patch
 from ringi.patch.repair import normalise
 from ringi.provenance.chain import Link
-from ringi.provenance.verdict import Evidence, Level, weakest
+from ringi.provenance.verdict import Evidence
 
 MOST: Final = 50
 """How many approvals of one path are tried, the newest ones."""
@@ -175,4 +175,4 @@ def _applied(diff: Diff, data: bytes | None, *, exact: bool = False) -> bytes | 
 
 
 def _as_replayed(evidence: Evidence) -> Evidence:
-    return replace(evidence, level=weakest([evidence.level, Level.REPLAYED]))
+    return replace(evidence, replayed=True)

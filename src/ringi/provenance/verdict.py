@@ -16,14 +16,9 @@ class Level(StrEnum):
     """How well a change is proven, the strongest first. A chain is as strong as its weakest link."""
 
     SIGNED = "signed"
-    OWN = "own"
-    """In a listed person's own signed commit that no agent had a part in."""
-    REPLAYED = "replayed"
-    """A signed diff, applied to other bytes than those that were approved, gives exactly these."""
-    STANDING = "standing"
-    """Through a standing approval, which is signed; its use is not."""
-    REVIEWED = "reviewed"
-    """In a review on a forge, which confirms it."""
+    """By a listed key: an approval, or a person's own commit that no agent had a part in."""
+    CONFIRMED = "confirmed"
+    """Through a standing approval, which is signed (its use is not), or in a review that a forge confirms."""
     UNASSISTED = "unassisted"
     """In a commit that no agent had a part in, as far as its message says."""
     TYPED = "typed"
@@ -43,7 +38,7 @@ class Mode(StrEnum):
 
 
 _STRENGTH: Final = {level: place for place, level in enumerate(Level)}
-_ENOUGH: Final = {Mode.REPORT: Level.TYPED, Mode.AGENTS: Level.UNASSISTED, Mode.STRICT: Level.REPLAYED}
+_ENOUGH: Final = {Mode.REPORT: Level.TYPED, Mode.AGENTS: Level.UNASSISTED, Mode.STRICT: Level.SIGNED}
 
 
 def at_least(level: Level, other: Level) -> bool:
@@ -78,6 +73,8 @@ class Evidence(Document, frozen=True, kw_only=True, omit_defaults=True):
     review: str = ""
     """Where on a forge it was given."""
     commit: str = ""
+    replayed: bool = False
+    """Its diff, applied to other bytes than those that were approved, gives exactly these."""
 
 
 class Problem(NamedTuple):

@@ -327,7 +327,8 @@ def _diffs(counting: Iterable[tuple[Step, Judged]], most: int = 0) -> Iterator[D
 
 def _checked(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
     """A key signs the diff; of a review only the bytes are confirmed."""
-    return in_own_words(diff, known) if diff.evidence.level is Level.REVIEWED else diff
+    evidence = diff.evidence
+    return in_own_words(diff, known) if evidence.level is Level.CONFIRMED and evidence.review else diff
 
 
 def _file(change: Step, chain: tuple[Link, ...] | None, why: Mapping[str, tuple[Text, ...]]) -> FileVerdict:
@@ -394,11 +395,11 @@ def _weak(link: Link) -> Text | None:
         return Text(
             "no forge was asked about the review of {name}: ringi verify … --reviews", name=evidence.by
         )
-    if evidence.level is Level.REVIEWED:
+    if evidence.level is Level.CONFIRMED and evidence.review:
         return Text("{name} reviewed it on a forge, and no key signed it", name=evidence.by)
     if evidence.level is Level.TYPED:
         return Text("{name} typed the approval, which proves nothing in a clone", name=evidence.by)
-    if evidence.level is Level.STANDING:
+    if evidence.level is Level.CONFIRMED:
         return Text("it came through a standing approval, whose use nobody signs")
     if evidence.level is Level.UNASSISTED:
         return Text("commit {id} is not signed by a listed key", id=evidence.commit[:COMMIT_SHOWN])

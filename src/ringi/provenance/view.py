@@ -71,7 +71,7 @@ def _rest(count: int) -> Iterator[Line]:
 
 
 def _covered(file: FileVerdict) -> Line:
-    proven = at_least(file.level, Level.REVIEWED)
+    proven = at_least(file.level, Level.CONFIRMED)
     told = Text("{path}  {how}", path=file.path, how=_how(file))
     mark = Text("✓ {file}", file=told) if proven else Text("· {file}", file=told)
     return line(mark, Style.GOOD if proven else Style.PLAIN)
@@ -92,15 +92,17 @@ def _how(file: FileVerdict) -> Text:
 def _by(link: Evidence, level: Level) -> Text:
     name, commit = link.by, link.commit[:COMMIT_SHOWN]
     match level:
+        case Level.SIGNED if commit:
+            return Text("own signed commit {id} of {name}", id=commit, name=name)
+        case Level.SIGNED if link.replayed:
+            return Text("signed by {name}, replayed on newer bytes", name=name)
         case Level.SIGNED:
             return Text("signed by {name}", name=name)
-        case Level.OWN:
-            return Text("own signed commit {id} of {name}", id=commit, name=name)
-        case Level.REPLAYED:
-            return Text("signed by {name}, replayed on newer bytes", name=name)
-        case Level.STANDING:
+        case Level.CONFIRMED if commit:
+            return Text("commit {id} of {name}, a merge of what others confirmed", id=commit, name=name)
+        case Level.CONFIRMED if link.grant:
             return Text("standing approval {id} of {name}", id=link.grant[:GRANT_SHOWN], name=name)
-        case Level.REVIEWED:
+        case Level.CONFIRMED:
             return Text("reviewed on the forge by {name}", name=name)
         case Level.UNASSISTED:
             return Text("commit {id} of {name}, without an agent", id=commit, name=name)
@@ -128,14 +130,8 @@ def _counted(level: Level, count: int) -> Text:
     match level:
         case Level.SIGNED:
             return Text("{count} signed", count=count)
-        case Level.OWN:
-            return Text("{count} by a person's own signed commit", count=count)
-        case Level.REPLAYED:
-            return Text("{count} signed and replayed", count=count)
-        case Level.STANDING:
-            return Text("{count} by a standing approval", count=count)
-        case Level.REVIEWED:
-            return Text("{count} reviewed on the forge", count=count)
+        case Level.CONFIRMED:
+            return Text("{count} confirmed", count=count)
         case Level.UNASSISTED:
             return Text("{count} without an agent", count=count)
         case Level.TYPED:

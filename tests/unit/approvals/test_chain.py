@@ -58,13 +58,13 @@ def test_the_weakest_link_counts_and_a_detour_of_signatures_wins() -> None:
         link(1, 2, Level.TYPED),
         link(1, 3, Level.SIGNED, "a"),
         link(3, 1, Level.SIGNED, "back"),
-        link(3, 4, Level.OWN, "b"),
+        link(3, 4, Level.CONFIRMED, "b"),
         link(4, 2, Level.SIGNED, "c"),
     ]
     chain = strongest(state(1), state(2), found)
     assert chain is not None
     assert [one.evidence.by for one in chain] == ["a", "b", "c"]
-    assert level_of(chain) is Level.OWN
+    assert level_of(chain) is Level.CONFIRMED
 
 
 def test_a_hundred_approvals_of_one_state_and_a_long_way() -> None:
@@ -76,8 +76,8 @@ def test_a_hundred_approvals_of_one_state_and_a_long_way() -> None:
 
 
 def test_a_file_that_was_deleted_and_made_again() -> None:
-    found = [link(1, 2, Level.SIGNED), link(2, 0, Level.SIGNED), link(0, 3, Level.STANDING)]
-    assert level_of(strongest(state(1), state(3), found)) is Level.STANDING
+    found = [link(1, 2, Level.SIGNED), link(2, 0, Level.SIGNED), link(0, 3, Level.CONFIRMED)]
+    assert level_of(strongest(state(1), state(3), found)) is Level.CONFIRMED
     assert strongest(state(3), state(1), found) is None
 
 
@@ -94,7 +94,7 @@ def test_levels_have_one_order(one: Level, other: Level) -> None:
     [
         (Mode.REPORT, {*COUNTING}),
         (Mode.AGENTS, {*COUNTING} - {Level.TYPED}),
-        (Mode.STRICT, {Level.SIGNED, Level.OWN, Level.REPLAYED}),
+        (Mode.STRICT, {Level.SIGNED}),
     ],
 )
 def test_what_suffices(mode: Mode, enough: set[Level]) -> None:
@@ -131,7 +131,7 @@ def test_a_merge_with_one_unapproved_side_does_not_count() -> None:
 
 def test_a_signed_merge_is_as_weak_as_what_it_combines() -> None:
     links = [link(1, 4, Level.SIGNED), link(1, 2, Level.TYPED)]
-    both = Merge((state(4), state(2)), state(3), because(Level.OWN))
+    both = Merge((state(4), state(2)), state(3), because(Level.SIGNED))
     found = merged([both], links, {state(2), state(4), state(3)})
     assert {one.level for one in found} == {Level.TYPED}
 

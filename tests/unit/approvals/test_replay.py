@@ -76,7 +76,7 @@ def test_a_new_file_and_a_new_mode() -> None:
     replay = Replay([a_diff("f", None, b"new\n")], {})
     links = replay.links(NOT_THERE, stored(b"new\n"))
     assert links is not None
-    assert links[0].level is Level.REPLAYED
+    assert (links[0].level, links[0].evidence.replayed) == (Level.SIGNED, True)
     assert replay.links(NOT_THERE, stored(b"new\n", "100755")) is None
     base, moved = b"".join(BASE), b"first\n" + b"".join(BASE)
     changed = base.replace(b"line 9\n", b"nine\n")

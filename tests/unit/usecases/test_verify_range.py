@@ -270,7 +270,7 @@ def granted(grant: GrantProof, *steps: Step, at: str = AT) -> InToto:
 def test_a_standing_approval_counts_for_agents_but_not_strictly() -> None:
     history = one_file()
     history.approve(granted(standing("f")), "")
-    assert level(history) is Level.STANDING
+    assert level(history) is Level.CONFIRMED
     assert examined(history, Mode.AGENTS).document.covered
     assert "whose use nobody signs" in why(history)
     assert examined(history).document.files[0].chain[0].grant == "g"
@@ -338,7 +338,7 @@ def test_a_signed_commit_of_a_listed_person_is_their_own_approval() -> None:
     commit = past("c1", "Fix it", ONE_TWO)
     signature = PastKeys().sign(ALICE, commit.payload.decode()).signature
     history.past = [commit._replace(signature=signature)]
-    assert level(history) is Level.OWN
+    assert level(history) is Level.SIGNED
     assert examined(history, Mode.STRICT).document.covered
     history.past = [commit._replace(signature=signature, message="Fix it\nAssisted-by: claude")]
     assert level(history) is Level.NONE
@@ -418,7 +418,7 @@ def test_what_a_person_signs_stays_their_own() -> None:
     history, commit = one_file(), past("c1", "Mine", ONE_TWO)
     history.past = [commit._replace(signature=PastKeys().sign(ALICE, commit.payload.decode()).signature)]
     history.approve(statement(change("f", b"one\n", b"x\n"), step=RUN))
-    assert level(history) is Level.OWN
+    assert level(history) is Level.SIGNED
 
 
 def test_a_person_goes_on_from_what_a_run_made() -> None:
@@ -512,7 +512,8 @@ def test_an_approved_diff_on_another_base() -> None:
     moved = b"new first line\n" + OLD
     history = rebased(moved, moved.replace(b"\n10\n", b"\nten\n"))
     found = examined(history, Mode.STRICT).document
-    assert (found.covered, found.files[0].level) == (True, Level.REPLAYED)
+    [file] = found.files
+    assert (found.covered, file.level, [one.replayed for one in file.chain]) == (True, Level.SIGNED, [True])
     assert "all" in history.read
 
 
@@ -527,7 +528,7 @@ def test_lines_beside_the_approved_ones_changed() -> None:
     history = rebased(other, other.replace(b"\n10\n", b"\nten\n"))
     assert level(history) is Level.NONE
     history.data[stored(OLD).blob] = OLD
-    assert level(history) is Level.REPLAYED
+    assert level(history) is Level.SIGNED
 
 
 def test_a_diff_that_fits_at_two_places_is_not_replayed() -> None:
@@ -545,7 +546,7 @@ def test_several_diffs_in_order_of_time_and_what_does_not_belong_is_left_out() -
     history.approve(statement(change("f", OLD, NEW_TEN), diff=diff("f", OLD, NEW_TEN), at=times[0]))
     history.approve(statement(change("f", OLD, foreign), diff=diff("f", OLD, foreign), at=times[2]))
     found = examined(history).document.files[0]
-    assert (found.level, [one.at for one in found.chain]) == (Level.REPLAYED, times[:2])
+    assert (found.level, [one.at for one in found.chain]) == (Level.SIGNED, times[:2])
 
 
 def test_a_replay_is_as_weak_as_what_is_replayed() -> None:

@@ -96,7 +96,7 @@ def why(said: InToto, witness: ForgeWitness | None) -> str:
 def test_the_forge_confirms_what_is_there_and_without_it_a_note_is_only_typed():
     one = truth()
     for said in (note(one.first(), *FIRST), note(one.second(), *SECOND)):
-        assert level(said, one.witness) is Level.REVIEWED
+        assert level(said, one.witness) is Level.CONFIRMED
         assert level(said, None) is Level.TYPED
     given = judged(
         opened(envelope(note(one.first(at="2099-01-01T00:00:00Z", url="x"), *FIRST), "")),
@@ -183,12 +183,12 @@ def test_what_happened_on_the_forge_since():
             )
         return level(note(one.first(), *FIRST), one.witness)
 
-    assert confirmed() is Level.REVIEWED
+    assert confirmed() is Level.CONFIRMED
     assert confirmed(members={"bob": Access.WRITE}) is Level.NONE
-    assert confirmed(own=forges.ALICE) is Level.REVIEWED  # whoever verifies may be the reviewer
+    assert confirmed(own=forges.ALICE) is Level.CONFIRMED  # whoever verifies may be the reviewer
     one = truth()
     one.forge.edits(NUMBER, state=ChangeState.MERGED)
-    assert level(note(one.first(), *FIRST), one.witness) is Level.REVIEWED
+    assert level(note(one.first(), *FIRST), one.witness) is Level.CONFIRMED
     for changes in (
         {"state": ChangeState.CLOSED},
         {"author": forges.ALICE},
@@ -197,7 +197,7 @@ def test_what_happened_on_the_forge_since():
         one = truth()
         one.forge.edits(NUMBER, **changes)
         assert level(note(one.first(), *FIRST), one.witness) is Level.NONE
-    for moved, found in (("2000-01-01T00:00:00Z", Level.REVIEWED), (SEEN, Level.NONE)):
+    for moved, found in (("2000-01-01T00:00:00Z", Level.CONFIRMED), (SEEN, Level.NONE)):
         assert confirmed(retargeted=moved) is found
     for verdict in (ReviewVerdict.DISMISSED, ReviewVerdict.COMMENTED, ReviewVerdict.CHANGES_REQUESTED):
         one = truth()
@@ -235,10 +235,10 @@ def test_a_push_after_the_review_changes_nothing_of_it():
     one.forge.listed[NUMBER] = [ONE, TWO, LATER]
     one.forge.edits(NUMBER, head_commit=LATER)
     given = judged(opened(envelope(note(one.first(), *FIRST), "")), grounds(one.witness))
-    assert (given.evidence.level, given.net) == (Level.REVIEWED, NET)
+    assert (given.evidence.level, given.net) == (Level.CONFIRMED, NET)
 
 
-@each(("digits", "expected"), [(TWO, Level.REVIEWED), (TWO[:12], Level.TYPED), ("0" * 64, Level.TYPED)])
+@each(("digits", "expected"), [(TWO, Level.CONFIRMED), (TWO[:12], Level.TYPED), ("0" * 64, Level.TYPED)])
 def test_a_comment_has_to_name_the_whole_commit(digits: str, expected: Level):
     """Twelve digits of a commit can be found again by whoever may push."""
     one = truth()
@@ -258,8 +258,8 @@ def test_each_review_is_looked_up_once_and_not_any_number_of_them():
     one = truth()
     witness = one.witness
     for _ in range(3):
-        assert level(note(one.first(), *FIRST), witness) is Level.REVIEWED
-        assert level(note(one.second(), *SECOND), witness) is Level.REVIEWED
+        assert level(note(one.first(), *FIRST), witness) is Level.CONFIRMED
+        assert level(note(one.second(), *SECOND), witness) is Level.CONFIRMED
     assert one.forge.asked.count("change") == 1
     for number in range(MOST + 20):
         assert level(note(one.first(id=f"x{number}"), *FIRST), witness) is Level.NONE
@@ -296,7 +296,7 @@ def test_the_squashed_change_is_covered_as_the_person_saw_it():
     one = truth()
     told = examined(noted(merged(), one), one.witness).document
     assert told.covered
-    assert {file.path: file.level for file in told.files} == {"f": Level.REVIEWED, "a": Level.REVIEWED}
+    assert {file.path: file.level for file in told.files} == {"f": Level.CONFIRMED, "a": Level.CONFIRMED}
     assert told.forge == "the forge"
     assert not examined(noted(merged(), one), None).document.covered
     assert not examined(noted(merged(), one), one.witness, Mode.STRICT).document.covered
@@ -349,7 +349,7 @@ def rebased(words: str, after: bytes) -> tuple[MemoryHistory, Truth]:
 
 def test_the_reviewed_diff_on_newer_bytes():
     history, one = rebased(diff(b"one\ntwo\n", b"one\ntwo\nthree\n"), b"zero\none\ntwo\nthree\n")
-    assert of_path(history, one.witness) is Level.REVIEWED
+    assert of_path(history, one.witness) is Level.CONFIRMED
     assert of_path(history, None) is Level.TYPED
 
 
@@ -432,7 +432,7 @@ def test_nothing_is_reviewed_that_the_forge_does_not_confirm(
     said = note(review, *steps, approver=approver or review.account)
     found = level(said, one.witness)
     agrees = not approver or approver == review.account
-    assert (found is Level.REVIEWED) == (agrees and really(review, steps))
+    assert (found is Level.CONFIRMED) == (agrees and really(review, steps))
     assert level(said, None) in {Level.TYPED, Level.NONE}
 
 
@@ -442,4 +442,4 @@ def test_only_that_kind_of_proof_is_a_review(proof: ProofKind, key: str):
     made = note(one.first(), *FIRST)
     said = replace(made, predicate=replace(made.predicate, proof=proof))
     found = judged(opened(envelope(said, key)), grounds(one.witness)).evidence.level
-    assert (found is Level.REVIEWED) == (proof is ProofKind.REVIEW and not key)
+    assert (found is Level.CONFIRMED) == (proof is ProofKind.REVIEW and not key)
