@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ringi.app.api import Workspace, open_workspace
 from ringi.approvals.document import TypedAnswer
@@ -166,11 +167,15 @@ class RunDesk:
             accept_signers(workspace)
         return key
 
-    def grant(self, key: RealKey, seconds: float = 3600, **wanted: Any) -> Grant:
-        """A standing approval for the steps of the run."""
+    def grant(
+        self, key: RealKey, seconds: float = 3600, terms: dict[str, Any] | None = None, **wanted: Any
+    ) -> Grant:
+        """A standing approval for the steps of the run; `terms` are narrower than its plan."""
         with self.open() as workspace:
             until = workspace.clock.after(seconds)
             subject = draft_for_run(workspace, self.run_id, Wanted(**wanted), until)
+            scope = subject.scope
+            subject = replace(subject, scope=replace(scope, run=replace(scope.run, **(terms or {}))))
             return workspace.grants.add(
                 subject, "person", key.sign(workspace.grants.statement(subject, "person"))
             )

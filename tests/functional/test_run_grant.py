@@ -130,7 +130,7 @@ def test_a_high_risk_waits(root: Path):
 @pytest.mark.parametrize("dollars", [0.99, 1.0])
 @walled
 def test_what_the_run_has_spent_counts(desk: RunDesk, dollars: float):
-    desk.grant(desk.key(), dollars=dollars)
+    desk.grant(desk.key(), terms={"dollars": dollars})
     desk.go(max_steps=1)
     with desk.open() as workspace:  # as if its first step had cost a dollar
         stored = workspace.store.runs.stored(desk.run_id)
@@ -382,7 +382,7 @@ def test_two_at_once_do_not_share_the_last_step(desk: RunDesk):
     with desk.open() as workspace:
         for plan_id in plans:
             workspace.of_plan(plan_id).plan.request_approval(plan_id)
-    grant = desk.grant(desk.key(), steps=1)
+    grant = desk.grant(desk.key(), terms={"steps": 1})
     barrier, refused = threading.Barrier(2), list[GrantSpent]()
 
     def use(plan_id: str) -> None:
@@ -441,8 +441,7 @@ def test_signed_with_the_plan_and_nobody_is_asked(desk: RunDesk):
     [
         (["--run", "RUN"], "Missing option '--sign'"),
         (["--run", "RUN", "--for", "user:x", "--sign", "KEY"], "--for does not go with --run"),
-        (["--run", "RUN", "--total-lines", "3", "--sign", "KEY"], "--total-lines does not go with --run"),
-        (["--for", "user:x", "--path", "**", "--steps", "3", "--sign", "KEY"], "--steps needs --run"),
+        (["--for", "user:x", "--path", "**", "--hooks", "--sign", "KEY"], "--hooks needs --run"),
         (["--path", "**", "--sign", "KEY"], "Say who may ask"),
         (["--for", "user:x", "--sign", "KEY"], "Say which files"),
         (["--run", "20", "--sign", "KEY"], "20"),

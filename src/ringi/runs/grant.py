@@ -31,9 +31,7 @@ class Wanted(NamedTuple):
     """Where nothing is said, the plan of the run decides."""
 
     globs: tuple[str, ...] = ()
-    steps: int | None = None
     lines: int | None = None
-    dollars: float | None = None
     risk: Risk = Risk.MEDIUM
     hooks: bool = False
     """The repository's hooks may run with each commit."""
@@ -52,12 +50,12 @@ def draft_for_run(workspace: Workspace, name: str, wanted: Wanted, expires_at: s
     lines = wanted.lines or sum(
         min(step.scope.max_diff_lines, plan.limits.max_diff_lines) for step in plan.steps
     )
-    dollars = workspace.config.runs.dollar_limit if wanted.dollars is None else wanted.dollars
+    dollars = workspace.config.runs.dollar_limit
     terms = RunTerms(
         run_id=run.run_id,
         plan_sha256=run.plan_sha256,
         branch=run.work_branch,
-        steps=wanted.steps or len(plan.steps),
+        steps=len(plan.steps),
         dollars=UNSET if dollars is None else dollars,
         hooks=_hooks(workspace, run.run_id, allowed=wanted.hooks),
     )

@@ -20,10 +20,11 @@ from ringi.plans.document import SpecKind
 from ringi.policy.risk_level import Risk
 from ringi.runs.grant import Wanted, draft_for_run
 
-_KINDS: Final = tuple(str(kind) for kind in SpecKind if kind is not SpecKind.CALL)
-_ONLY_FOR_RUN: Final = frozenset(["steps", "dollars", "hooks"])
-_NOT_FOR_RUN: Final = frozenset(["requester", "kinds", "files", "total_files", "total_lines"])
-_USUAL_KINDS: Final = (SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH)
+_KINDS: Final = (SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH)
+_FILES: Final = 10
+_LINES: Final = 300
+_USES: Final = 10
+"""How many uses of the largest size fit into the budgets in all."""
 
 
 @click.group()
@@ -35,14 +36,12 @@ def grant() -> None:
 @click.option("--for", "requester", metavar="with:AGENT|user:NAME", help="Who may ask.")
 @click.option("--run", "run", metavar="RUN", type=RUN, help="The steps of this run, instead of --for.")
 @click.option("--path", "globs", metavar="GLOB", multiple=True, help="Files, from the top; repeatable.")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(_KINDS), help="Repeatable.")
 @click.option("--risk", type=click.Choice(["low", "medium"]), help="At most (low; with --run, medium).")
-@click.option("--files", type=click.IntRange(1), help="Files each time (10).")
-@click.option("--lines", type=click.IntRange(1), help="Lines each time (300); with --run, in all.")
-@click.option("--total-files", type=click.IntRange(1), help="Files in all (100).")
-@click.option("--total-lines", type=click.IntRange(1), help="Lines in all (3000).")
-@click.option("--steps", type=click.IntRange(1), help="With --run: at most so many steps.")
-@click.option("--dollars", type=click.FloatRange(0), help="With --run: until it has spent this.")
+@click.option(
+    "--lines",
+    type=click.IntRange(1),
+    help="Lines each time (300), ten times as many in all; with --run, in all.",
+)
 @click.option("--hooks", is_flag=True, help="With --run: the repository's hooks may run.")
 @click.option(
     "--until", type=Moment(end_of_day=True), metavar="DATE|7d", help="How long it holds (7d; with --run, 1d)."
@@ -54,16 +53,17 @@ def grant() -> None:
 def new(app: App, /, sign: Path, **given: Any) -> None:
     """Sign a standing approval.
 
-    What it covers is approved without asking, and recorded each time. A high risk, and commands outside a
-    sandbox, are never covered.
+    What it covers is approved without asking, and recorded each time: files that are made or changed, up to
+    10 each time and 100 in all. A high risk is never covered.
 
     With --run it covers the steps of one run, within what its plan allows. The run ends with a branch for you
     to review.
     """
     said = {name: value for name, value in given.items() if value not in (None, (), False)}
-    wrong = said.keys() & (_NOT_FOR_RUN if "run" in said else _ONLY_FOR_RUN)
-    if wrong:
-        raise click.UsageError(_not_both("run" in said, _option(min(wrong))))
+    if said.keys() >= {"run", "requester"}:
+        raise click.UsageError(_("{option} does not go with --run").format(option="--for"))
+    if "hooks" in said and "run" not in said:
+        raise click.UsageError(_("{option} needs --run").format(option="--hooks"))
     if not said.keys() & {"run", "requester"}:
         raise click.UsageError(_("Say who may ask: --for with:AGENT, --for user:NAME or --run RUN"))
     require_text(*said.get("globs", ()))
@@ -80,38 +80,27 @@ def new(app: App, /, sign: Path, **given: Any) -> None:
         app.ui.next_step(f"ringi continue {subject.scope.run.run_id}")
 
 
-def _option(name: str) -> str:
-    return {"requester": "--for", "kinds": "--kind"}.get(name) or f"--{name.replace('_', '-')}"
-
-
-def _not_both(for_run: bool, option: str) -> str:
-    if for_run:
-        return _("{option} does not go with --run").format(option=option)
-    return _("{option} needs --run").format(option=option)
-
-
 def _scope(said: dict[str, Any]) -> GrantScope:
     require_text(said["requester"])
     if "globs" not in said:
         raise click.UsageError(_("Say which files: --path GLOB"))
+    lines = said.get("lines", _LINES)
     return GrantScope(
         requester=said["requester"],
         globs=said["globs"],
-        kinds=tuple(map(SpecKind, dict.fromkeys(said.get("kinds", ())))) or _USUAL_KINDS,
+        kinds=_KINDS,
         max_risk=Risk(said.get("risk", "low")),
-        files_per_use=said.get("files", 10),
-        lines_per_use=said.get("lines", 300),
-        files_total=said.get("total_files", 100),
-        lines_total=said.get("total_lines", 3000),
+        files_per_use=_FILES,
+        lines_per_use=lines,
+        files_total=_FILES * _USES,
+        lines_total=lines * _USES,
     )
 
 
 def _wanted(said: dict[str, Any]) -> Wanted:
     return Wanted(
         globs=said.get("globs", ()),
-        steps=said.get("steps"),
         lines=said.get("lines"),
-        dollars=said.get("dollars"),
         risk=Risk(said.get("risk", "medium")),
         hooks="hooks" in said,
     )
