@@ -62,7 +62,7 @@ class Person:
 
 
 def accept_signers(workspace: Workspace, proof: RequiredProof | None = None) -> None:
-    """As a person does with `ringi signers --accept`."""
+    """As a person does with `ringi config signers --accept`."""
     subject = workspace.signers.draft(lists=True, proof=proof)
     workspace.signers.accept(subject, "hanako", TypedAnswer(digest_of(subject), "y"))
 

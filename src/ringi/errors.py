@@ -405,7 +405,7 @@ class NotRecorded(ModelFailed):
 class OutlineFailed(ModelFailed):
     code = "outline_failed"
     message = "Nothing was outlined: {why}"
-    hint = "The log is {log}. Try again, or without a model: RINGI_MODEL=playbook ringi outline '…'"
+    hint = "The log is {log}. Try again, or without a model: RINGI_MODEL=playbook ringi run --outline '…'"
 
 
 class Unsupported(Failed):
@@ -927,7 +927,7 @@ class BadDocument(Refused):
     message = "{what} cannot be read: {why}"
     hint = "Compare it with: {see}"
 
-    def __init__(self, *, see: str = "ringi schema", **details: object) -> None:
+    def __init__(self, *, see: str = "ringi check --schema", **details: object) -> None:
         super().__init__(see=see, **details)
 
 
@@ -958,13 +958,15 @@ class BadTransition(Refused):
 class AlreadyDone(BadTransition):
     code = "already_done"
     message = "Plan {plan} was carried out already; nothing was changed."
-    hint = "See what it did: ringi show {plan}; undo it: ringi undo {plan}; do it again: ringi fork {plan}"
+    hint = (
+        "Look at it: ringi show {plan}; undo it: ringi undo {plan}; do it again: ringi propose --fork {plan}"
+    )
 
 
 class AlreadyUndone(AlreadyDone):
     code = "already_undone"
     message = "Plan {plan} was carried out and undone; nothing was changed."
-    hint = "Decide about it again: ringi review {plan}; or make a new plan of it: ringi fork {plan}"
+    hint = "Decide about it again: ringi review {plan}; or make a new plan of it: ringi propose --fork {plan}"
 
 
 class NotNow(BadTransition):
@@ -1065,13 +1067,13 @@ class UnlistedKey(SignatureRefused):
 class UnacceptedList(UnlistedKey):
     code = "unaccepted_list"
     message = "The key is listed in {where}, but this workspace has not accepted that line."
-    hint = "Accept it in a terminal of your own: ringi signers --accept"
+    hint = "Accept it in a terminal of your own: ringi config signers --accept"
 
 
 class SignatureNeeded(SignatureRefused):
     code = "signature_needed"
     message = "A typed answer does not suffice here (approval.proof: signed). Sign it: {command}"
-    hint = "To see whose signatures count: ringi signers"
+    hint = "To see whose signatures count: ringi config signers"
 
 
 class SignerNeeded(SignatureNeeded):

@@ -46,7 +46,7 @@ def led(desk: Desk, request: Request, folder: Path) -> Story:
         view = json.loads(done.stdout)
         assert view["pending"]["kind"] == "approval", view["pending"]
         calls, tokens = len(server.requests), server.prompt_tokens
-        outlined = desk.run("--json", "outline", request.words, **model)
+        outlined = desk.run("--json", "run", "--outline", request.words, **model)
     with open_workspace(desk.root) as workspace:
         session, facts, _ = workspace.planning.get(view["sessionId"])
     asked = tuple(question.question for question in session.questions)

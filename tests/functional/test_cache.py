@@ -225,22 +225,25 @@ def test_no_is_no_and_without_a_person_it_is_only_data(desk: RunDesk, server: Mo
 def test_an_outline_of_a_similar_request(desk: RunDesk, server: ModelServer):
     desk.configure("model: openai:gpt-5\n")
     server.say(lambda _: OUTLINE)
-    first = json.loads(Desk(desk.root).run("--json", "outline", REQUEST).stdout)
+    first = json.loads(Desk(desk.root).run("--json", "run", "--outline", REQUEST).stdout)
     assert (first["outcome"], first["calls"]) == ("planned", 1)
-    again = json.loads(Desk(desk.root).run("--json", "outline", REQUEST).stdout)
+    again = json.loads(Desk(desk.root).run("--json", "run", "--outline", REQUEST).stdout)
     assert (again["calls"], again["usage"]["outline"]["reused"], again["plan"]) == (0, 1, first["plan"])
     assert "similar" not in again
-    with Screen.ringi(desk.root, "outline", PARAPHRASE, columns=100, rows=50) as screen:
+    with Screen.ringi(desk.root, "run", "--outline", PARAPHRASE, columns=100, rows=50) as screen:
         screen.wait(r"Use it\? \[y/N\]")
         screen.type("y", enter=True)
         screen.wait("answers from the cache: 1, made just now")
         assert screen.exit_code == 0
     assert len(server.requests) == 1
-    shown = Desk(desk.root).run("--json", "cache")
+    shown = Desk(desk.root).run("--json", "doctor", "--cache")
     assert json.loads(shown.stdout)["saved_calls"] == 2
-    assert json.loads(Desk(desk.root).run("--json", "outline", "--no-cache", REQUEST).stdout)["calls"] == 1
-    assert "removed: 2" in Desk(desk.root).run("cache", "clear").stdout
-    assert json.loads(Desk(desk.root).run("--json", "outline", PARAPHRASE).stdout)["calls"] == 1
+    assert (
+        json.loads(Desk(desk.root).run("--json", "run", "--outline", "--no-cache", REQUEST).stdout)["calls"]
+        == 1
+    )
+    assert "removed: 2" in Desk(desk.root).run("doctor", "--clear-cache").stdout
+    assert json.loads(Desk(desk.root).run("--json", "run", "--outline", PARAPHRASE).stdout)["calls"] == 1
 
 
 @walled

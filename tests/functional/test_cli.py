@@ -2,16 +2,18 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from unicodedata import east_asian_width
 
 import pytest
 
 from ringi import errors
 from ringi.app.schemas import SCHEMAS
-from ringi.cli.main import COMMANDS, hoisted
+from ringi.cli.main import COMMANDS, DAILY, MERGED, hoisted
 from tests.functional.desk import RINGI, Desk
 from tests.functional.planning_desk import imported
 from tests.helpers import ROOT, assert_not_loaded
@@ -70,7 +72,7 @@ def test_help_is_what_a_command_says_of_itself(desk: Desk, language: str, words:
     ("words", "told"),
     [
         (["udno"], "Did you mean undo?"),
-        (["grant", "nwe"], "Did you mean new?"),
+        (["retry"], "ringi retry is now: ringi continue --retry"),
         (["undo", "new"], "ringi undo has no commands of its own."),
         (["zzzzzz"], "No such command 'zzzzzz'."),
     ],
@@ -83,9 +85,29 @@ def test_help_for_something_else_says_what_is_near(desk: Desk, words: list[str],
 
 def test_help_of_everything_has_every_command(desk: Desk) -> None:
     shown = desk.run("help", "--all").stdout
-    assert [name for name in COMMANDS if f"\nUsage: ringi {name} " not in shown] == []
-    assert "\nUsage: ringi grant new " in shown
-    assert "\nUsage: ringi undo " not in desk.run("help", "grant", "--all").stdout
+    assert [name for name in COMMANDS if f"\n  {name} " not in shown] == []
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_short_help_fits_a_screen(desk: Desk, language: str) -> None:
+    """With a line left for the prompt; wide characters take two columns."""
+    lines = desk.run("--lang", language, "--help").stdout.splitlines()
+    assert len(lines) < 24
+    widths = {line: sum(2 if east_asian_width(c) in "WF" else 1 for c in line) for line in lines}
+    assert [line for line, width in widths.items() if width > 80] == []
+    assert [name for name in DAILY if not any(line.startswith(f"  {name} ") for line in lines)] == []
+
+
+@each("old", MERGED)
+def test_a_command_that_became_part_of_another_says_what_to_type(desk: Desk, old: str) -> None:
+    done = desk.run("--json", old, "x")
+    assert done.returncode == 2
+    assert MERGED[old] in done.stderr
+    for line in MERGED[old].split("; "):
+        command = line.split()[1]
+        options = re.findall(r"--[a-z-]+", line)
+        page = desk.run(command, "--help").stdout
+        assert [option for option in options if option not in page] == []
 
 
 def test_wrong_words_say_what_is_near(desk: Desk) -> None:
@@ -116,7 +138,15 @@ def test_workspace_is_found_from_below_and_by_option(desk: Desk, tmp_path: Path)
 
 def test_only_json_is_on_standard_output(desk: Desk) -> None:
     name = desk.agent("echo x > x.txt")
-    for words in (["list"], ["show", name], ["log"], ["log", "--verify"], ["config", "show"], ["schema"], []):
+    for words in (
+        ["list"],
+        ["show", name],
+        ["log"],
+        ["log", "--verify"],
+        ["config", "show"],
+        ["check", "--schema"],
+        [],
+    ):
         assert desk.json(*words) is not None
     done = desk.run("show", "p99", "--json")
     assert json.loads(done.stdout)["error"]["code"] == "not_found"
@@ -130,7 +160,7 @@ def test_only_json_is_on_standard_output(desk: Desk) -> None:
 
 @each("name", SCHEMAS)
 def test_schemas(desk: Desk, name: str) -> None:
-    schema = json.loads(desk.run("schema", name).stdout)
+    schema = json.loads(desk.run("check", "--schema", name).stdout)
     assert {"$ref", "items", "anyOf", "type"} & set(schema)
 
 

@@ -11,7 +11,7 @@ from tests.helpers import fingerprint
 
 BASH = """
 PATH={programs}:$PATH
-eval "$(ringi completion bash)"
+eval "$(ringi init --completion bash)"
 COMP_WORDS=({words})
 COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
 _ringi_completion ringi
@@ -48,7 +48,7 @@ def filled(desk: Desk) -> Desk:
 
 def test_a_real_bash_knows_commands_options_and_plans(filled: Desk, programs: Path, tmp_path: Path) -> None:
     before = fingerprint(tmp_path, agent=True)
-    assert completed(filled, programs, "ringi rev") == ["review", "revert"]
+    assert completed(filled, programs, "ringi re") == ["review", "report", "request", "reject", "recover"]
     assert completed(filled, programs, "ringi review --pl") == ["--plain"]
     assert completed(filled, programs, "ringi review ''") == ["p3", "p1"]
     assert completed(filled, programs, "ringi show p3") == ["p3"]
@@ -70,7 +70,7 @@ def test_other_shells_show_titles(filled: Desk, shell: str) -> None:
     assert done.returncode == 0
     assert "Say nothing" in done.stdout
     assert "Say goodbye" not in done.stdout
-    assert f"{shell}_complete" in filled.run("completion", shell).stdout
+    assert f"{shell}_complete" in filled.run("init", "--completion", shell).stdout
 
 
 def test_outside_a_workspace_it_is_quiet(programs: Path) -> None:

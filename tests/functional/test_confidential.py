@@ -128,7 +128,7 @@ def test_an_outline_and_its_trace(repo: Path, tmp_path: Path, confidential: bool
     variables |= {"RINGI_LOGS_CONFIDENTIAL": "true"} if confidential else {}
     with TraceReceiver() as receiver:
         done = Desk(repo).process(
-            "outline", f"say {MARKER} in README.md", **variables, **receiver.environment()
+            "run", "--outline", f"say {MARKER} in README.md", **variables, **receiver.environment()
         )
     assert done.returncode == 0, done.stderr
     assert receiver.named("planning.understand_goal")

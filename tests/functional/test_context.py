@@ -1,4 +1,4 @@
-"""`ringi context`: exactly what a model would be sent."""
+"""`ringi run --context`: exactly what a model would be sent."""
 
 import json
 import subprocess
@@ -41,7 +41,7 @@ def tool(desk: Desk) -> Desk:
 
 
 def test_it_shows_what_the_project_is_and_the_files_that_fit(tool: Desk):
-    found = tool.json("context", "sort the rows of src/tool/tables.py by date")
+    found = tool.json("run", "--context", "sort the rows of src/tool/tables.py by date")
     assert list(found) == ["files", "tokens", "text"]
     assert list(found["files"][0]) == ["path", "score", "kind", "why"]
     first = found["files"][0]
@@ -54,16 +54,16 @@ def test_it_shows_what_the_project_is_and_the_files_that_fit(tool: Desk):
 
 
 def test_people_get_the_list_and_the_text(tool: Desk):
-    done = tool.run("context", "sort the rows of src/tool/tables.py")
+    done = tool.run("run", "--context", "sort the rows of src/tool/tables.py")
     assert done.returncode == 0, done.stderr
     assert " 1  src/tool/tables.py" in done.stdout
-    text = tool.json("context", "sort the rows of src/tool/tables.py")["text"]
+    text = tool.json("run", "--context", "sort the rows of src/tool/tables.py")["text"]
     assert "".join(f"  {line}\n" if line else "  \n" for line in text.split("\n")[:-1]) in done.stdout
 
 
 def test_it_reads_a_request_from_standard_input(tool: Desk):
     done = subprocess.run(
-        [*RINGI, "--json", "context", "-"],
+        [*RINGI, "--json", "run", "--context", "-"],
         cwd=tool.root,
         input="sort the rows of src/tool/tables.py",
         capture_output=True,
@@ -72,13 +72,13 @@ def test_it_reads_a_request_from_standard_input(tool: Desk):
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == tool.json("context", "sort the rows of src/tool/tables.py")
-    assert tool.run("context", " ").returncode == 2
+    assert json.loads(done.stdout) == tool.json("run", "--context", "sort the rows of src/tool/tables.py")
+    assert tool.run("run", "--context", " ").returncode == 2
 
 
 def test_nothing_is_sent_that_must_not_be(tool: Desk):
     request = "tables tables.log .env TABLES_KEY HIDDEN_BY_GIT src/tool/tables_config.py"
-    found = tool.json("context", request)
+    found = tool.json("run", "--context", request)
     assert "HIDDEN_BY_GIT" not in found["text"]
     assert KEY not in json.dumps(found)
     paths = {file["path"] for file in found["files"]}
@@ -87,17 +87,18 @@ def test_nothing_is_sent_that_must_not_be(tool: Desk):
     config = tool.root / ".agent" / "config.yaml"
     config.parent.mkdir(exist_ok=True)
     config.write_text("context: {never_send: ['src/tool/**']}\n")
-    found = tool.json("context", request)
+    found = tool.json("run", "--context", request)
     assert not {file["path"] for file in found["files"]} & {"src/tool/tables.py", "src/tool/tables_config.py"}
     assert "sort_rows" not in found["text"]
 
 
 @pytest.mark.parametrize("tokens", [1, 20, 100, 400, 3000])
 def test_the_budget_holds(tool: Desk, tokens: int):
-    found = tool.json("context", "sort the rows of tables", "--tokens", str(tokens))
-    assert found["tokens"] <= tokens
-    assert found["text"] == "" or found["text"].endswith("\n")
-    assert len(tool.json("context", "tables", "--limit", "1")["files"]) == 1
+    with ringi.open_workspace(tool.root) as workspace:
+        found = workspace.code.gather("sort the rows of tables", tokens=tokens).context
+        assert found.tokens <= tokens
+        assert found.text == "" or found.text.endswith("\n")
+        assert len(workspace.code.gather("tables", limit=1).context.files) == 1
 
 
 def test_what_is_shown_only_because_there_is_room_was_not_found(tool: Desk):

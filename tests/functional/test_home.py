@@ -123,7 +123,7 @@ def test_more_than_an_eye_takes_in(desk: Desk) -> None:
     shown = desk.run().stdout
     assert shown.startswith("22 waiting\n")
     assert shown.count("→ ringi review p") == 20
-    assert "  and 2 more\n  → ringi pending\n" in shown
+    assert "  and 2 more\n  → ringi list --pending\n" in shown
     assert len(desk.json()["waiting"]) == 22
 
 

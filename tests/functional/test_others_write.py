@@ -89,10 +89,10 @@ def test_a_file_that_is_always_written_stops_no_planning(calm: Desk, tmp_path: P
         then = RESTLESS.format(root=calm.root)
         WatchedGit(patch, tmp_path / "bin", after="add", then=then, times=1000)
         said = "Could not be read, or changed meanwhile: src/busy.py. Planning goes on with the rest."
-        shown = calm.run("context", "sort_rows is slow")
+        shown = calm.run("run", "--context", "sort_rows is slow")
         assert (shown.returncode, said in plain(shown.stdout)) == (0, True), shown.stderr
         assert "def sort_rows(rows):" in shown.stdout
-        outlined = calm.run("--json", "outline", "Rename sort_rows to in_order")
+        outlined = calm.run("--json", "run", "--outline", "Rename sort_rows to in_order")
         assert json.loads(outlined.stdout)["notes"][0] == said
         done = calm.run("plan", "Improve something somewhere")
         assert (done.returncode, said in plain(done.stderr)) == (3, True), done.stderr

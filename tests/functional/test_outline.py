@@ -1,4 +1,4 @@
-"""`ringi outline`: what would be done about a request, at a terminal, in JSON, from Python and over MCP."""
+"""`ringi run --outline`: what would be done about a request, at a terminal, in JSON, Python and MCP."""
 
 import json
 import re
@@ -69,7 +69,7 @@ def calls(folder: Path) -> int:
 
 @pytest.mark.req("PP-2", "PP-5", "PP-6")
 def test_one_call_and_the_reader_after_the_writer(project: Path, desk: Desk, tmp_path: Path):
-    done = desk.run("--json", "outline", REQUEST, RINGI_MODEL=model(tmp_path / "model", PLAN))
+    done = desk.run("--json", "run", "--outline", REQUEST, RINGI_MODEL=model(tmp_path / "model", PLAN))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert calls(tmp_path / "model") == found["calls"] == 1
@@ -109,24 +109,24 @@ def test_one_call_and_the_reader_after_the_writer(project: Path, desk: Desk, tmp
 def test_outcomes_have_words_and_codes(
     project: Path, desk: Desk, tmp_path: Path, change: dict[str, Any], code: int, words: str
 ):
-    done = desk.run("outline", REQUEST, RINGI_MODEL=model(tmp_path / "model", PLAN | change))
+    done = desk.run("run", "--outline", REQUEST, RINGI_MODEL=model(tmp_path / "model", PLAN | change))
     assert (done.returncode, words in done.stdout) == (code, True), done.stdout + done.stderr
     assert calls(tmp_path / "model") <= 2
 
 
 def test_a_command_that_reports_no_tokens_is_a_model_all_the_same(project: Path, desk: Desk, tmp_path: Path):
     name = model(tmp_path / "model", PLAN)
-    shown = desk.run("outline", REQUEST, RINGI_MODEL=name).stdout
+    shown = desk.run("run", "--outline", REQUEST, RINGI_MODEL=name).stdout
     assert "Planned without a model" not in shown
     assert f"{name}, calls: 1" in shown
     assert "tokens not reported" in shown
-    assert "Planned without a model" in desk.run("outline", REQUEST, RINGI_MODEL="playbook").stdout
+    assert "Planned without a model" in desk.run("run", "--outline", REQUEST, RINGI_MODEL="playbook").stdout
 
 
 def test_a_failing_model_says_what_to_do(project: Path, desk: Desk, tmp_path: Path):
-    done = desk.run("outline", REQUEST, RINGI_MODEL="command:sh -c 'echo no idea; exit 3'")
+    done = desk.run("run", "--outline", REQUEST, RINGI_MODEL="command:sh -c 'echo no idea; exit 3'")
     assert done.returncode == 1
-    assert "RINGI_MODEL=playbook ringi outline" in done.stderr
+    assert "RINGI_MODEL=playbook ringi run --outline" in done.stderr
     (log,) = re.findall(r"The log is\s+(\S+outline\.log)\.", done.stderr)
     assert all(words in Path(log).read_text() for words in ("outline command:", REQUEST, "failed:"))
 
@@ -137,10 +137,10 @@ def test_the_configuration_counts(project: Path, desk: Desk, tmp_path: Path):
     folder.mkdir(exist_ok=True)
     (folder / "config.yaml").write_text("planning:\n  security:\n    forbidden_tools: ['pat*']\n")
     name = model(tmp_path / "model", PLAN)
-    done = desk.run("outline", REQUEST, RINGI_MODEL=name)
+    done = desk.run("run", "--outline", REQUEST, RINGI_MODEL=name)
     assert done.returncode == 6, done.stdout + done.stderr
     assert "forbidden_tool task_2" in done.stdout
-    off = desk.run("--json", "outline", REQUEST, RINGI_MODEL=name, PLANNING_ENABLED="false")
+    off = desk.run("--json", "run", "--outline", REQUEST, RINGI_MODEL=name, PLANNING_ENABLED="false")
     found = json.loads(off.stdout)
     assert (found["calls"], found["context"]) == (0, [])
     assert [task["description"] for task in found["plan"]["task_decomposition"]["subtasks"]] == [REQUEST]

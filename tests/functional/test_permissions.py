@@ -58,7 +58,7 @@ def permit(desk: RunDesk, **lists: str) -> None:
 COMMANDS = (
     ("plan", "Add JSON"),
     ("run", "Add JSON"),
-    ("outline", "Add JSON"),
+    ("run", "--outline", "Add JSON"),
     ("run", "--plan", "plan.json"),
 )
 
@@ -86,7 +86,7 @@ def test_only_those_named_plan_and_run(root: Path, words: tuple[str, ...]):
 def test_the_machine_says_who_is_in_a_group(root: Path, form: str):
     group = subprocess.run(["id", "-gn"], capture_output=True, text=True, check=True).stdout.strip()
     permit(RunDesk(root), allowed_users=f'["{form.format(user=ME, group=group)}"]')
-    assert Desk(root).process("--json", "outline", "Add JSON to calc.py").returncode == 0
+    assert Desk(root).process("--json", "run", "--outline", "Add JSON to calc.py").returncode == 0
 
 
 @pytest.mark.req("PP-27")
@@ -94,8 +94,8 @@ def test_settings_for_one_repository(root: Path, desk: RunDesk):
     other = project(root.parent / "other")
     permissions = "planning: {permissions: {allowed_users: [nobody-here], dangerous_operations: [boss]}}"
     desk.configure(f"repositories:\n  {other}:\n    {permissions}\n")
-    assert Desk(root).process("outline", "Add JSON to calc.py").returncode == 0
-    assert Desk(other).process("outline", "Add JSON to calc.py").returncode == 6
+    assert Desk(root).process("run", "--outline", "Add JSON to calc.py").returncode == 0
+    assert Desk(other).process("run", "--outline", "Add JSON to calc.py").returncode == 6
     spec = {"kind": "write", "path": "pyproject.toml", "content": "[project]\n"}
     for place, code in ((root, 0), (other, 6)):
         (root.parent / "specs.json").write_text(json.dumps([spec]))

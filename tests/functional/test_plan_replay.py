@@ -106,6 +106,6 @@ def test_a_recording_in_the_project_is_not_shown_to_a_model(desk: PlanningDesk, 
     found = {
         model: [file["path"] for file in json.loads(shown.stdout)["files"]]
         for model in ("playbook", f"record:{place},playbook", f"replay:{place}")
-        if (shown := desk.run("--json", "context", "add a login to the talk", RINGI_MODEL=model))
+        if (shown := desk.run("--json", "run", "--context", "add a login to the talk", RINGI_MODEL=model))
     }
     assert [place in paths for paths in found.values()] == [True, False, False]

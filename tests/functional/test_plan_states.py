@@ -36,8 +36,8 @@ COMMANDS = {
     "amend": ("amend", "p1", "--drop", "README.md"),
     "comment": ("amend", "p1", "--comment", "README.md:1", "why"),
     "undo": ("undo", "p1", "--sign", NEVER),
-    "pending": ("pending", "p1"),
-    "not pending": ("pending", "p1", "--off"),
+    "pending": ("request", "p1", "--pending"),
+    "not pending": ("request", "p1", "--no-pending"),
 }
 
 
@@ -127,8 +127,8 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
     },
 }
 NEXT = {
-    "proposed": "→ ringi pending p1",
-    "sent back": "→ ringi pending p1",
+    "proposed": "→ ringi request p1 --pending",
+    "sent back": "→ ringi request p1 --pending",
     "pending": "→ ringi review p1",
     "approved": "→ ringi execute p1",
     "aborted": "→ ringi execute p1",

@@ -257,7 +257,7 @@ class TestNotes:
         said(worked, "recover")
         assert json.loads(said(worked, *verified)) == whole
 
-    @each("words", [(), ("list",), ("status",), ("log",), ("show", "p1"), ("pending",)])
+    @each("words", [(), ("list",), ("status",), ("log",), ("show", "p1"), ("list", "--pending")])
     def test_every_command_says_so(self, worked: Desk, words: tuple[str, ...]) -> None:
         assert "damaged" not in said(worked, *words)
         empty_ref(worked.root, NOTES)

@@ -250,11 +250,11 @@ def test_a_plan_can_be_thrown_away(desk: Desk) -> None:
     terminal.answer(r"\[y/n\]", "y")
     code, said = terminal.end()
     assert code == 5
-    assert f"ringi fork {first}" in said
+    assert f"ringi propose --fork {first}" in said
     assert [ref["status"] for ref in desk.json("list")] == ["pending_review"]
     assert "discarded" in desk.run("list", "--status", "discarded").stdout
     assert desk.json("discard", second, "--reason", "a duplicate")["status"] == "discarded"
-    assert desk.json("list") == desk.json("pending") == desk.json()["waiting"] == []
+    assert desk.json("list") == desk.json("list", "--pending") == desk.json()["waiting"] == []
     assert "two.txt" in desk.run("show", second).stdout
     assert "a duplicate" in desk.run("log", second).stdout
     assert desk.run("review", second).returncode == 6

@@ -418,7 +418,7 @@ def test_nobody_is_configured_at_first_and_the_message_shows_how(desk: RoleDesk)
         gone = workspace.roles({RunRole.IMPLEMENTER: "no-such-agent"}).check(plan())
         assert gone
         assert gone.message == "There is no program no-such-agent."
-        assert gone.next_action.endswith("ringi retry --with COMMAND")
+        assert gone.next_action.endswith("ringi continue --retry --with COMMAND")
 
 
 def test_what_cannot_start_is_named_before(desk: RoleDesk) -> None:

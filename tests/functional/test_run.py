@@ -228,7 +228,7 @@ def test_tests_that_keep_failing_stop_it_with_what_to_do_next(root: Path):
         StopCode.UNIT_TEST_FAILED,
         "S01",
     )
-    assert run.stop.next_action == f"ringi retry {run.run_id}"
+    assert run.stop.next_action == f"ringi continue {run.run_id} --retry"
     assert "AssertionError" in run.stop.detail
     assert len(run.steps[0].attempts) == 3
     # With another role it goes on in the same run.
@@ -274,11 +274,11 @@ def test_a_role_that_strays_is_told_before_its_step_counts_as_too_large(root: Pa
 @pytest.mark.req("RN-7", "RN-14")
 def test_a_step_that_cannot_be_split_any_more_is_tried_again(root: Path):
     desk = RunDesk(root, implementer="seq 200 >> calc.py")
-    for retries, command in ((1, "run --again"), (0, "retry")):
+    for retries, command in ((1, "run --again {run}"), (0, "continue {run} --retry")):
         desk.start(a_plan(a_step(1), gates={"max_step_too_large_retries": retries}))
         run = desk.go()
         assert run.stop is not None
-        assert run.stop.next_action == f"ringi {command} {run.run_id}"
+        assert run.stop.next_action == f"ringi {command.format(run=run.run_id)}"
         assert status_of(run, run.steps[0]) == Text("stopped here")
 
 

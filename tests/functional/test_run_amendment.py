@@ -181,7 +181,7 @@ def stopped(run: Run) -> StopCode:
 
 
 ACTS = ""
-RETRY = r"ringi retry \S+ --{option} "
+RETRY = r"ringi continue \S+ --retry --{option} "
 OVER = 'ringi run "…"'
 STATES: dict[Callable[[Path], RunDesk], tuple[str, str]] = {
     # What --test does, what --allow does: acts, or the command that is named.

@@ -108,9 +108,9 @@ def test_two_approvals_lead_from_a_plan_to_commits_and_a_report(project: tuple[D
     assert desk.git("branch", "--list", document["work_branch"]) == ""
 
 
-@pytest.mark.parametrize("command", ["continue", "retry", "cancel", "report"])
+@pytest.mark.parametrize("command", ["continue", "continue --retry", "cancel", "report"])
 def test_where_there_is_no_run(desk: Desk, command: str):
-    done = desk.run(command)
+    done = desk.run(*command.split())
     assert done.returncode == 2
     assert "No run is there for this command." in done.stderr
     assert "ringi status" in done.stderr
@@ -181,11 +181,11 @@ def test_ctrl_c_leaves_it_resumable(project: tuple[Desk, Path, str], tmp_path: P
         screen.send("\x03")  # it draws all the time, so it never settles
         screen.wait(f"→ ringi continue {RUN_ID}")
         assert screen.exit_code == 130
-    done = desk.process("retry", "--with", role)
+    done = desk.process("continue", "--retry", "--with", role)
     assert done.returncode == 3, done.stderr
     assert "waits for your approval" in done.stdout
     # Who implements it was said once.
-    again = desk.process("retry")
+    again = desk.process("continue", "--retry")
     assert again.returncode == 3, again.stderr
     assert "waits for your approval" in again.stdout
 
@@ -260,7 +260,7 @@ def test_a_run_whose_tests_keep_failing_is_planned_anew_in_a_session(
     with Screen.ringi(desk.root, "run", "--plan", str(file), "--with", f"sh {wrong}", columns=100) as screen:
         screen.wait(r"Approve\? \[y/n\]")
         screen.type("y", enter=True)
-        screen.wait(f"→ ringi retry {RUN_ID}")
+        screen.wait(f"→ ringi continue {RUN_ID} --retry")
         assert screen.exit_code == 6
     done = desk.process("run", "--again", RUN_ID)
     assert done.returncode == 3, done.stderr

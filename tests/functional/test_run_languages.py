@@ -102,6 +102,6 @@ def test_with_lang_c_names_are_shown_as_they_are(desk: Desk):
 
 
 def test_a_locale_that_cannot_name_a_file_is_no_mistake_of_ours(desk: Desk):
-    done = desk.process("context", "add", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    done = desk.process("run", "--context", "add", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
     assert done.returncode == 1
     assert "LC_ALL=C.UTF-8" in done.stderr

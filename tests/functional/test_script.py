@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from ringi import ActionSpec, open_workspace
-from ringi.cli.main import BY_SCRIPT, CARE, INSPECT, PROVE, main
+from ringi.cli.main import BY_SCRIPT, CARE, COMMANDS, DAILY, MERGED, PROVE, main
 from tests.functional.desk import MENU, RINGI, Desk
 from tests.helpers import accept_signers_in, untouched
 
@@ -284,10 +284,10 @@ def test_reject_sends_it_back_with_words(desk: Desk, quick: Quick) -> None:
     state = quick("show", name)[1]["state"]
     assert state["status"] == "proposed"
     assert state["feedback"][0]["text"] == "shorter, please"
-    assert f"→ ringi pending {name}" in desk.run("show", name).stdout
+    assert f"→ ringi request {name} --pending" in desk.run("show", name).stdout
     code, said = quick("reject", name, "--feedback", "again")
     assert (code, said["error"]["code"]) == (6, "not_now")
-    assert quick("pending", name)[1]["status"] == "pending_review"
+    assert quick("request", name, "--pending")[1]["status"] == "pending_review"
     given = subprocess.run(
         [*RINGI, "reject", name, "--feedback", "-"], cwd=desk.root, input="from a file\n", text=True,
         capture_output=True, check=True,
@@ -494,39 +494,43 @@ def test_json_holds_no_sign_that_a_terminal_obeys(desk: Desk, sign: str) -> None
 def test_versions(desk: Desk, quick: Quick) -> None:
     name = propose(desk, NOTES)
     assert quick("specs", name, "--file", specs_file(desk, README))[0] == 0
-    compared = desk.run("compare", name, "1").stdout
+    compared = desk.run("show", name, "--compare", "1").stdout
     assert f"{name} version 1 → {name} version 2" in compared
     assert "+ README.md" in compared
     assert "- notes.txt" in compared
-    assert quick("compare", name, "1", "1")[1]["differences"] == []
-    assert quick("revert", name, "1")[1]["ok"]
+    assert quick("show", name, "--compare", "1..1")[1]["differences"] == []
+    assert quick("amend", name, "--revert", "1")[1]["ok"]
     assert quick("show", name)[1]["plan"]["version"] == 3
     assert quick("specs", name)[1][0]["base"]["path"] == "notes.txt"
-    fork = quick("fork", name, "--version", "2")[1]
+    fork = quick("propose", "--fork", name, "--version", "2")[1]
     assert (fork["number"], fork["status"]) == (2, "pending_review")
-    assert quick("compare", name, "2", "1", "--with", "p2")[1]["differences"] == []
-    assert f"made from {name}" in desk.run("fork", name).stdout
-    for words in (("revert", name, "9"), ("fork", name, "--version", "9"), ("compare", name, "9")):
+    assert quick("show", name, "--compare", "2..1", "--with", "p2")[1]["differences"] == []
+    assert f"made from {name}" in desk.run("propose", "--fork", name).stdout
+    for words in (
+        ("amend", name, "--revert", "9"),
+        ("propose", "--fork", name, "--version", "9"),
+        ("show", name, "--compare", "9"),
+    ):
         code, said = quick(*words)
         assert (code, said["error"]["code"]) == (2, "not_found"), words
     (desk.root / "notes.txt").write_text("in the way\n")
-    code, report = quick("revert", name, "1")
+    code, report = quick("amend", name, "--revert", "1")
     assert (code, report["ok"]) == (6, False)
 
 
 @pytest.mark.req("PT-4")
 def test_which_plans_wait_and_which_is_current(desk: Desk, quick: Quick) -> None:
     assert quick("current")[1] is None
-    assert quick("pending")[1] == []
+    assert quick("list", "--pending")[1] == []
     first, second = propose(desk, NOTES), propose(desk, README)
-    assert [one["number"] for one in quick("pending")[1]] == [2, 1]
+    assert [one["number"] for one in quick("list", "--pending")[1]] == [2, 1]
     assert quick("current")[1]["number"] == 2
-    assert quick("pending", first, "--off")[1]["status"] == "proposed"
+    assert quick("request", first, "--no-pending")[1]["status"] == "proposed"
     assert [one["number"] for one in quick("list", "--status", "proposed")[1]] == [1]
-    listed = desk.run("pending").stdout
+    listed = desk.run("list", "--pending").stdout
     assert second in listed
     assert first not in listed
-    assert desk.run("pending", "--off").returncode == 2
+    assert desk.run("list", "--pending", "--status", "completed").returncode == 2
     assert "No plan has that status" in desk.run("list", "--status", "completed").stdout
     assert desk.run("list", "--status", "flying").returncode == 2
     assert second in desk.run("current").stdout
@@ -534,13 +538,13 @@ def test_which_plans_wait_and_which_is_current(desk: Desk, quick: Quick) -> None
     assert "There is no current plan" in desk.run("current").stdout
 
 
-NAMING = ["specs", "show", "request", "approve", "execute", "fork", "pending"]
+NAMING = ["specs", "show", "request", "approve", "execute", "propose --fork", "request --pending"]
 
 
 @pytest.mark.parametrize("command", NAMING)
 def test_unknown_and_empty_names(desk: Desk, quick: Quick, command: str) -> None:
     for name in ("p9", "", "nonsense"):
-        code, said = quick(command, name)
+        code, said = quick(*command.split(), name)
         assert (code, said["error"]["code"]) == (2, "not_found"), name
 
 
@@ -724,13 +728,15 @@ def test_japanese_and_english_are_equals(desk: Desk) -> None:
 def test_every_command_is_found_in_the_groups_of_the_help() -> None:
     assert list(BY_SCRIPT) == [
         "propose", "specs", "show", "amend", "request", "approve", "reject", "execute", "grant", "list",
-        "fork", "revert", "compare", "pending", "current",
+        "current", "state", "check",
     ]  # fmt: skip
     assert (list(PROVE), list(CARE)) == (
         ["verify", "why", "sync", "log", "metrics"],
-        ["recover", "cache"],
+        ["doctor", "recover"],
     )
-    assert list(INSPECT) == ["context", "outline", "state", "check", "schema"]
+    assert len(COMMANDS) <= 40
+    assert set(DAILY) < set(COMMANDS)
+    assert not set(MERGED) & set(COMMANDS)
 
 
 def test_an_alias_has_a_name_that_is_free(desk: Desk) -> None:

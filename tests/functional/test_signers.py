@@ -104,11 +104,11 @@ def test_before_a_list_is_accepted_no_signature_counts(desk: Desk, other: Other)
     plan = proposed(desk, NEW)
     done = desk.run("approve", plan, "--sign", str(other.key.path), **other.environment)
     assert (done.returncode, NOT_ACCEPTED in done.stderr) == (6, True), done.stderr
-    done = desk.run("signers", "--accept", "--sign", str(other.key.path), **other.environment)
+    done = desk.run("config", "signers", "--accept", "--sign", str(other.key.path), **other.environment)
     assert done.returncode == 6, "a list cannot accept itself"
-    done = desk.run("signers", "--accept", **other.environment)
+    done = desk.run("config", "signers", "--accept", **other.environment)
     assert (done.returncode, "not a terminal" in done.stderr) == (3, True)
-    done = desk.run("signers", "--accept", CLAUDECODE="1", **other.environment)
+    done = desk.run("config", "signers", "--accept", CLAUDECODE="1", **other.environment)
     assert done.returncode == 3
 
 
@@ -118,24 +118,24 @@ def test_an_added_line_counts_once_it_is_accepted(desk: Desk, listed: RealKey, o
     plan = proposed(desk, NEW)
     words = ("approve", plan, "--sign", str(other.key.path))
     assert NOT_ACCEPTED in desk.run(*words).stderr
-    shown = desk.run("signers").stdout
+    shown = desk.run("config", "signers").stdout
     assert f"+ {other.line}" in shown
-    assert "ringi signers --accept" in shown
-    with desk.terminal("signers", "--accept") as terminal:
+    assert "ringi config signers --accept" in shown
+    with desk.terminal("config", "signers", "--accept") as terminal:
         shown = terminal.answer(r"\[y/n\]", "y")
         assert "+ other ssh-ed25519" in shown
         assert terminal.end()[0] == 0
     assert desk.run(*words).returncode == 0
-    assert "+ other" not in desk.run("signers").stdout
+    assert "+ other" not in desk.run("config", "signers").stdout
     sound(desk)
 
 
 def test_a_no_accepts_nothing(desk: Desk, listed: RealKey, other: Other):
     add(other.line)
-    with desk.terminal("signers", "--accept") as terminal:
+    with desk.terminal("config", "signers", "--accept") as terminal:
         terminal.answer(r"\[y/n\]", "n")
         assert terminal.end()[0] == 3
-    assert f"+ {other.line}" in desk.run("signers").stdout
+    assert f"+ {other.line}" in desk.run("config", "signers").stdout
 
 
 @pytest.mark.req("PT-8")
@@ -144,7 +144,7 @@ def test_a_line_that_was_removed_stops_counting_at_once(desk: Desk, listed: Real
     assert desk.run("approve", plan, "--sign", str(listed.path)).returncode == 0
     signers().write_text("")
     assert desk.run("execute", plan).returncode == 6
-    assert "! not in the file any more" in desk.run("signers").stdout
+    assert "! not in the file any more" in desk.run("config", "signers").stdout
     again = proposed(desk, NEW)
     assert desk.run("approve", again, "--sign", str(listed.path)).returncode == 6
 
@@ -183,10 +183,10 @@ def test_trust_alone_adds_no_signer_if_only_signatures_count(desk: Desk, strict:
     file.write_text(other.line)
     with desk.terminal("trust") as terminal:
         terminal.type(terminal.wanted())
-        assert "ringi signers --accept --sign KEY" in terminal.end()[1]
+        assert "ringi config signers --accept --sign KEY" in terminal.end()[1]
     plan = proposed(desk, NEW)
     assert desk.run("approve", plan, "--sign", str(other.key.path)).returncode == 6
-    assert desk.run("signers", "--accept", "--sign", str(strict.path)).returncode == 0
+    assert desk.run("config", "signers", "--accept", "--sign", str(strict.path)).returncode == 0
     assert desk.run("approve", plan, "--sign", str(other.key.path)).returncode == 0
 
 
@@ -252,7 +252,7 @@ def test_an_answer_typed_before_does_not_cover_any_more(desk: Desk, listed: Real
             terminal.answer(r"\[y/n\]", "y")
             assert terminal.end()[0] == 0
     assert desk.run("execute", done).returncode == 0
-    with desk.terminal("signers", "--proof", "signed") as terminal:
+    with desk.terminal("config", "signers", "--proof", "signed") as terminal:
         terminal.answer(r"\[y/n\]", "y")
         assert terminal.end()[0] == 0
     assert TYPED in desk.run("execute", plan).stderr
@@ -279,17 +279,17 @@ def test_verify_names_what_was_typed_although_only_signatures_counted(desk: Desk
 
 @pytest.mark.req("PT-8")
 def test_another_list_needs_a_key_of_the_old_one(desk: Desk, strict: RealKey, other: Other):
-    with desk.terminal("signers", "--accept", **other.environment) as terminal:
+    with desk.terminal("config", "signers", "--accept", **other.environment) as terminal:
         code, said = terminal.end()
         assert (code, OLD_KEY in " ".join(said.split())) == (6, True), said
     for environment in (other.environment, {}):
         if not environment:
             add(other.line)
-        done = desk.run("signers", "--accept", "--sign", str(other.key.path), **environment)
+        done = desk.run("config", "signers", "--accept", "--sign", str(other.key.path), **environment)
         assert (done.returncode, OLD_KEY in done.stderr) == (6, True), done.stderr
     plan = proposed(desk, NEW)
     assert desk.run("approve", plan, "--sign", str(other.key.path)).returncode == 6
-    assert desk.run("signers", "--accept", "--sign", str(strict.path)).returncode == 0
+    assert desk.run("config", "signers", "--accept", "--sign", str(strict.path)).returncode == 0
     assert desk.run("approve", plan, "--sign", str(other.key.path)).returncode == 0
     sound(desk)
     assert desk.run("verify", "--all").returncode in {0, 2}
@@ -305,7 +305,7 @@ def test_the_old_key_accepts_although_its_line_is_gone(desk: Desk, strict: RealK
     else:
         signers().unlink()
         environment = other.environment
-    done = desk.run("signers", "--accept", "--sign", str(strict.path), **environment)
+    done = desk.run("config", "signers", "--accept", "--sign", str(strict.path), **environment)
     assert done.returncode == 0, done.stderr
     plan = proposed(desk, NEW)
     assert desk.run("approve", plan, "--sign", str(strict.path)).returncode == 6
@@ -316,12 +316,12 @@ def test_the_old_key_accepts_although_its_line_is_gone(desk: Desk, strict: RealK
 
 @pytest.mark.req("PT-8")
 def test_switching_it_off_needs_a_key_of_the_list(desk: Desk, strict: RealKey, other: Other):
-    with desk.terminal("signers", "--proof", "any") as terminal:
+    with desk.terminal("config", "signers", "--proof", "any") as terminal:
         code, said = terminal.end()
-        assert (code, "ringi signers --proof any --sign KEY" in said) == (6, True), said
-    done = desk.run("signers", "--proof", "any", "--sign", str(other.key.path))
+        assert (code, "ringi config signers --proof any --sign KEY" in said) == (6, True), said
+    done = desk.run("config", "signers", "--proof", "any", "--sign", str(other.key.path))
     assert (done.returncode, OLD_KEY in done.stderr) == (6, True)
-    assert desk.run("signers", "--proof", "any", "--sign", str(strict.path)).returncode == 0
+    assert desk.run("config", "signers", "--proof", "any", "--sign", str(strict.path)).returncode == 0
     plan = proposed(desk, NEW)
     with desk.terminal("approve", plan) as terminal:
         terminal.answer(r"\[y/n\]", "y")
@@ -330,13 +330,13 @@ def test_switching_it_off_needs_a_key_of_the_list(desk: Desk, strict: RealKey, o
 
 def test_nobody_is_locked_out_by_a_rule_without_a_key(desk: Desk):
     for words in (["--proof", "signed"], ["--accept", "--proof", "signed"]):
-        done = desk.run("signers", *words)
+        done = desk.run("config", "signers", *words)
         assert (done.returncode, "Nobody could approve" in done.stderr) == (6, True)
 
 
 def test_the_last_list_is_not_taken_away(desk: Desk, strict: RealKey):
     signers().write_text("# nobody\n")
-    done = desk.run("signers", "--accept", "--sign", str(strict.path))
+    done = desk.run("config", "signers", "--accept", "--sign", str(strict.path))
     assert (done.returncode, "Nobody could approve" in done.stderr) == (6, True)
 
 
@@ -359,7 +359,7 @@ def test_what_the_configuration_demands_holds_in_another_one(
     if source == "file":
         configure(SIGNED)
     demanding = {} if source == "file" else {"RINGI_APPROVAL_PROOF": "signed"}
-    assert desk.run("signers", **demanding).returncode == 0
+    assert desk.run("config", "signers", **demanding).returncode == 0
     plan = proposed(desk, NEW)
     for environment in (other.environment, {"RINGI_CONFIG": "/nowhere"}, {"RINGI_APPROVAL_PROOF": "any"}):
         with desk.terminal("approve", plan, **environment) as terminal:
@@ -373,15 +373,17 @@ def test_the_strictest_source_counts(desk: Desk, listed: RealKey):
     project = desk.root / ".agent" / "config.yaml"
     project.parent.mkdir(exist_ok=True)
     project.write_text(SIGNED)
-    done = desk.run("signers", RINGI_APPROVAL_PROOF="any")
+    done = desk.run("config", "signers", RINGI_APPROVAL_PROOF="any")
     assert "Only signatures count" in done.stdout
     project.write_text("")
-    assert "A typed answer counts too" in desk.run("signers").stdout, "a pulled file locks nobody out"
+    assert "A typed answer counts too" in desk.run("config", "signers").stdout, (
+        "a pulled file locks nobody out"
+    )
 
 
 def test_the_rule_is_not_loosened_under_a_configuration_that_demands_it(desk: Desk, strict: RealKey):
     configure(SIGNED)
-    done = desk.run("signers", "--proof", "any", "--sign", str(strict.path))
+    done = desk.run("config", "signers", "--proof", "any", "--sign", str(strict.path))
     assert (done.returncode, "change it there first" in done.stderr) == (2, True), done.stderr
 
 
@@ -391,10 +393,10 @@ def test_a_configuration_alone_asks_for_a_list_first(desk: Desk, other: Other):
     plan = proposed(desk, NEW)
     with desk.terminal("approve", plan, **other.environment) as terminal:
         assert terminal.end()[0] == 6
-    with desk.terminal("signers", "--accept", **other.environment) as terminal:
+    with desk.terminal("config", "signers", "--accept", **other.environment) as terminal:
         terminal.answer(r"\[y/n\]", "y")
         assert terminal.end()[0] == 0
-    assert "Only signatures count" in desk.run("signers").stdout
+    assert "Only signatures count" in desk.run("config", "signers").stdout
     assert desk.run("approve", plan, "--sign", str(other.key.path)).returncode == 0
 
 
@@ -411,11 +413,11 @@ def test_init_lists_a_key_accepts_it_and_offers_signed_only(desk: Desk, tmp_path
         shown = terminal.answer(r"no typed answer\? \[y/n\]", "n")
         assert "hanako namespaces=" in shown
         assert terminal.end()[0] == 0
-    assert "A typed answer counts too" in desk.run("signers").stdout
+    assert "A typed answer counts too" in desk.run("config", "signers").stdout
     with desk.terminal("init") as terminal:
         terminal.answer(r"no typed answer\? \[y/n\]", "y")
         assert terminal.end()[0] == 0
-    assert "Only signatures count" in desk.run("signers").stdout
+    assert "Only signatures count" in desk.run("config", "signers").stdout
     with desk.terminal("init") as terminal:
         code, said = terminal.end()
         assert (code, "[y/n]" in said) == (0, False), "it is asked once"
@@ -429,7 +431,7 @@ def test_init_accepts_only_what_it_showed(desk: Desk, listed: RealKey, other: Ot
     mine = RealKey(tmp_path, "mine")
     with desk.terminal("init", "--key", f"{mine.path}.pub") as terminal:
         terminal.answer(r"\[y/n\]", "y")
-        assert "ringi signers --accept" in terminal.end()[1]
+        assert "ringi config signers --accept" in terminal.end()[1]
     plan = proposed(desk, NEW)
     for one in (mine, other.key):
         assert desk.run("approve", plan, "--sign", str(one.path)).returncode == 6
@@ -441,7 +443,7 @@ def test_outside_a_workspace_a_key_is_only_listed(tmp_path: Path):
     with Terminal(nowhere, ["init", "--key", f"{mine.path}.pub"], {}) as terminal:
         terminal.answer(r"\[y/n\]", "y")
         code, said = terminal.end()
-    assert (code, "ringi signers --accept" in said) == (0, True), said
+    assert (code, "ringi config signers --accept" in said) == (0, True), said
     assert not list(nowhere.iterdir())
 
 
@@ -451,8 +453,8 @@ def test_outside_a_workspace_a_key_is_only_listed(tmp_path: Path):
 def test_two_changes_at_once_do_not_both_follow_the_same(desk: Desk, strict: RealKey, other: Other):
     """Both were asked for before either was accepted: the second is told."""
     add(other.line)
-    words = [*RINGI, "signers", "--accept", "--sign", str(strict.path)]
-    off = [*RINGI, "signers", "--proof", "any", "--sign", str(strict.path)]
+    words = [*RINGI, "config", "signers", "--accept", "--sign", str(strict.path)]
+    off = [*RINGI, "config", "signers", "--proof", "any", "--sign", str(strict.path)]
     children = [
         subprocess.Popen(one, cwd=desk.root, stdin=subprocess.DEVNULL, stdout=-3, stderr=-3)
         for one in (words, off, words, off)
@@ -473,7 +475,7 @@ def test_a_stale_change_is_refused(desk: Desk, strict: RealKey, other: Other):
         stale = found.draft(lists=False, proof=RequiredProof.ANY)
         signed = strict.sign(found.statement(stale, "me"))
         add(other.line)
-        assert desk.run("signers", "--accept", "--sign", str(strict.path)).returncode == 0
+        assert desk.run("config", "signers", "--accept", "--sign", str(strict.path)).returncode == 0
         with pytest.raises(Exception, match="something else"):
             found.accept(stale, "me", signed)
         assert found.proof is RequiredProof.SIGNED
@@ -482,13 +484,13 @@ def test_a_stale_change_is_refused(desk: Desk, strict: RealKey, other: Other):
 @pytest.mark.parametrize("answered", [False, True])
 def test_killed_in_the_middle(desk: Desk, listed: RealKey, other: Other, answered: bool):
     add(other.line)
-    with desk.terminal("signers", "--accept", "--proof", "signed") as terminal:
+    with desk.terminal("config", "signers", "--accept", "--proof", "signed") as terminal:
         terminal.read(r"\[y/n\]")
         if answered:
             terminal.type("y")
         terminal.kill()
     sound(desk)
-    found = desk.json("signers")
+    found = desk.json("config", "signers")
     whole = (len(found["counting"]), found["proof"])
     assert whole in {(1, "any"), (2, "signed")}, "all of it or nothing"
     assert answered or whole == (1, "any")

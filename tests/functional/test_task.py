@@ -1,4 +1,4 @@
-"""`ringi task`: a run in which models have every role, from the request to the commit."""
+"""`ringi run --models`: a run in which models have every role, from the request to the commit."""
 
 import json
 import re
@@ -105,7 +105,7 @@ def test_from_a_request_to_a_commit_in_two_calls(root: Path, server: ModelServer
     desk = RunDesk(root)
     key = str(desk.key().path)
     configure(desk, server)
-    done = ringi(root, "task", REQUEST, "--sign", key, "--unattended", key)
+    done = ringi(root, "run", "--models", REQUEST, "--sign", key, "--unattended", key)
     assert done.returncode == 0, done.stderr
     run = json.loads(done.stdout)
     assert run["phase"] == "completed"
@@ -120,7 +120,7 @@ def test_from_a_request_to_a_commit_in_two_calls(root: Path, server: ModelServer
 @pytest.mark.req("PP-28")
 def test_a_person_approves_the_plan_and_the_step(root: Path, server: ModelServer):
     configure(RunDesk(root), server)
-    with Screen.ringi(root, "task", REQUEST, columns=100, rows=60) as screen:
+    with Screen.ringi(root, "run", "--models", REQUEST, columns=100, rows=60) as screen:
         screen.wait("Models: at most 5,000,000 tokens")
         screen.wait("openai:gpt-5 plans")
         screen.wait(r"\[a\]pprove")
@@ -159,12 +159,12 @@ def test_one_that_was_killed_before_it_was_planned_is_planned_when_it_is_resumed
 
 @pytest.mark.req("PP-28")
 def test_without_a_model_it_says_what_to_do(root: Path):
-    done = ringi(root, "--json", "task", REQUEST)
+    done = ringi(root, "--json", "run", "--models", REQUEST)
     assert done.returncode == 2
     error = json.loads(done.stdout)["error"]
     assert error["code"] == "no_task_model"
     assert "RINGI_MODEL=openai:gpt-5" in error["hint"]
-    assert ringi(root, "task").returncode == 2
+    assert ringi(root, "run", "--models").returncode == 2
 
 
 @pytest.mark.req("PP-28")
@@ -173,7 +173,7 @@ def test_without_planning_it_is_one_step(root: Path, server: ModelServer):
     desk = RunDesk(root)
     key = str(desk.key().path)
     configure(desk, server, planning={"enabled": False})
-    done = ringi(root, "--json", "task", "-", "--sign", key, "--unattended", key, stdin=REQUEST)
+    done = ringi(root, "--json", "run", "--models", "-", "--sign", key, "--unattended", key, stdin=REQUEST)
     assert done.returncode == 0, done.stderr
     run = json.loads(done.stdout)
     assert [step["step_id"] for step in run["steps"]] == ["S01"]
@@ -189,7 +189,7 @@ def test_a_role_by_command_is_a_models_in_a_task(root: Path, server: ModelServer
     desk = RunDesk(root)
     key = str(desk.key().path)
     configure(desk, server, roles={"implementer": {"command": "false"}, "planner": {"command": "false"}})
-    done = ringi(root, "task", REQUEST, "--sign", key, "--unattended", key)
+    done = ringi(root, "run", "--models", REQUEST, "--sign", key, "--unattended", key)
     assert done.returncode == 0, done.stderr
     attempts = json.loads(done.stdout)["steps"][0]["attempts"]
     assert [(one["role"], one["how"]) for one in attempts] == [("implementer", "model")]
@@ -218,7 +218,7 @@ def test_all_goals_of_one_task_are_in_its_plan(root: Path, monkeypatch: pytest.M
         for name, value in server.environment().items():
             monkeypatch.setenv(name, value)
         configure(RunDesk(root), server)
-        done = ringi(root, "task", request)
+        done = ringi(root, "run", "--models", request)
     assert done.returncode == 3, done.stderr
     assert "at least one for each thing that is asked for" in server.requests[0].text
     plan = json.loads(done.stdout)["pending"]["runPlan"]

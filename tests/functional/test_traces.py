@@ -54,7 +54,7 @@ TRACED = {"RINGI_TRACING_ENABLED": "true"}
 def test_the_phases_of_planning_arrive_with_the_calls_below_them(project: Path, desk: Desk):
     with TraceReceiver() as receiver, ModelServer(answer) as server:
         known = TRACED | server.environment() | receiver.environment() | {"RINGI_MODEL": "openai:gpt-5"}
-        done = desk.process("--json", "outline", LONG, **known)
+        done = desk.process("--json", "run", "--outline", LONG, **known)
     assert done.returncode == 0, done.stderr
     root = receiver.one("ringi.outline")
     assert root.parent_id == ""
@@ -91,7 +91,7 @@ def test_a_receiver_that_is_not_there_or_hangs_or_complains_or_floods_costs_noth
 
 
 def outlined(desk: Desk, variables: dict[str, str]) -> str:
-    done = desk.process("--json", "outline", REQUEST, **variables)
+    done = desk.process("--json", "run", "--outline", REQUEST, **variables)
     assert done.returncode == 0, done.stderr
     assert not re.search("(?i)span|otel|telemetry|Traceback|connection", done.stderr)
     found: str = json.loads(done.stdout)["outcome"]
@@ -101,7 +101,7 @@ def outlined(desk: Desk, variables: dict[str, str]) -> str:
 @pytest.mark.req("PP-22")
 def test_spans_on_the_console_are_not_mixed_with_the_answer(project: Path, desk: Desk, tmp_path: Path):
     known = TRACED | {"RINGI_MODEL": model(tmp_path / "model", PLAN), "OTEL_TRACES_EXPORTER": "console"}
-    done = desk.process("--json", "outline", REQUEST, **known)
+    done = desk.process("--json", "run", "--outline", REQUEST, **known)
     assert json.loads(done.stdout)["outcome"] == "planned"
     assert '"name": "ringi.outline"' in done.stderr
 
@@ -112,7 +112,7 @@ def test_an_untrusted_project_cannot_turn_it_on(project: Path, desk: Desk, tmp_p
     (project / ".agent" / "config.yaml").write_text("tracing: {enabled: true}\n")
     with TraceReceiver() as receiver:
         known = receiver.environment() | {"RINGI_MODEL": model(tmp_path / "model", PLAN)}
-        assert desk.process("outline", REQUEST, **known).returncode == 0
+        assert desk.process("run", "--outline", REQUEST, **known).returncode == 0
     assert not receiver.asked
 
 
@@ -166,14 +166,16 @@ LINES = [
 @pytest.mark.req("PP-22")
 def test_the_lines_of_planning_are_those_of_the_specification(project: Path, desk: Desk, tmp_path: Path):
     known = {"RINGI_MODEL": model(tmp_path / "model", PLAN)}
-    assert desk.run("outline", REQUEST, **known).returncode == 0
+    assert desk.run("run", "--outline", REQUEST, **known).returncode == 0
     lines = process_log(project)
     assert all(re.fullmatch(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] .*", line) for line in lines)
     assert [line[22:] for line in lines] == LINES
     known |= {"RINGI_LOGS_FORMAT": "json"}
-    assert desk.run("outline", REQUEST, RINGI_PLANNING_LOGGING_LEVEL="WARNING", **known).returncode == 0
+    assert (
+        desk.run("run", "--outline", REQUEST, RINGI_PLANNING_LOGGING_LEVEL="WARNING", **known).returncode == 0
+    )
     assert process_log(project) == lines
-    assert desk.run("outline", REQUEST, **known).returncode == 0
+    assert desk.run("run", "--outline", REQUEST, **known).returncode == 0
     more = [json.loads(line) for line in process_log(project)[4:]]
     assert [f"[{one['level']}] [{one['component']}] {one['message']}" for one in more] == LINES
     assert {one["time"][-1] for one in more} == {"Z"}
@@ -182,8 +184,8 @@ def test_the_lines_of_planning_are_those_of_the_specification(project: Path, des
         "goal_understanding": PLAN["goal_understanding"] | {"clarification_needed": ["Which\n?"]}
     }
     model(tmp_path / "model", unclear)
-    assert desk.run("outline", REQUEST, **known | TEXT).returncode == 3
+    assert desk.run("run", "--outline", REQUEST, **known | TEXT).returncode == 3
     assert process_log(project)[9][22:] == "[WARN] [Planning] Goal unclear, 1 question: Which\\n?"
     failing = "command:sh -c 'echo no idea; exit 3'"
-    assert desk.run("outline", REQUEST, **known | {"RINGI_MODEL": failing} | TEXT).returncode == 1
+    assert desk.run("run", "--outline", REQUEST, **known | {"RINGI_MODEL": failing} | TEXT).returncode == 1
     assert "[ERROR] [Planning] Model call failed: " in process_log(project)[-1]

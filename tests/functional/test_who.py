@@ -74,11 +74,11 @@ def test_a_command_is_logged_as_whoever_typed_it(desk: Desk, variables: dict[str
     for words in (
         ("propose", *specs),
         ("specs", "p1", "--file", "specs.json"),
-        ("revert", "p1", "1"),
-        ("pending", "p1", "--off"),
-        ("pending", "p1"),
+        ("amend", "p1", "--revert", "1"),
+        ("request", "p1", "--no-pending"),
+        ("request", "p1", "--pending"),
         ("request", "p1"),
-        ("fork", "p1"),
+        ("propose", "--fork", "p1"),
     ):
         done = desk.run(*words, **variables)
         assert done.returncode == 0, (words, done.stderr)
@@ -94,7 +94,7 @@ def test_below_an_agent_nothing_is_decided(desk: Desk) -> None:
     terminal = desk.terminal("approve", "p1")
     terminal.answer(r"\[y/n\]", "y")
     assert terminal.end()[0] == 0
-    for words in (("reject", "p1", "--feedback", "no"), ("pending", "p1"), ("discard", "p1")):
+    for words in (("reject", "p1", "--feedback", "no"), ("request", "p1", "--pending"), ("discard", "p1")):
         done = desk.run(*words, CLAUDECODE="1")
         assert done.returncode == 3, (words, done.stdout, done.stderr)
         assert "CLAUDECODE is set, so Claude Code started this." in done.stderr
@@ -109,7 +109,7 @@ def test_a_rejected_change_plan_says_what_to_do_instead(desk: Desk) -> None:
     done = desk.run(*change)
     assert done.returncode == 0, done.stderr
     assert desk.run("reject", "p1", "--feedback", "no").returncode == 0
-    for words in (("pending", "p1"), ("request", "p1"), ("execute", "p1")):
+    for words in (("request", "p1", "--pending"), ("request", "p1"), ("execute", "p1")):
         done = desk.run(*words)
         assert done.returncode == 5, (words, done.stderr)
         assert "Change plan p1 was rejected, and stays rejected." in done.stderr

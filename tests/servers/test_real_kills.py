@@ -217,7 +217,7 @@ def test_killed_anywhere(
     scene = SCENES[name]
     office = RealOffice(base, monkeypatch, scene)
     key = str(office.key.path)
-    begin = ("continue",) if scene.steps else ("task", REQUEST, "--sign", key, "--unattended", key)
+    begin = ("continue",) if scene.steps else ("run", "--models", REQUEST, "--sign", key, "--unattended", key)
     person = Persistent(office, driver, begin, WORDS, lambda: office.called > 0)
     with office.server:
         office.fresh()

@@ -45,7 +45,7 @@ function nextOf(run) {
   if (said.startsWith('ringi ')) {
     return plainWords(said)?.slice(1) ?? ['status', run.run_id];
   }
-  return [run.phase === 'failed' ? 'retry' : 'continue', run.run_id];
+  return ['continue', run.run_id, ...(run.phase === 'failed' ? ['--retry'] : [])];
 }
 
 /**

@@ -110,9 +110,13 @@ def refuse_closed(workspace: Workspace, plan_id: str) -> None:
 
 def _go_on(copy: WorkCopy, plan: str) -> Text:
     if copy.is_running or needs_editor(copy):
-        return Text("Go on in your editor's thread; or open it as it is: ringi pending {plan}", plan=plan)
-    return Text("Let its agent go on: ringi with --resume {plan}; or open it as it is: ringi pending {plan}",
-                plan=plan)  # fmt: skip
+        return Text(
+            "Go on in your editor's thread; or open it as it is: ringi request {plan} --pending", plan=plan
+        )
+    return Text(
+        "Let its agent go on: ringi with --resume {plan}; or decide as it is: ringi request {plan} --pending",
+        plan=plan,
+    )
 
 
 def _refuse_unusable(copy: WorkCopy, *, gone_too: bool) -> None:

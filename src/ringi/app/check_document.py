@@ -67,7 +67,7 @@ def check_document(data: bytes, name: str = "") -> Checked:
         return Checked(_by_name(name), (problem(ReasonCode.JSON_PARSE_ERROR, "$", message),))
     kind = _recognised(raw) or _by_name(name)
     if kind is None:
-        message = Text("it is no document that is known here; ringi schema lists those with a schema")
+        message = Text("it is no document that is known here; ringi check --schema lists those with a schema")
         return Checked(None, (problem(ReasonCode.SCHEMA_INVALID, "$", message),))
     return Checked(kind, tuple(sorted(_CHECKS[kind](raw), key=lambda one: one.level is Level.WARN)))
 

@@ -1,4 +1,4 @@
-"""The documents, by their names in `ringi schema`."""
+"""The documents, by their names in `ringi check --schema`."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -527,7 +527,7 @@ class Workspace:
         return outline(self, request).document
 
     def task(self, request: str) -> "SessionView | Run":
-        """What `ringi task` plans: a design by the model that a person approves, or with planning off a run.
+        """What `ringi run --models` plans: a design by the model to approve, or with planning off a run.
 
         Raises NoTaskModel, NotPermitted, BadBrought and ModelFailed.
         """

@@ -40,7 +40,7 @@ from ringi.ledger.event import Actor
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
 
-COMMAND: Final = "ringi signers"
+COMMAND: Final = "ringi config signers"
 
 
 class Configured(NamedTuple):

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ringi.tree.commit_order import CommitOutcome
 
 EXIT_PERSON_NEEDED: Final = 3
+EVERYTHING: Final = "ringi.everything"
+"""In the root context: its help page names all commands."""
 EXIT_STALE: Final = 4
 EXIT_DECLINED: Final = 5
 _WAIT_SEC: Final = 2.0

@@ -87,7 +87,7 @@ def document_in(data: bytes, kind: type[T], name: str, schema: str) -> T:
         why = error.details["why"]
         if not isinstance(why, Text):
             why = told(faults(codec.parsed(data, what), kind))
-        raise BadDocument(what=what, why=why, see=f"ringi schema {schema}") from None
+        raise BadDocument(what=what, why=why, see=f"ringi check --schema {schema}") from None
 
 
 def _bytes(name: str, count: int) -> bytes:

@@ -112,7 +112,7 @@ def _show_waiting(app: App, waiting: Sequence[PlanRef]) -> None:
     app.ui.show(shared_lines(shared_files(changed)))
     if len(waiting) > _MOST:
         app.ui.line(Text("and {count} more", count=len(waiting) - _MOST), indent=2)
-        app.ui.next_step("ringi pending")
+        app.ui.next_step("ringi list --pending")
     if len(waiting) == 1:
         [ref] = waiting
         named = ref.status is not PlanStatus.PENDING_REVIEW

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 import click
 
 from ringi._version import __version__
-from ringi.cli.app import App
+from ringi.cli.app import EVERYTHING, App
 from ringi.cli.examples import epilog
 from ringi.cli.ui import Ui, error_document, in_its_letters, usage_document
 from ringi.errors import (
@@ -47,19 +47,31 @@ DOMAIN: Final = "ringi"
 LANGUAGES: Final = ("en", "ja")
 
 
-# In the order they appear on the help page. Each command is in the module of its name in `cli/commands`; the
+# What a person uses every day, for the short help page: each line fits 80 columns in both languages.
+DAILY: Final = {
+    "init": Text("Make this folder a workspace."),
+    "with": Text("Run an agent in a copy of the project."),
+    "review": Text("Look at what it changed, and decide."),
+    "undo": Text("Restore the files to before a plan or a run."),
+    "plan": Text("Plan a change: a few questions, then a summary to approve."),
+    "run": Text("Carry out a request in small tested steps, a commit for each."),
+    "continue": Text("Go on with a run where it stopped."),
+    "status": Text("Show what is being planned and carried out."),
+    "report": Text("Show what a run did for each of its criteria."),
+    "verify": Text("Prove that the files are exactly what was approved."),
+    "why": Text("Name the approval and the request behind a line."),
+    "doctor": Text("Check that everything is well; each ✗ shows the fix."),
+}
+# All of them, in the order of `ringi help --all`. Each is in the module of its name in `cli/commands`; the
 # first line of its help is repeated here, so that the help page need not load them all.
 START: Final = {
     "init": Text("Make this folder a workspace."),
-    "doctor": Text("Check that everything is well; each ✗ shows the fix."),
     "trust": Text(
         "Allow the commands, the model, the patterns and the signers that the project itself names."
     ),
-    "signers": Text("Show or change whose signatures count here, and whether a typed answer does."),
-    "config": Text("Show or check the configuration."),
+    "config": Text("Show or check the configuration, and whose signatures count."),
     "mcp": Text("Serve the plan tool to agents over MCP."),
     "hook": Text("Answer an agent's own hooks."),
-    "completion": Text("Print what makes SHELL complete commands, options and the names of plans."),
     "help": Text("Show what ringi can do, or how COMMAND is used."),
 }
 BESIDE: Final = {
@@ -75,9 +87,7 @@ BESIDE: Final = {
 FROM_REQUEST: Final = {
     "plan": Text("Plan a change: a few questions, the design decisions, a summary to approve."),
     "run": Text("Carry out a request: a plan to approve, small tested steps, a commit for each, a report."),
-    "task": Text("Carry out a request with models alone: one plans, one makes each step; you approve both."),
     "continue": Text("Go on with a run where it stopped."),
-    "retry": Text("Make the current step of a run anew, also after it failed."),
     "feedback": Text("Say what should be different about a run; it is never an approval."),
     "watch": Text("Carry sessions and runs on with what is said about them on a forge."),
     "cancel": Text("End a run or a planning session for good, also while another process carries it out."),
@@ -95,18 +105,9 @@ BY_SCRIPT: Final = {
     "execute": Text("Carry out exactly what a person approved, and nothing else."),
     "grant": Text("Approve in advance, within limits that you sign."),
     "list": Text("List the plans, newest first."),
-    "fork": Text("Make a new plan from a version of another."),
-    "revert": Text("Give a plan the specs of an earlier version."),
-    "compare": Text("Compare two versions of a plan, or of two plans."),
-    "pending": Text("List the plans that wait for a decision, or add PLAN to them."),
     "current": Text("Show the current plan: the one proposed last, until it is done."),
-}
-INSPECT: Final = {
-    "context": Text("Show exactly what a model would be sent about the project for a request."),
-    "outline": Text("Show the goal, the steps and their order for a request; nothing is carried out."),
     "state": Text("Look at the project: files, diagnostics, dependencies, and whether all of it is known."),
     "check": Text("Say what a document is and everything that is wrong with it."),
-    "schema": Text("Print the JSON Schema of a document; without NAME, the names."),
 }
 PROVE: Final = {
     "verify": Text("Prove that the files are, or were at that time, exactly what a person approved."),
@@ -116,10 +117,25 @@ PROVE: Final = {
     "metrics": Text("Show how well plans, runs and decisions go, each figure with its target."),
 }
 CARE: Final = {
+    "doctor": Text("Check that everything is well; each ✗ shows the fix."),
     "recover": Text("Settle what a crash interrupted."),
-    "cache": Text("Show what the cache of model answers holds, and how many calls it saved."),
 }
-COMMANDS: Final = {**START, **BESIDE, **FROM_REQUEST, **BY_SCRIPT, **INSPECT, **PROVE, **CARE}
+COMMANDS: Final = {**START, **BESIDE, **FROM_REQUEST, **BY_SCRIPT, **PROVE, **CARE}
+# Commands of the last version that became part of others: what to type instead. Goes with the next version.
+MERGED: Final = {
+    "cache": "ringi doctor --cache; ringi doctor --clear-cache",
+    "compare": "ringi show PLAN --compare A..B",
+    "completion": "ringi init --completion SHELL",
+    "context": "ringi run TEXT --context",
+    "fork": "ringi propose --fork PLAN",
+    "outline": "ringi run TEXT --outline",
+    "pending": "ringi list --pending; ringi request PLAN --pending",
+    "retry": "ringi continue --retry",
+    "revert": "ringi amend PLAN --revert VERSION",
+    "schema": "ringi check --schema",
+    "signers": "ringi config signers",
+    "task": "ringi run TEXT --models",
+}
 # Words of Python get an underscore.
 _NAMES: Final = {"continue": "continue_", "help": "help_", "list": "list_", "with": "with_"}
 
@@ -154,6 +170,9 @@ class RingiGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] in MERGED:
+            words = _("ringi {old} is now: {new}").format(old=args[0], new=MERGED[args[0]])
+            raise click.UsageError(words, ctx)
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -165,6 +184,18 @@ class RingiGroup(click.Group):
             words = f"{error.message} {_('Did you mean {command}?').format(command=near[0])}"
             raise click.UsageError(words, ctx) from None
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The short page: a dozen commands, and the options in a line, so that all of it fits a screen."""
+        if ctx.meta.get(EVERYTHING):
+            super().format_options(ctx, formatter)
+            return
+        with formatter.section(_("Every day")):
+            formatter.write_dl([(name, _(text.template)) for name, text in DAILY.items()])
+        formatter.write_paragraph()
+        options = "--workspace PATH  --json  --lang [en|ja]  --version  -h, --help"
+        formatter.write(f"{_('Options')}: {options}\n")
+        formatter.write(_("All commands: ringi help --all. One of them: ringi help COMMAND.") + "\n")
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
         groups = {
@@ -172,7 +203,6 @@ class RingiGroup(click.Group):
             _("Beside an agent"): BESIDE,
             _("From a request"): FROM_REQUEST,
             _("By script"): BY_SCRIPT,
-            _("Inspect"): INSPECT,
             _("Prove"): PROVE,
             _("Care"): CARE,
         }
@@ -219,10 +249,8 @@ def _in_words(command: click.Command) -> click.Command:
 @click.version_option(__version__, message="ringi %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, workspace: Path, as_json: bool, lang: str | None) -> None:
-    """The gate between an AI coding agent and your repository.
-
-    An agent works in a copy; you see exactly what it changed and decide; ringi writes just that, and can take
-    it back. Alone, ringi shows what waits for you.
+    """The gate between an AI coding agent and your repository: it works in a copy, you decide, ringi writes
+    just that and can take it back. Alone, ringi shows what waits for you.
     """
     del lang  # main() has applied it already
     environment = ctx.obj

@@ -86,5 +86,5 @@ def tell_caller(app: App, plan_id: str) -> bool:
 def tell_discarded(app: App, plan_id: str, name: str) -> None:
     app.ui.line(Text("{plan} discarded. It can still be seen, and made a new plan:", plan=name))
     app.ui.next_step(f"ringi show {name}")
-    app.ui.next_step(f"ringi fork {name}")
+    app.ui.next_step(f"ringi propose --fork {name}")
     tell_caller(app, plan_id)

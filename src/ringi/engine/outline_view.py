@@ -62,7 +62,7 @@ def _context(found: Outline) -> Iterator[Line]:
         yield line(file.path, Style.PLACE, indent=2)
     if len(found.context) > _MOST_FILES:
         more = len(found.context) - _MOST_FILES
-        yield line(Text("… and {count} more: ringi context", count=more), Style.FAINT, indent=2)
+        yield line(Text("… and {count} more: ringi run --context", count=more), Style.FAINT, indent=2)
     yield EMPTY
 
 
@@ -125,7 +125,7 @@ def _action(action: PlannedAction, task: Subtask) -> Iterator[Line]:
 def _run_plan(plan: RunPlan) -> Iterator[Line]:
     yield from _heading(Text("planning.json"))
     yield from step_lines(plan)
-    yield prose(Text("The whole document: ringi --json outline"), Style.FAINT, indent=2)
+    yield prose(Text("The whole document: ringi --json run --outline"), Style.FAINT, indent=2)
     yield EMPTY
 
 

@@ -19,7 +19,7 @@ from ringi.mcp.answers import Failed, Problem
 # What an agent does instead of typing the command that begins like this.
 _TOOLS: Final = {
     "ringi specs": "plan_set_action_specs",
-    "ringi pending": "plan_preview, then plan_request_approval",
+    "ringi request": "plan_preview, then plan_request_approval",
     "ringi review": "plan_preview, then plan_request_approval",
     "ringi execute": "plan_execute",
     "ringi show": "plan_get_state",

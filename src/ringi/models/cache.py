@@ -61,7 +61,7 @@ class SimilarPlan(Document, frozen=True, kw_only=True):
 
 
 class KeptCounts(Document, frozen=True, kw_only=True):
-    """What `ringi cache` tells."""
+    """What `ringi doctor --cache` tells."""
 
     enabled: bool
     why_not: str = ""

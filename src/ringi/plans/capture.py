@@ -156,7 +156,7 @@ def _is_saved(workspace: Workspace, path: str, given: Unsaved) -> bool:
         return False
     if given.sha256 and given.sha256.lower() != wanted:
         why = Text("the sha256 of {path} is not that of its text", path=given.path)
-        raise BadDocument(what=Text("the editor's data"), why=why, see="ringi schema editor-state")
+        raise BadDocument(what=Text("the editor's data"), why=why, see="ringi check --schema editor-state")
     try:
         found = workspace.tree.look(path)
     except (Refused, StorageFailed, OSError):

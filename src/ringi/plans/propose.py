@@ -389,7 +389,7 @@ def mark_pending(workspace: Workspace, plan_id: str, *, pending: bool) -> PlanSt
         refuse_rejected(stored)
         require_own(workspace.person, stored)
         if before in _DECIDED:
-            refuse_agent(workspace.person, f"ringi pending {name}")
+            refuse_agent(workspace.person, f"ringi request {name} --pending")
         document = with_state(stored.document, status=advance(stored.document, name, target))
         event = NewEvent(kind, actor_at(workspace.person))
         return transaction.plans.save(stored, document, event).document.state

@@ -21,7 +21,7 @@ def _now(plan: str) -> Mapping[PlanStatus, _Now]:
     return {
         PlanStatus.PROPOSED: _Now(
             Text("Plan {plan} does not wait for a decision", plan=plan),
-            Text("Open it for one: ringi pending {plan}", plan=plan),
+            Text("Open it for one: ringi request {plan} --pending", plan=plan),
         ),
         PlanStatus.PENDING_REVIEW: _Now(
             Text("Plan {plan} waits for a decision already", plan=plan),
@@ -30,7 +30,8 @@ def _now(plan: str) -> Mapping[PlanStatus, _Now]:
         PlanStatus.APPROVED: _Now(
             Text("Plan {plan} is approved", plan=plan),
             Text(
-                "Carry it out: ringi execute {plan}; or let the approval end: ringi pending {plan}", plan=plan
+                "Carry it out: ringi execute {plan}; or let the approval end: ringi request {plan} --pending",
+                plan=plan,
             ),
         ),
         PlanStatus.SCHEDULED: running,
@@ -38,13 +39,13 @@ def _now(plan: str) -> Mapping[PlanStatus, _Now]:
         PlanStatus.ABORTED: _Now(
             Text("Plan {plan} was not carried out to its end", plan=plan),
             Text(
-                "Carry out the rest: ringi execute {plan}; or decide about it again: ringi pending {plan}",
+                "Carry out the rest: ringi execute {plan}; or decide again: ringi request {plan} --pending",
                 plan=plan,
             ),
         ),
         PlanStatus.DISCARDED: _Now(
             Text("Plan {plan} was discarded", plan=plan),
-            Text("Look at it: ringi show {plan}; make a new plan of it: ringi fork {plan}", plan=plan),
+            Text("Look at it: ringi show {plan}; make a new plan: ringi propose --fork {plan}", plan=plan),
         ),
     }
 
@@ -52,7 +53,7 @@ def _now(plan: str) -> Mapping[PlanStatus, _Now]:
 def _sent_back(plan: str) -> _Now:
     return _Now(
         Text("Plan {plan} was sent back to its proposer", plan=plan),
-        Text("To decide about it as it is, open it again: ringi pending {plan}", plan=plan),
+        Text("To decide about it as it is, open it again: ringi request {plan} --pending", plan=plan),
     )
 
 

@@ -184,7 +184,9 @@ def next_step(document: PlanDocument, name: str) -> str | None:
         return None
     if document.change and (document.change.superseded_at or is_sent_back(document)):
         return f"ringi propose --again {name}"  # it stays rejected
-    return f"ringi pending {name}" if document.state.action_specs else f"ringi specs {name} --extract"
+    return (
+        f"ringi request {name} --pending" if document.state.action_specs else f"ringi specs {name} --extract"
+    )
 
 
 def difference_line(difference: SpecDifference) -> Line:

@@ -23,7 +23,7 @@ class ContextFile(Document, frozen=True):
 
 
 class Context(Document, frozen=True):
-    """Exactly what is sent: `ringi context --json` prints it."""
+    """Exactly what is sent: `ringi run --context --json` prints it."""
 
     files: tuple[ContextFile, ...]
     """Best first."""

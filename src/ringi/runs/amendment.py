@@ -48,11 +48,12 @@ class RunAmendment(NamedTuple):
     allow: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
 
-    def command(self, verb: str, run_id: str) -> str:
+    def command(self, run_id: str, *, retry: bool) -> str:
         """What to type to give the same again."""
-        options = [word for path in self.allow for word in ("--allow", path)]
+        options = ["--retry"] if retry else []
+        options += [word for path in self.allow for word in ("--allow", path)]
         options += [word for command in self.tests for word in ("--test", command)]
-        return shlex.join(["ringi", verb, run_id, *options])
+        return shlex.join(["ringi", "continue", run_id, *options])
 
     @property
     def reason(self) -> str:
@@ -79,8 +80,7 @@ def amend_run(
     """
     if not (given.allow or given.tests):
         return run, given
-    verb = "retry" if retry else "continue"
-    refuse_agent(workspace.person, given.command(verb, run.run_id))
+    refuse_agent(workspace.person, given.command(run.run_id, retry=retry))
     given = RunAmendment(
         tuple(_path(workspace.places.root, run, path) for path in given.allow),
         tuple(_command(run, command) for command in given.tests),
@@ -93,7 +93,8 @@ def amend_run(
     known = tuple(path for path in given.allow if _is_allowed(run, plan, path))
     if known == given.allow and known and not given.tests:
         why = Text("the steps may change {paths} already", paths=", ".join(known))
-        raise NotAmended(run=run.run_id, why=why, command=f"ringi {verb} {run.run_id}")
+        command = RunAmendment().command(run.run_id, retry=retry)
+        raise NotAmended(run=run.run_id, why=why, command=command)
     given = given._replace(allow=tuple(path for path in given.allow if path not in known))
     amended = replace(
         run,
@@ -149,7 +150,7 @@ def _require_open(run: Run, plan: RunPlan, index: int, given: RunAmendment) -> N
 
 def _act(workspace: Workspace, run: Run, given: RunAmendment) -> Run:
     """The run, so that going on with it uses what was given."""
-    anew = given.command("retry", run.run_id)
+    anew = given.command(run.run_id, retry=True)
     stop, step = run.stop, run.steps[index] if (index := machine.current(run)) < len(run.steps) else None
     if run.phase is RunPhase.FAILED and not (given.tests and step and _is_retestable(step)):
         why = stop.why if stop else Text("it failed")

@@ -53,8 +53,7 @@ def decide(context: RunContext, index: int) -> None:
     else:
         code, message = _WITHOUT_COMMIT[what]
         # Under the same approval, or made anew.
-        verb = "continue" if what is Decided.NOT_CARRIED_OUT else "retry"
-        again = f"ringi {verb} {run.run_id}"
+        again = f"ringi continue {run.run_id}" + ("" if what is Decided.NOT_CARRIED_OUT else " --retry")
         stop = replace(stop_of(code, message, again, step), detail=decision.words)
         context.halt(stop)
 

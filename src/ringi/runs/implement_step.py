@@ -99,7 +99,7 @@ def role_failed(
     if step.fallback and not state.fallback and state.status is _S.WORKING:
         context.save(with_step(noted, index, fallback=True), f"{step.step_id}: falling back, {code}")
         return
-    stop = stop_of(code, why, f"ringi retry {run.run_id}", step)
+    stop = stop_of(code, why, f"ringi continue {run.run_id} --retry", step)
     context.halt(replace(stop, detail=_said(context, attempt)), noted)
 
 
@@ -160,7 +160,7 @@ def _violated(context: RunContext, index: int, run: Run, found: Sequence[Violati
         options = shlex.join(word for path in first.paths for word in ("--allow", path))
         next_action = f"ringi continue {run.run_id} {options}"
     else:
-        next_action = f"ringi retry {run.run_id}"
+        next_action = f"ringi continue {run.run_id} --retry"
     stop = stop_of(stopping.code, Text("{problem}", problem=problem), next_action, step)
     if stopping.code is StopCode.NO_CHANGES:  # the brief says: change nothing and say why
         stop = replace(stop, detail=_said(context, run.steps[index].attempts[-1]))
@@ -191,7 +191,7 @@ def _looks_on(context: RunContext, index: int) -> None:
     errors = [one for one in work.findings if one.severity is Severity.ERROR]
     if errors:
         message = Text("{role} found: {what}", role=str(step.role), what=errors[0].message)
-        next_action = f"ringi retry {run.run_id}"
+        next_action = f"ringi continue {run.run_id} --retry"
         context.halt(stop_of(StopCode.REVIEW_FINDINGS, message, next_action, step), noted)
         return
     now = context.workspace.clock.now()

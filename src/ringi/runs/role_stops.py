@@ -37,7 +37,9 @@ def nobody(role: RunRole, config: Config) -> Stop:
         return stop_for(StopCode.NO_ROLE, message, Text("ringi trust"))
     message = Text("Nobody has the role {role}.", role=role)
     if role is RunRole.IMPLEMENTER:
-        then = Text("ringi retry --with claude; or in your configuration: {example}", example=example(role))
+        then = Text(
+            "ringi continue --retry --with claude; or in your configuration: {example}", example=example(role)
+        )
     else:
         then = Text("In your configuration: {example}", example=example(role))
     return stop_for(StopCode.NO_ROLE, message, then)

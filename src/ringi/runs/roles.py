@@ -112,7 +112,7 @@ class ConfiguredRoles:
         else:
             return None
         if name in self._commands:  # given for this run: there may be no such key
-            then = Text("Install it, or name another: ringi retry --with COMMAND")
+            then = Text("Install it, or name another: ringi continue --retry --with COMMAND")
             return stop_for(StopCode.NO_ROLE, Text("There is no program {name}.", name=program), then)
         message = Text("{key}: there is no program {name}.", key=key, name=program)
         return stop_for(StopCode.NO_ROLE, message, Text("Install it, or change {key}", key=key))

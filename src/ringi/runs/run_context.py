@@ -97,7 +97,7 @@ class RunContext:
             self.bench.require_copy(run)
         except CopyFailed as error:
             message = Text("the copy in which the roles work is lost: {why}", why=error.details["why"])
-            self.halt(stop_of(StopCode.COPY_LOST, message, f"ringi retry {run.run_id}"))
+            self.halt(stop_of(StopCode.COPY_LOST, message, f"ringi continue {run.run_id} --retry"))
             return True
         return False
 
@@ -126,7 +126,7 @@ class RunContext:
         step, state = self.plan.steps[index], run.steps[index]
         if condition := stops(step, code):
             message = Text("the step says to stop here: {condition}", condition=condition)
-            stop = stop_of(StopCode.STOP_CONDITION, message, f"ringi retry {run.run_id}", step)
+            stop = stop_of(StopCode.STOP_CONDITION, message, f"ringi continue {run.run_id} --retry", step)
             self.halt(replace(stop, detail=self.workspace.mask(feedback)), run)
             return True
         if state.cycle >= self.plan.limits.max_autofix_cycles:

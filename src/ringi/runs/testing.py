@@ -96,7 +96,7 @@ def _is_check(failed: Evidence) -> bool:
 def _raise_limit(context: RunContext, failed: Evidence) -> Text:
     """How to move the limit that stopped the command."""
     if _is_check(failed):
-        return Text("raise checks.timeout_sec, then: ringi retry {run}", run=context.run.run_id)
+        return Text("raise checks.timeout_sec, then: ringi continue {run} --retry", run=context.run.run_id)
     file = f".agent/{context.plan.outputs.planning_json}"
     return Text("raise limits.timeout_sec in a copy of {file}, then: ringi run --plan COPY", file=file)
 
@@ -116,7 +116,9 @@ def _failure(context: RunContext, index: int, failed: Evidence) -> tuple[StopCod
 def gate_failed(context: RunContext, index: int, run: Run, failed: Evidence, output: str = "") -> None:
     step = context.plan.steps[index]
     code, message = _failure(context, index, failed)
-    then: Text | str = _raise_limit(context, failed) if failed.timed_out else f"ringi retry {run.run_id}"
+    then: Text | str = (
+        _raise_limit(context, failed) if failed.timed_out else f"ringi continue {run.run_id} --retry"
+    )
     detail = context.workspace.mask(output or context.files.tail(failed.log, _SHOWN_OUTPUT))
     if context.again(index, run, code, f"{message}\n\n{detail}"):
         return
@@ -165,7 +167,7 @@ def _propose(context: RunContext, index: int, run: Run) -> None:
         )
     except UnfitSpecs as error:
         why = Text("{why}", why=error.details["why"])
-        context.halt(stop_of(StopCode.UNFIT_CHANGES, why, f"ringi retry {run.run_id}", step), run)
+        context.halt(stop_of(StopCode.UNFIT_CHANGES, why, f"ringi continue {run.run_id} --retry", step), run)
         return
     context.save(with_step(run, index, status=_S.PROPOSED, plan_version=version), f"{step.step_id}: proposed")
 

@@ -228,7 +228,7 @@ def next_command(phase: RunPhase, run_id: str, next_action: str = "") -> str:
     """What to type for a run that can go on."""
     if next_action.startswith("ringi "):
         return next_action
-    return f"ringi {'retry' if phase is RunPhase.FAILED else 'continue'} {run_id}"
+    return f"ringi continue {run_id}" + (" --retry" if phase is RunPhase.FAILED else "")
 
 
 def run_lines(

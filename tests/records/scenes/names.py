@@ -8,7 +8,7 @@ from tests.records.scene import Scene
 
 _COMMAND = re.compile(r"^  ([a-z][a-z-]+)  ", re.MULTILINE)
 _HERE = Path(__file__).resolve().parent
-GROUPS = ("config", "hook", "grant", "state", "cache")
+GROUPS = ("config", "hook", "grant", "state")
 
 
 def help_pages(scene: Scene) -> None:
@@ -24,7 +24,7 @@ def help_pages(scene: Scene) -> None:
 
 def commands(scene: Scene) -> list[str]:
     """All of them by their own help; the program itself is the empty name."""
-    rows = [["--help"], *([group, "--help"] for group in GROUPS)]
+    rows = [["help", "--all"], *([group, "--help"] for group in GROUPS)]
     pages = [scene.print(*row).out for row in rows]
     names = ["", *_COMMAND.findall(pages[0].partition("\nStart:")[2])]
     for group, page in zip(GROUPS, pages[1:], strict=True):
@@ -35,10 +35,10 @@ def commands(scene: Scene) -> list[str]:
 def schemas(scene: Scene) -> None:
     """The schema of every document."""
     scene.make_project()
-    names = scene.print("schema").out.split()
+    names = scene.print("check", "--schema").out.split()
     scene.save_text("schemas/names", "\n".join(names))
     for name in names:
-        scene.save_text(f"schemas/{name}", scene.print("schema", name).out)
+        scene.save_text(f"schemas/{name}", scene.print("check", "--schema", name).out)
 
 
 def keys(scene: Scene) -> None:

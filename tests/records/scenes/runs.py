@@ -89,8 +89,9 @@ def whole(scene: Scene) -> None:
     plan, role, key = prepare(scene)
     scene.refuse("cli/run", "run", "--plan", scene.write("bad.json", "{}"), "--with", role)
     scene.refuse("cli/run", "run", "--plan", plan, "--with", role, form="not-approved")
-    for command in ("report", "retry", "continue", "cancel"):
+    for command in ("report", "continue", "cancel"):
         scene.refuse(f"cli/{command}", command, "20990101-000000-ffffff")
+    scene.refuse("cli/continue-retry", "continue", "--retry", "20990101-000000-ffffff")
     scene.refuse("cli/status", "status", "20990101-000000-ffffff")
     with scene.rewinding():
         scene.forms("cli/cancel", "cancel", RUN)
@@ -101,7 +102,7 @@ def whole(scene: Scene) -> None:
         scene.forms("cli/feedback", "feedback", RUN, "Keep it short.")
         scene.refuse("cli/feedback", "feedback", "20990101-000000-ffffff", "x")
     with scene.rewinding():
-        scene.forms("cli/retry", "retry", RUN)
+        scene.forms("cli/continue-retry", "continue", "--retry", RUN)
     for name in ("p1", "p2"):
         if scene.record(f"cli/approve/step-{name}", "approve", name, "--sign", key).code == 0:
             scene.do("execute", name)
@@ -131,7 +132,9 @@ def failing(scene: Scene) -> None:
     scene.record("cli/run/failed", "run", "--plan", plan, "--with", idle, "--sign", key)
     scene.record("cli/status/failed", "status", RUN)
     scene.record("cli/report/failed", "report")
-    scene.record("cli/retry/other", "retry", RUN, "--with", f"sh {scene.world / 'role.sh'}")
+    scene.record(
+        "cli/continue-retry/other", "continue", "--retry", RUN, "--with", f"sh {scene.world / 'role.sh'}"
+    )
     scene.record("cli/run/again", "run", "--again", RUN)
 
 
@@ -153,14 +156,14 @@ DESIGN = {
 def task(scene: Scene) -> None:
     """A request for models alone; the model is a small script."""
     scene.make_project()
-    scene.refuse("cli/task", "task", "Make add right in calc.py")
+    scene.refuse("cli/run-models", "run", "--models", "Make add right in calc.py")
     scene.write("design.json", json.dumps(DESIGN))
     scene.write("patch.json", json.dumps({"patch": FIX}))
     scene.write("model.sh", MODEL.replace("{folder}", str(scene.world)))
     scene.configure(f"model: 'command:sh {scene.world}/model.sh'\n")
     key = scene.list_key()
-    scene.forms("cli/task", "task", "Make add right in calc.py", "--sign", key)
-    scene.record("cli/outline/model", "outline", "Make add right in calc.py")
+    scene.forms("cli/run-models", "run", "--models", "Make add right in calc.py", "--sign", key)
+    scene.record("cli/run-outline/model", "run", "--outline", "Make add right in calc.py")
     scene.refuse("cli/watch", "watch", "--once", "nothing")
     scene.forms("cli/watch", "watch", "--once")
     scene.refuse("cli/run", "run", "--issue", "#12", form="refusal-issue")

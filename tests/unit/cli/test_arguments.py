@@ -55,6 +55,6 @@ def test_a_document_is_refused_with_all_that_is_wrong_and_its_schema():
         "standard input cannot be read: $.editor: it is missing; $.diagnostics[0].message: it is missing; "
         "$.unsaved[0].sha256: it must be a SHA-256 of 64 hexadecimal digits"
     )
-    assert caught.value.details["see"] == "ringi schema editor-state"
+    assert caught.value.details["see"] == "ringi check --schema editor-state"
     with pytest.raises(BadDocument, match=r"^a\.json cannot be read: it is empty"):
         document_in(b"", EditorState, "a.json", "editor-state")

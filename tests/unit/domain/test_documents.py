@@ -365,7 +365,7 @@ VALUES = {
     effects.FindingKind: "endless_loop resource_exhaustion privilege_escalation leaking_secrets"
     " forbidden_tool unknown_tool disguised_tool",
 }
-# What `ringi schema` promises as always present.
+# What `ringi check --schema` promises as always present.
 REQUIRED = {
     "plan": "plan state",
     "action-specs": "",

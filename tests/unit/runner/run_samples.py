@@ -80,7 +80,7 @@ def stopped(code: StopCode = StopCode.UNIT_TEST_FAILED, **changes: Any) -> Stop:
     return Stop(
         reason_code=code,
         message="The unit tests of S01 failed.",
-        next_action="ringi retry",
+        next_action="ringi continue --retry",
         step_id="S01",
         **changes,
     )

@@ -132,7 +132,7 @@ def test_only_what_the_table_allows(statuses: list[StepStatus], at: int, target:
 @each("phase", sorted(STOPPED))
 @each("before", [RunPhase.PLANNING, RunPhase.EXECUTING, RunPhase.INTEGRATING])
 def test_a_stop_is_resumed_where_it_was(before: RunPhase, phase: RunPhase):
-    stop = Stop(reason_code=StopCode.NO_CHANGES, message="nothing", next_action="ringi retry")
+    stop = Stop(reason_code=StopCode.NO_CHANGES, message="nothing", next_action="ringi continue --retry")
     run = a_run(S.WORKING, phase=before)
     halted = stopped(run, stop, phase)
     assert (halted.phase, halted.stop, due(halted)) == (phase, stop, None)

@@ -228,7 +228,7 @@ def test_errors_are_there_only_if_input_is_needed_or_it_failed():
             assert (found["reason_code"], found["step_id"], found["next_action"]) == (
                 "DIRTY_WORKTREE",
                 "S01",
-                "ringi retry",
+                "ringi continue --retry",
             )
     assert errors_of(run_of(plan, phase=RunPhase.FAILED)) is None
 
@@ -239,7 +239,7 @@ def test_a_report_says_what_to_do_next_and_no_text_breaks_out_of_it():
     evil = stopped(detail="1 failed\n```\n# not a heading\n\x1b[2J")
     text = text_of(run_of(plan, phase=RunPhase.FAILED, stop=evil), plan)
     assert "**failed** · `UNIT_TEST_FAILED`" in text
-    assert "→ ringi retry\n\n````\n1 failed\n```\n# not a heading\n\\x1b[2J\n````\n" in text
+    assert "→ ringi continue --retry\n\n````\n1 failed\n```\n# not a heading\n\\x1b[2J\n````\n" in text
     without_plan = run_of(plan, plan_sha256="", steps=())
     assert text_of(without_plan, None).startswith("# Report: Add --json to the report\n")
 

@@ -67,7 +67,7 @@ def test_the_documents_follow_the_ledger(ws):
     saved(ledger, failed)
     assert names(folder) == NAMES
     errors = json.loads((folder / "errors.json").read_bytes())
-    assert (errors["reason_code"], errors["next_action"]) == ("UNIT_TEST_FAILED", "ringi retry")
+    assert (errors["reason_code"], errors["next_action"]) == ("UNIT_TEST_FAILED", "ringi continue --retry")
     saved(ledger, replace(run, steps=(done(1, passed()), run.steps[1]), current_step_index=1))
     assert names(folder) == ["planning.json", "report.md", "stage.json"]
     assert "### AC-01 — not checked" in (folder / "report.md").read_text()

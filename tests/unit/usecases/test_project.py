@@ -115,7 +115,7 @@ def test_a_hash_that_is_none_or_of_another_text_is_refused(ws: Workspace):
     pushed = EditorState(editor="an editor", unsaved=(Unsaved("uses.py", sha256=other, text="one"),))
     with pytest.raises(BadDocument, match=r"sha256 of uses\.py is not that of its text") as caught:
         project.capture(ws, editor=pushed)
-    assert caught.value.details["see"] == "ringi schema editor-state"
+    assert caught.value.details["see"] == "ringi check --schema editor-state"
     assert ws.project_state() is None
     fine = EditorState(
         editor="an editor", unsaved=(Unsaved("uses.py", sha256=other.upper(), text="another"),)

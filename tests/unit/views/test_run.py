@@ -21,7 +21,7 @@ def test_one_line_is_no_lines(files: int, lines: int, words: str):
     ("action", "shown"),
     [
         ("git switch main", ["→ git switch main", "→ ringi continue r1"]),
-        ("ringi retry r1", ["→ ringi retry r1"]),
+        ("ringi continue r1 --retry", ["→ ringi continue r1 --retry"]),
         ("commit or stash them, then: ringi continue r1",) * 2,
     ],
 )

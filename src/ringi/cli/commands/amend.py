@@ -8,9 +8,10 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import STDIN, read_named, require_text
-from ringi.cli.commands.approve import seen_version
+from ringi.cli.commands.approve import require_version, seen_version
 from ringi.cli.commands.review import starter
 from ringi.cli.plan_names import PLAN
+from ringi.cli.plan_output import tell_report
 from ringi.cli.review_dialogue import DialoguePrompter
 from ringi.kernel.text import Text, translated
 from ringi.plans.amend_by_script import Comment, Drop, Wanted, Write, amend_plan
@@ -39,6 +40,9 @@ _MOST_DIGITS: Final = 10
     help="Say something about a line, for whoever proposed it.",
 )
 @click.option("--remove-comment", "removed", metavar="PATH:LINE", multiple=True, help="Take a comment back.")
+@click.option(
+    "--revert", type=click.IntRange(1), metavar="VERSION", help="Give it the specs of this earlier version."
+)
 @click.option("--old", is_flag=True, help="The lines of comments are those before the change.")
 @click.option("--no-check", is_flag=True, help="Do not run the plan's checks on the new version.")
 @pass_app
@@ -50,6 +54,7 @@ def amend(
     writes: tuple[str, ...],
     comments: tuple[tuple[str, str], ...],
     removed: tuple[str, ...],
+    revert: int | None,
     old: bool,
     no_check: bool,
 ) -> None:
@@ -59,8 +64,14 @@ def amend(
     approved. Hunks and lines have the numbers that ringi show PLAN --as review gives; with --seen, nothing is
     done if the plan changed since.
     """
-    if not (drops or writes or comments or removed):
-        raise click.UsageError(_("Say what to change: --drop, --write, --comment or --remove-comment"))
+    changes = bool(drops or writes or comments or removed)
+    if changes == (revert is not None):
+        raise click.UsageError(
+            _("Say what to change: --drop, --write, --comment and --remove-comment, or --revert alone")
+        )
+    if revert is not None:
+        _revert(app, plan, revert, seen)
+        return
     given = [*drops, *writes, *removed, *(word for pair in comments for word in pair)]
     require_text(*given)
     if sum(name.endswith(f"={STDIN}") for name in writes) + sum(text == STDIN for _at, text in comments) > 1:
@@ -90,6 +101,22 @@ def amend(
     if app.ui.as_json:
         app.ui.document(review_document(ReviewedPlan(app.workspace, looked.plan_id), translated))
     app.ui.next_step(f"ringi review {looked.name}")
+
+
+def _revert(app: App, plan: str, version: int, seen: int | None) -> None:
+    """Makes a new version; the others stay."""
+    plan_id = app.find_plan(plan)
+    if seen is not None:
+        require_version(app, app.workspace.plan.get(plan_id), seen)
+    report = app.workspace.versions.revert(plan_id, version, actor=app.actor)
+    ref = app.workspace.plan.ref(plan_id)
+    if app.ui.as_json:
+        app.ui.document(report)
+    tell_report(app, report, ref.name)
+    line = Text("{plan} has the specs of version {old} again, as version {new}.",
+                plan=ref.name, old=version, new=ref.version)  # fmt: skip
+    app.ui.line(line)
+    app.ui.next_step(f"ringi review {ref.name}")
 
 
 def _check(app: App, looked: ReviewedPlan) -> None:

@@ -1,10 +1,10 @@
-"""`ringi cache`: what models answered before, and how to forget it."""
+"""The cache of model answers: what `ringi doctor --cache` shows, and how commands pass by it."""
 
 from typing import Any
 
 import click
 
-from ringi.cli.app import App, pass_app
+from ringi.cli.app import App
 from ringi.kernel.text import Text
 from ringi.models.cache import KeptCounts
 
@@ -28,17 +28,7 @@ def _read_nothing(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         app.workspace.cache.reads = False
 
 
-@click.group(invoke_without_command=True)
-@click.pass_context
-def cache(ctx: click.Context) -> None:
-    """Show what the cache of model answers holds, and how many calls it saved.
-
-    The same request on the same files is answered from it, without a call. Only answers that were approved,
-    or committed, are used again; entries are encrypted and expire after planning.cache.ttl seconds.
-    """
-    if ctx.invoked_subcommand is not None:
-        return
-    app: App = ctx.obj
+def show_cache(app: App) -> None:
     found = app.workspace.cache.counts()
     if app.ui.as_json:
         app.ui.document(found)
@@ -55,13 +45,11 @@ def _show(app: App, found: KeptCounts) -> None:
     if (why := app.workspace.cache.why_not()) is not None:
         ui.line(Text("! off: {why}", why=why), style="yellow")
     elif found.answers or found.plans:
-        ui.next_step("ringi cache clear")
+        ui.next_step("ringi doctor --clear-cache")
 
 
-@cache.command("clear")
-@pass_app
-def clear(app: App) -> None:
-    """Remove all of it, and the key it was encrypted with."""
+def clear_cache(app: App) -> None:
+    """All of it, and the key it was encrypted with."""
     count = app.workspace.cache.clear()
     if app.ui.as_json:
         app.ui.document({"removed": count})

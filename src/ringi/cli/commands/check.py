@@ -1,10 +1,14 @@
 """`ringi check`."""
 
+from gettext import gettext as _
+
 import click
 
 from ringi.app.check_document import Checked, DocumentKind, check_document
+from ringi.app.schemas import SCHEMAS, json_schema
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import STDIN, read_named
+from ringi.errors import NotFound
 from ringi.kernel.codec import MAX_DOCUMENT_BYTES
 from ringi.kernel.problems import Level, Problem, ProblemRow
 from ringi.kernel.text import Text, shown
@@ -21,14 +25,27 @@ _NAMES = {
 
 
 @click.command()
-@click.argument("file", metavar="FILE|-")
+@click.argument("file", metavar="[FILE|-]", required=False)
+@click.option(
+    "--schema",
+    metavar="[NAME]",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    help="Instead, print the JSON Schema of a document; without NAME, the names.",
+)
 @pass_app
-def check(app: App, file: str) -> None:
+def check(app: App, file: str | None, schema: str | None) -> None:
     """Say what a document is and everything that is wrong with it.
 
     FILE is a planning.json, a change plan, a planning session, a plan, a list of action specs, or a
     request in Markdown. Nothing is changed, and no workspace is needed.
     """
+    if (file is None) == (schema is None):
+        raise click.UsageError(_("Name a FILE to check, or --schema"))
+    if file is None:
+        _print_schema(app, schema or "")
+        return
     checked = check_document(
         read_named(file, most_bytes=2 * MAX_DOCUMENT_BYTES), "" if file == STDIN else file
     )
@@ -42,6 +59,18 @@ def check(app: App, file: str) -> None:
         _tell(app, checked)
     if not checked.ok:
         raise click.exceptions.Exit(EXIT_REFUSED)
+
+
+def _print_schema(app: App, name: str) -> None:
+    if name in SCHEMAS:
+        app.ui.document(json_schema(name))
+    elif name:
+        raise NotFound(what=Text("schema"), name=name, see="ringi check --schema")
+    elif app.ui.as_json:
+        app.ui.document(list(SCHEMAS))
+    else:
+        for known in SCHEMAS:
+            app.ui.line(known)
 
 
 def _tell(app: App, checked: Checked) -> None:

@@ -3,6 +3,7 @@
 import click
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.commands.signers import signers
 from ringi.config.keys import KEYS, Config, Origin
 from ringi.config.load import check_expressions, in_words, load
 from ringi.kernel.text import Text, shown, translated
@@ -19,7 +20,10 @@ _ORIGINS = {
 
 @click.group()
 def config() -> None:
-    """Show or check the configuration."""
+    """Show or check the configuration, and whose signatures count."""
+
+
+config.add_command(signers)
 
 
 def _load(app: App) -> Config:

@@ -1,12 +1,8 @@
-"""`ringi context`: what a model would be shown of the project."""
+"""`ringi run --context`: what a model would be shown of the project."""
 
-from gettext import gettext as _
 from typing import Final
 
-import click
-
-from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import STDIN, read_named, require_text
+from ringi.cli.app import App
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text, translated, visible
 from ringi.project.context import FileKind, Gathered
@@ -20,19 +16,9 @@ _KINDS: Final = {
 }
 
 
-@click.command()
-@click.argument("request", metavar="TEXT|-")
-@click.option("--tokens", type=click.IntRange(min=1), metavar="N", help="At most so many tokens of text.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many files.")
-@pass_app
-def context(app: App, request: str, tokens: int | None, limit: int | None) -> None:
-    """Show exactly what a model would be sent about the project for a request."""
-    require_text(request)
-    if request == STDIN:
-        request = read_named(STDIN).decode("utf-8", "replace")
-    if not request.strip():
-        raise click.UsageError(_("Say what the change is about"))
-    found = app.workspace.code.gather(request, tokens=tokens, limit=limit)
+def show_context(app: App, request: str) -> None:
+    """Exactly what a model would be sent about the project for a request."""
+    found = app.workspace.code.gather(request)
     if app.ui.as_json:
         app.ui.document(found.context)
     else:

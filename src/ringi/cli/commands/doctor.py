@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gettext import gettext as _
 from typing import TYPE_CHECKING
 
 import click
@@ -10,8 +11,10 @@ from msgspec import UNSET
 from ringi.agents import launch as beside
 from ringi.agents.sandbox import AgentSandbox
 from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import Finding, Mark
+from ringi.app.doctor_checks import Doctor, Finding, Mark
 from ringi.cli.app import App, pass_app
+from ringi.cli.commands.cache import clear_cache as clear_kept
+from ringi.cli.commands.cache import show_cache as show_kept
 from ringi.kernel.text import Text, shown, translated
 from ringi.tree.copy import WorkCopy
 
@@ -25,22 +28,27 @@ _MARKS = {Mark.GOOD: ("✓", "green"), Mark.NOTE: ("!", "yellow"), Mark.BAD: ("�
 @click.option("--repair", is_flag=True, help="Fix what can be fixed.")
 @click.option("--adopt", is_flag=True, help="Take over the ledger after the project was moved.")
 @click.option("--accept-backup", is_flag=True, help="Go on with an older copy of the ledger.")
+@click.option("--cache", is_flag=True, help="Instead, show what the cache of model answers holds and saved.")
+@click.option("--clear-cache", is_flag=True, help="Instead, remove the cache of model answers and its key.")
 @pass_app
-def doctor(app: App, repair: bool, adopt: bool, accept_backup: bool) -> None:
-    """Check that everything is well; each ✗ shows the fix."""
+def doctor(app: App, repair: bool, adopt: bool, accept_backup: bool, cache: bool, clear_cache: bool) -> None:
+    """Check that everything is well; each ✗ shows the fix.
+
+    The same request on the same files is answered from the cache, without a call to a model. Only answers
+    that were approved, or committed, are used again; entries are encrypted and expire after
+    planning.cache.ttl seconds.
+    """
+    if cache or clear_cache:
+        if cache + clear_cache + repair + adopt + accept_backup > 1:
+            raise click.UsageError(_("--cache and --clear-cache stand alone"))
+        (clear_kept if clear_cache else show_kept)(app)
+        return
     helper = doctor_of(app.root, app.environment)
     if accept_backup:
         app.ui.line(helper.accept_backup(), style="green")
     if adopt:
         app.ui.line(helper.adopt(), style="green")
-    failed = False
-    if repair:
-        for finding in helper.repair(lambda workspace, copy: _take(app, workspace, copy)):
-            if finding.mark is Mark.GOOD:
-                app.ui.line(Text("fixed: {what}", what=finding.text), style="green")
-            else:
-                show_finding(app, finding)
-                failed = failed or finding.mark is Mark.BAD
+    failed = repair and not _repair(app, helper)
     findings = helper.examine()
     if app.ui.as_json:
         app.ui.document(
@@ -54,6 +62,17 @@ def doctor(app: App, repair: bool, adopt: bool, accept_backup: bool) -> None:
             show_finding(app, finding)
     if failed or any(finding.mark is Mark.BAD for finding in findings):
         raise click.exceptions.Exit(1)
+
+
+def _repair(app: App, helper: Doctor) -> bool:
+    """False if something could not be fixed."""
+    found = list(helper.repair(lambda workspace, copy: _take(app, workspace, copy)))
+    for finding in found:
+        if finding.mark is Mark.GOOD:
+            app.ui.line(Text("fixed: {what}", what=finding.text), style="green")
+        else:
+            show_finding(app, finding)
+    return all(finding.mark is not Mark.BAD for finding in found)
 
 
 def show_finding(app: App, finding: Finding) -> None:

@@ -1,27 +1,27 @@
 """`ringi help`."""
 
 import gettext
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import click
+
+from ringi.cli.app import EVERYTHING
 
 _ = gettext.gettext
 
 
 @click.command("help")
 @click.argument("command", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Show the help of every command.")
+@click.option("--all", "everything", is_flag=True, help="Show all commands, by what they are for.")
 @click.pass_context
 def help_(ctx: click.Context, command: Sequence[str], everything: bool) -> None:
     """Show what ringi can do, or how COMMAND is used.
 
     The same as --help behind it.
     """
-    page = _find(ctx.find_root(), command)
-    click.echo(page.get_help(), color=ctx.color)
-    if everything:
-        for below in _below(page):
-            click.echo(f"\n{'─' * 40}\n\n{below.get_help()}", color=ctx.color)
+    root = ctx.find_root()
+    root.meta[EVERYTHING] = everything
+    click.echo(_find(root, command).get_help(), color=ctx.color)
 
 
 def _find(page: click.Context, words: Sequence[str]) -> click.Context:
@@ -30,25 +30,7 @@ def _find(page: click.Context, words: Sequence[str]) -> click.Context:
         if not isinstance(group, click.Group):
             told = _("{command} has no commands of its own.").format(command=page.command_path)
             raise click.UsageError(told, page)
-        found = group.get_command(page, word)
-        if found is None:
-            raise _no_such(group, page, word)
-        page = click.Context(found, parent=page, info_name=word)
+        _name, found, _rest = group.resolve_command(page, [word])
+        if found is not None:  # or it raised
+            page = click.Context(found, parent=page, info_name=word)
     return page
-
-
-def _no_such(group: click.Group, page: click.Context, word: str) -> click.UsageError:
-    from difflib import get_close_matches  # noqa: PLC0415  # only for a mistyped command
-
-    told = _("No such command {name!r}.").format(name=word)
-    if near := get_close_matches(word, group.list_commands(page), n=1):
-        told = f"{told} {_('Did you mean {command}?').format(command=near[0])}"
-    return click.UsageError(told, page)
-
-
-def _below(page: click.Context) -> Iterator[click.Context]:
-    if isinstance(page.command, click.Group):
-        for name in page.command.list_commands(page):
-            below = _find(page, [name])
-            yield below
-            yield from _below(below)

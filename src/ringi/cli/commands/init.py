@@ -72,6 +72,11 @@ from ringi.provenance.verify_range import PROJECTS
 @click.option(
     "--mode", type=click.Choice([*map(str, Mode)]), help="What the hook demands; agents by default."
 )
+@click.option(
+    "--completion",
+    type=click.Choice(["bash", "zsh", "fish"]),
+    help="Instead, print what makes this shell complete commands, options and the names of plans.",
+)
 @click.pass_context
 def init(
     ctx: click.Context,
@@ -84,6 +89,7 @@ def init(
     ci: str | None,
     install: str,
     mode: str | None,
+    completion: str | None,
 ) -> None:
     """Make this folder a workspace.
 
@@ -93,9 +99,19 @@ def init(
     """
     app: App = ctx.obj
     _check_options(
-        {"--key": key, "--agents": agents, "--alias": alias, "--hook": hook, "--ci": ci},
+        {
+            "--key": key,
+            "--agents": agents,
+            "--alias": alias,
+            "--hook": hook,
+            "--ci": ci,
+            "--completion": completion,
+        },
         {"--as": (principal, "--key"), "--install": (install, "--ci"), "--mode": (mode, "--hook")},
     )
+    if completion:
+        _print_completion(ctx, completion)
+        return
     if ci:
         set_up_ci(ctx, ForgeKind(ci), install)
         return
@@ -136,6 +152,14 @@ def _check_options(ways: Mapping[str, str | None], parts: Mapping[str, tuple[str
     for option, (value, way) in parts.items():
         if value and ways[way] is None:
             raise click.UsageError(_("{option} belongs to {other}").format(option=option, other=way))
+
+
+def _print_completion(ctx: click.Context, shell: str) -> None:
+    from click.shell_completion import get_completion_class  # noqa: PLC0415  # once, when a shell is set up
+
+    if (found := get_completion_class(shell)) is not None:
+        root = ctx.find_root().command
+        click.echo(found(root, {}, "ringi", "_RINGI_COMPLETE").source(), nl=False)
 
 
 def _make_alias(app: App, name: str) -> None:
@@ -292,7 +316,7 @@ def _offer_signed_only(app: App) -> None:
     if confirmed(app, Text("Let only signatures count here, and no typed answer? [y/n]")):
         subject = found.draft(lists=True, proof=RequiredProof.SIGNED)
         found.accept(subject, app.workspace.person.user(), TypedAnswer(digest_of(subject), "y"))
-        app.ui.line(Text("✓ only signatures count here; to change that: ringi signers"), style="green")
+        app.ui.line(Text("✓ only signatures count here; to change that: ringi config signers"), style="green")
 
 
 def _tell_left_alone(app: App, found: Offer) -> None:
@@ -342,7 +366,7 @@ def _list_key(app: App, key: str, principal: str) -> None:
     if _has_workspace(app):
         accept_shown(app, [found.line])
     else:
-        ui.line(Text("In each workspace, accept it once: {command}", command="ringi signers --accept"))
+        ui.line(Text("In each workspace, accept it once: {command}", command="ringi config signers --accept"))
     ui.line(Text("For a team, commit that line in .agent/allowed_signers; each of them runs: ringi trust"))
     ui.next_step("ringi approve PLAN --sign KEY")
 

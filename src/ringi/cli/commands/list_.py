@@ -1,6 +1,7 @@
 """`ringi list`."""
 
 from collections.abc import Sequence
+from gettext import gettext as _
 
 import click
 
@@ -28,12 +29,18 @@ from ringi.plans.document import PlanRef, PlanStatus
     multiple=True,
     help="Only those with this status; may be given more than once.",
 )
+@click.option("--pending", is_flag=True, help="Only those that wait for a decision.")
 @pass_app
-def list_(app: App, limit: int, everything: bool, statuses: tuple[str, ...]) -> None:
+def list_(app: App, limit: int, everything: bool, statuses: tuple[str, ...], pending: bool) -> None:
     """List the plans, newest first.
 
     Discarded plans are left out, unless asked for with `--status discarded`.
     """
+    if pending:
+        if statuses:
+            raise click.UsageError(_("--pending and --status exclude each other"))
+        _list_pending(app)
+        return
     most = None if everything else limit
     if statuses:
         refs = [ref for ref in app.plans.refs(discarded=True) if ref.status in statuses][:most]
@@ -48,6 +55,18 @@ def list_(app: App, limit: int, everything: bool, statuses: tuple[str, ...]) -> 
         app.ui.next_step("ringi list")
     else:
         tell_no_plans(app)
+
+
+def _list_pending(app: App) -> None:
+    refs = [ref for ref in app.plans.refs(waiting=True) if ref.status is PlanStatus.PENDING_REVIEW]
+    if app.ui.as_json:
+        app.ui.document(refs)
+    elif refs:
+        show_table(app, refs)
+        app.ui.next_step(f"ringi review {refs[0].name}")
+    else:
+        app.ui.line(Text("No plan waits for a decision."))
+        app.ui.next_step("ringi list")
 
 
 def show_table(app: App, refs: Sequence[PlanRef]) -> None:

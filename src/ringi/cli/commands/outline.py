@@ -1,18 +1,12 @@
-"""`ringi outline`: what would be done about a request."""
+"""`ringi run --outline`: what would be done about a request."""
 
-from gettext import gettext as _
 from typing import Final
 
-import click
-
-from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import STDIN, read_named, require_text
-from ringi.cli.commands.cache import no_cache
+from ringi.cli.app import App
 from ringi.cli.planning.similar import accepts, can_ask
 from ringi.cli.progress import progress_on
 from ringi.engine.document import OutlineOutcome
-from ringi.engine.outline import outline as outline_of
-from ringi.engine.outline import similar_outline
+from ringi.engine.outline import outline, similar_outline
 from ringi.engine.outline_view import outline_lines
 
 _EXIT: Final = {
@@ -22,24 +16,14 @@ _EXIT: Final = {
 }
 
 
-@click.command()
-@click.argument("request", metavar="TEXT|-")
-@no_cache
-@pass_app
-def outline(app: App, request: str) -> None:
-    """Show the goal, the steps and their order for a request; nothing is carried out."""
-    require_text(request)
-    if request == STDIN:
-        request = read_named(STDIN).decode("utf-8", "replace")
-    if not request.strip():
-        raise click.UsageError(_("Say what the change is about"))
+def show_outline(app: App, request: str) -> int:
+    """The goal, the steps and their order for a request; nothing is carried out. Returns the exit code."""
     offer = similar_outline(app.workspace, request)
     use_it = offer is not None and can_ask(app) and accepts(app, offer)
     with progress_on(app) as progress:
-        found = outline_of(app.workspace, request, progress, similar=offer, use_it=use_it)
+        found = outline(app.workspace, request, progress, similar=offer, use_it=use_it)
     if app.ui.as_json:
         app.ui.document(found.document)
     else:
         app.ui.show(outline_lines(found.document, found.notes))
-    if code := _EXIT.get(found.document.outcome):
-        raise click.exceptions.Exit(code)
+    return _EXIT.get(found.document.outcome, 0)

@@ -87,6 +87,10 @@ class _NewFile(click.ParamType[tuple[str, str]]):
     help="Make the project like this folder.",
 )
 @click.option("--again", type=PLAN, metavar="PLAN", help="Carry a plan over to the project as it is now.")
+@click.option("--fork", type=PLAN, metavar="PLAN", help="Make a new plan from a version of this one.")
+@click.option(
+    "--version", type=click.IntRange(1), metavar="N", help="With --fork: of this version, not the newest."
+)
 @click.option("--normalise", is_flag=True, help="Fix line numbers, counts and headers that models get wrong.")
 @click.option("--trigger", metavar="error|user_request|refactor", help="Make it a change plan, and say why.")
 @click.option("--diagnostic", "diagnostics", type=_Diagnostic(), multiple=True, help="The error it is about.")
@@ -110,6 +114,8 @@ def propose(
     deleted: tuple[str, ...],
     tree: Path | None,
     again: str | None,
+    fork: str | None,
+    version: int | None,
     normalise: bool,
     trigger: str | None,
     diagnostics: tuple[DiagnosticRef, ...],
@@ -126,24 +132,30 @@ def propose(
     --trigger it becomes a change plan: valid for the project as it is now, with the files that depend on
     it and mechanical risk.
     """
-    source = Source(specs, extract, patch, files, deleted, tree, again, normalise)
+    source = Source(specs, extract, patch, files, deleted, tree, again, fork, normalise)
     _check_usage(source, words, title, trigger)
     require_extract(extract=extract, with_model=with_model)
     of_changes: dict[str, object] = {"--diagnostic": diagnostics, "--explain": explain}
-    if again is not None:
-        others = {
+    if version is not None and fork is None:
+        raise click.UsageError(_("{option} belongs to {other}").format(option="--version", other="--fork"))
+    if again is not None or fork is not None:
+        others: dict[str, object] = {
             "--title": title,
-            "--as": proposer,
             "--rationale": rationale,
             "--tag": tags,
             "--source": sources,
             "--trigger": trigger,
             "FILE": words,
         }
-        _refuse(of_changes | others, _("--again takes everything from the plan"))
+        if again is not None:
+            others["--as"] = proposer
+        _refuse(of_changes | others, _("everything is taken from the plan"))
     elif trigger is None:
         _refuse(of_changes, _("it belongs to a change plan: add --trigger"))
     require_text(title, explain, rationale, *tags, proposer, *(found.message for found in diagnostics))
+    if fork is not None:
+        _fork(app, fork, version, proposer)
+        return
     remarks = Remarks(rationale, tags, sources)
     proposer = proposer or app.workspace.person.user()
     if trigger is not None:
@@ -167,11 +179,12 @@ class Source(NamedTuple):
     deleted: tuple[str, ...]
     tree: Path | None
     again: str | None
+    fork: str | None
     normalise: bool
 
     @property
     def ways(self) -> int:
-        given = (self.specs, self.patch, self.tree, self.again)
+        given = (self.specs, self.patch, self.tree, self.again, self.fork)
         return sum(one is not None for one in given) + self.extract + bool(self.files or self.deleted)
 
     @property
@@ -184,7 +197,7 @@ def _check_usage(source: Source, words: str | None, title: str | None, trigger: 
     texts = words is not None or (title is not None and not source.extract)
     allowed = texts if source.extract else source.ways == 1 or (source.ways == 0 and texts)
     if source.ways > 1 or not allowed:
-        ways = "--specs, --extract, --patch, --file/--delete, --tree, --again"
+        ways = "--specs, --extract, --patch, --file/--delete, --tree, --again, --fork"
         raise click.UsageError(_("Say what to propose: a FILE, or one of {ways}").format(ways=ways))
     if trigger is not None and not (source.of_bytes or source.again):
         raise click.UsageError(_("A change plan is made of exact diffs: --patch, --file/--delete or --tree"))
@@ -209,6 +222,19 @@ def trigger_of(word: str) -> Trigger:
         return Trigger(word)
     except ValueError:
         raise NoBasis(found=word) from None
+
+
+def _fork(app: App, plan: str, version: int | None, proposer: str) -> None:
+    """Its specs are computed for the files as they are now."""
+    tool = app.workspace.plan
+    source = tool.find(plan)
+    ref = tool.ref(app.workspace.versions.fork(source, version, proposer=proposer, actor=app.actor))
+    if app.ui.as_json:
+        app.ui.document(ref)
+        return
+    line = Text("{plan} is a new plan, made from {source}.", plan=ref.name, source=tool.ref(source).name)
+    app.ui.line(line)
+    app.ui.next_step(f"ringi show {ref.name}")
 
 
 def _again(app: App, plan: str) -> str:

@@ -6,7 +6,9 @@ from typing import Any, Final
 import click
 
 from ringi.cli.app import App
-from ringi.cli.arguments import read_named, require_long
+from ringi.cli.arguments import read_named, require_long, require_text, text_of
+from ringi.cli.commands.context import show_context
+from ringi.cli.commands.outline import show_outline
 from ringi.cli.commands.run_options import carried_out, run_options, tell_reviews
 from ringi.cli.plan_names import RUN
 from ringi.cli.planning.driver import is_seated
@@ -21,9 +23,11 @@ from ringi.runs.document import Review, Run
 from ringi.runs.replan import replan
 from ringi.runs.role_stops import example
 from ringi.runs.start import planner_of, start_from_file, start_from_request, start_from_session
+from ringi.runs.task import begin_task
 from ringi.sessions.request_files import new_request
 
 _SOURCES: Final = ("request", "issue", "plan", "session", "again", "new_request")
+_OF_WORDS: Final = ("models", "outline", "context")
 
 
 @click.command()
@@ -43,6 +47,11 @@ _SOURCES: Final = ("request", "issue", "plan", "session", "again", "new_request"
 )
 @click.option("--in-place", is_flag=True, help="Switch your own checkout to the work branch.")
 @click.option("--with", "command", metavar="CMD", default="", help="Who implements it.")
+@click.option("--models", is_flag=True, help="With models alone: one plans, one makes each step.")
+@click.option(
+    "--outline", is_flag=True, help="Only show the goal, the steps and their order; nothing is carried out."
+)
+@click.option("--context", is_flag=True, help="Only show what a model would be sent about the project.")
 @run_options
 @click.pass_context
 def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
@@ -52,6 +61,8 @@ def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
     they are: the commits are on a branch of their own. Without a terminal it ends with exit code 3 where a
     person is needed, and ringi continue goes on; what an issue asked for is answered there, too: ringi watch.
     With --review forge the result becomes a draft pull or merge request, and the review there approves it.
+
+    With --models the configured model has every role; with planning.enabled false it is one step.
     """
     app: App = ctx.obj
     sources = [name for name in _SOURCES if given[name] is not None]
@@ -60,6 +71,8 @@ def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
             'Say what to run: "…", --request FILE, --issue URL, --plan FILE, --session ID or --again RUN'
         )
         raise click.UsageError(message)
+    if only := [name for name in _OF_WORDS if given[name]]:
+        raise click.exceptions.Exit(_with_words(ctx, words, given, only))
     if given["sign"] and {*sources} & {"request", "issue", "new_request"}:
         raise _unsigned()
     if given["new_request"] is not None:
@@ -71,6 +84,27 @@ def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
         return
     then = carried_out(ctx, given, in_place=given["in_place"], role=given["command"])
     raise click.exceptions.Exit(_begun(app, words, given, then))
+
+
+def _with_words(ctx: click.Context, words: tuple[str, ...], given: dict[str, Any], only: list[str]) -> int:
+    app: App = ctx.obj
+    if not words or len(only) > 1 or given["in_place"] or given["command"]:
+        names = ", ".join(f"--{name}" for name in _OF_WORDS)
+        raise click.UsageError(_('One of {names} goes with "…" alone').format(names=names))
+    request = text_of(" ".join(words))
+    require_text(request)
+    if not request.strip():
+        raise click.UsageError(_("Say what the change is about"))
+    if given["outline"]:
+        return show_outline(app, request)
+    if given["context"]:
+        show_context(app, request)
+        return 0
+    then, offers = carried_out(ctx, given), given["review"] == Review.FORGE
+    if offers:
+        tell_reviews(app)
+    begun = begin_task(app.workspace, request, app.actor, terms_here(app.workspace) if offers else None)
+    return then(begun.run_id) if isinstance(begun, Run) else planned(app, begun, then, given["sign"])
 
 
 def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) -> int:

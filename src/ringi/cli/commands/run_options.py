@@ -40,17 +40,6 @@ def run_options(command: Any) -> Any:
     return command
 
 
-def amending(command: Any) -> Any:
-    """What a person adds to a run that is under way."""
-    allow = click.option(
-        "--allow", multiple=True, metavar="PATH", help="Let the steps change this path, too."
-    )
-    tests = click.option(
-        "--test", "tests", multiple=True, metavar="CMD", help="Test the steps with this from now on."
-    )
-    return allow(tests(command))
-
-
 def carried_out(ctx: click.Context, given: dict[str, Any], *, in_place: bool = False, role: str = "") -> Then:
     """Carries out a run as its options say, once its plan is there."""
     review = Review(given["review"]) if given["review"] else None

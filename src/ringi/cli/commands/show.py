@@ -1,5 +1,6 @@
 """`ringi show`."""
 
+import re
 from gettext import gettext as _
 
 import click
@@ -17,11 +18,27 @@ from ringi.plans.status import is_sent_back
 from ringi.plans.view import next_step
 
 
+class _Versions(click.ParamType[tuple[int, int | None]]):
+    name = "A[..B]"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int | None]:
+        found = re.fullmatch(r"([1-9][0-9]{0,8})(?:\.\.([1-9][0-9]{0,8}))?", value)
+        if found is None:
+            self.fail(_("{value} is not {form}").format(value=value, form=self.name), param, ctx)
+        return int(found[1]), int(found[2]) if found[2] else None
+
+
 @click.command()
 @click.argument("plan", type=PLAN, required=False)
 @click.option("--diff", is_flag=True, help="With the changes, line by line.")
 @click.option("--delta", is_flag=True, help="Only what changed since the version that was approved last.")
 @click.option("--since", is_flag=True, help="Only what was changed in its files since it was carried out.")
+@click.option(
+    "--compare", type=_Versions(), help="Two versions of it, or one with the newest; see also --with."
+)
+@click.option("--with", "other_plan", type=PLAN, metavar="PLAN", help="With --compare: B is of this plan.")
 @click.option(
     "--as",
     "form",
@@ -39,14 +56,13 @@ def show(
     diff: bool,
     delta: bool,
     since: bool,
+    compare: tuple[int, int | None] | None,
+    other_plan: str | None,
     form: str | None,
     files: tuple[str, ...],
 ) -> None:
     """Show a plan: what it changes, how risky it is, what became of it."""
-    if diff + delta + since + (form is not None) > 1:
-        raise click.UsageError(_("Only one of --diff, --delta, --since and --as can be given"))
-    if files and form != "review":
-        raise click.UsageError(_("--file belongs to --as review"))
+    _check_options(compare, other_plan, form, files, ways=diff + delta + since)
     tool = app.workspace.plan
     refs = tool.list(limit=1)
     if plan is None and not refs:
@@ -55,6 +71,10 @@ def show(
         tell_no_plans(app)
         return
     plan_id = tool.find(plan) if plan is not None else refs[0].id
+    if compare is not None:
+        found = app.workspace.versions.compare(plan_id, *compare, other_plan=other_plan)
+        app.ui.document(found) if app.ui.as_json else show_comparison(app, found)
+        return
     app.turn_to(plan_id)
     tool = app.workspace.plan
     if form:
@@ -67,6 +87,19 @@ def show(
         app.ui.document(tool.preview(plan_id) if diff else tool.get(plan_id))
     else:
         _show(app, plan_id, diff=diff)
+
+
+def _check_options(
+    compare: object, other_plan: str | None, form: str | None, files: tuple[str, ...], *, ways: int
+) -> None:
+    if ways + (form is not None) + (compare is not None) > 1:
+        raise click.UsageError(_("Only one of --diff, --delta, --since, --compare and --as can be given"))
+    for option, value, other, given in (
+        ("--with", other_plan, "--compare", compare is not None),
+        ("--file", files, "--as review", form == "review"),
+    ):
+        if value and not given:
+            raise click.UsageError(_("{option} belongs to {other}").format(option=option, other=other))
 
 
 def _show(app: App, plan_id: str, *, diff: bool) -> None:

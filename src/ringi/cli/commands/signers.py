@@ -1,4 +1,4 @@
-"""`ringi signers`: whose signatures count here, and whether a typed answer does."""
+"""`ringi config signers`: whose signatures count here, and whether a typed answer does."""
 
 from collections.abc import Iterable
 from gettext import gettext as _
