@@ -41,8 +41,6 @@ class Fence(NamedTuple):
     """Without the indentation that all of them share with the opening."""
     above: str
     """The nearest non-empty line above, if it is plain text."""
-    near: bool
-    """There is nothing between that line and the block."""
     why: Text | None = None
     """Why it cannot be read."""
 
@@ -80,7 +78,6 @@ class _Reader:
         self._lines = lines
         self._at = 0
         self._above = ""
-        self._above_end = 0
         self._pairs: dict[int, int] | None = None
 
     def blocks(self) -> Iterator[Fence | Aside]:
@@ -114,9 +111,7 @@ class _Reader:
             why = Text("a fence in it is as long as its own; make the outer fence longer")
         self._at = end + 1
         lines = () if why else self._content(first, end, opening)
-        return Fence(
-            first + 1, self._lines[first], opening.info, lines, self._above, first == self._above_end, why
-        )
+        return Fence(first + 1, self._lines[first], opening.info, lines, self._above, why)
 
     def _marks_in(self, first: int, opening: _Mark) -> Iterator[tuple[int, _Mark]]:
         reach = opening.reach()
@@ -169,7 +164,7 @@ class _Reader:
         self._at += 1
         while self._at < len(self._lines) and not heading and not _begins(self._lines[self._at]):
             self._at += 1
-        self._above, self._above_end = self._lines[self._at - 1].removesuffix("\r"), self._at
+        self._above = self._lines[self._at - 1].removesuffix("\r")
 
 
 def _common(one: str, other: str) -> str:
@@ -272,15 +267,10 @@ def _first_word(word: str) -> tuple[str, str | None]:
 
 
 class Above(NamedTuple):
-    """The line above a block, as far as it says what the block is."""
+    """The line above a block, if it says nothing but the block's path."""
 
     path: str | None = None
-    alone: bool = False
-    """The line is only the path."""
     creates: bool = False
-    writes: bool = False
-    leads: bool = False
-    """It ends like a line that introduces what follows."""
     description: str = ""
     why: Text | None = None
 
@@ -290,7 +280,7 @@ _LABEL: Final = re.compile(
     r"(?:(?:new |updated )?(?:file ?name|file|path)|ファイル名?|パス) ?: ?", re.IGNORECASE
 ).match
 _VERB: Final = re.compile(
-    r"(?:create|new|add|update|write|modify|edit|save as)(?: the| a| new)*(?: file)? ?:? (?=[^ ]+$)",
+    r"(?:create|new|add|update|write|modify|edit|save as)(?: the| a| new)*(?: file| script)? ?:? (?=[^ ]+$)",
     re.IGNORECASE,
 ).match
 _REMARK: Final = re.compile(
@@ -300,89 +290,31 @@ _REMARK: Final = re.compile(
 _JAPANESE_VERB: Final = re.compile(
     r" ?を ?(?:新規)?(?:作成|追加|更新|変更|編集)(?:する|します|してください)?$"
 ).search
-_CREATES: Final = re.compile(
-    r"\b(?:creat(?:e|es|ed|ing)|new|add(?:s|ing)?)\b|作成|新規|\0 ?を追加", re.IGNORECASE
-).search
-_WHOLE: Final = re.compile(
-    r"\b(?:save|write|put|place|store|paste|overwrite|rewrite|full|entire|whole|complete|contents?)\b"
-    r"|保存|全体|全文|内容|書き換え|置き換え",
-    re.IGNORECASE,
-).search
-_UPDATES: Final = re.compile(
-    r"\b(?:updated?|replace|modify|edit|change)\b|更新|変更|修正", re.IGNORECASE
-).search
-_OTHERWISE: Final = re.compile(
-    r"\b(?:delete|remove|rm|move|rename|mv|mkdir|run|running|execute|not|never)\b|n't\b"
-    r"|削除|移動|リネーム|改名|実行|しない",
-    re.IGNORECASE,
-).search
-_FILE: Final = re.compile(r"\b(?:file|script)\b|ファイル|スクリプト", re.IGNORECASE).search
-_PLACE: Final = re.compile(
-    r"\b(?:in|to|into|inside|within|of|from) (?:the )?(?:file )?\0"
-    r"|\0 ?(?:(?:に|へ) ?(?:追加|追記|挿入)|の|内|で)",
-    re.IGNORECASE,
-).search
-_PART: Final = re.compile(
-    r"\b(?:lines?|excerpt|snippet|partial|part|section|function|method|class|only|before|current|currently"
-    r"|existing|example|output|error|usage|old|original|looks?|shows?|see|uses?|using|append|insert|like|similar|based|compare|check|verify|imports?|calls?)\b"
-    r"|抜粋|一部|関数|行目|現在|修正前|変更前|例|出力|追記|参照",
-    re.IGNORECASE,
-).search
+_CREATES: Final = re.compile(r"\b(?:create|created|new|add)\b|作成|新規|追加", re.IGNORECASE).search
+_FILE: Final = re.compile(r"\b(?:file|script)\b|ファイル", re.IGNORECASE).search
 
 
-def read_above(text: str, *, near: bool) -> Above:
-    """A sentence must name one path in code marks; without them the line must be only the path."""
+def read_above(text: str) -> Above:
+    """Words that introduce a path are understood, such as "Create `path`:"; a sentence about it is not."""
     line = read_line(text)
     if line is None or line.ticked or text.lstrip().startswith("|"):  # a row of a table names many things
         return Above()
-    if not line.spans:
-        return _without_spans(line)
-    above = _said(line.skeleton, line)
-    if _OTHERWISE(line.skeleton):
-        return above._replace(creates=False, writes=False)
-    above = _with_spans(above, line)
-    meant = near or above.alone or above.leads or above.writes or text.lstrip().startswith("#")
-    if above.path and not above.why and not meant:
-        return above._replace(why=Text("it is not clear that it is {path}", path=above.path))
-    return above
-
-
-def _said(words: str, line: Line) -> Above:
-    creates = bool(_CREATES(words))
-    return Above(
-        creates=creates,
-        writes=creates or bool(_WHOLE(words) or _UPDATES(words)),
-        leads=line.skeleton.endswith(":"),
-        description=line.words.rstrip(" :"),
-    )
-
-
-def _without_spans(line: Line) -> Above:
     core, said = _core(line.skeleton)
-    path = path_of(core, marked=False)
-    if path is None or is_title(path):
-        return _said(line.skeleton, line)
-    above = _said(line.skeleton.replace(core, ""), line)
-    return above._replace(path=path, alone=True, description=above.description if said else "")
+    path = _path_in(core, line)
+    if path is None:
+        named = any(is_telling(span) for span in line.spans if path_of(span, marked=True))
+        return Above(why=Text("the line above it says more than its path") if named else None)
+    creates = bool(_CREATES(line.skeleton.replace(core, "", 1)))
+    return Above(path, creates, line.words.rstrip(" :") if said else "")
 
 
-def _with_spans(above: Above, line: Line) -> Above:
-    paths = [path for span in line.spans if (path := path_of(span, marked=True))]
-    named = list(dict.fromkeys(path for path in paths if is_telling(path)))
+def _path_in(core: str, line: Line) -> str | None:
+    if core != SPAN:
+        path = path_of(core, marked=False)
+        return None if path is None or is_title(path) else path
+    path = path_of(line.spans[0], marked=True)
     # A name alone in code marks is more often a function than a file.
-    if not named and _FILE(line.skeleton):
-        named = list(dict.fromkeys(paths))
-    if not named:
-        return above
-    if len(named) > 1:
-        return above._replace(why=several(named))
-    core, said = _core(line.skeleton)
-    if core == SPAN:
-        return above._replace(path=named[0], alone=True, description=above.description if said else "")
-    inside = _PLACE(line.skeleton) and not _WHOLE(line.skeleton)
-    if inside or (_PART(line.skeleton) and not above.creates):
-        return above._replace(path=named[0], why=Text("it may be only a part of {path}", path=named[0]))
-    return above._replace(path=named[0])
+    return path if path and (is_telling(path) or _FILE(line.skeleton)) else None
 
 
 def _core(words: str) -> tuple[str, bool]:

@@ -89,7 +89,7 @@ class _Extractor:
 
     def take_fence(self, fence: Fence) -> None:
         info = read_info(fence.info)
-        above = read_above(fence.above, near=fence.near)
+        above = read_above(fence.above)
         why = fence.why or info.why or self._take(fence, info, above)
         if why:
             self.leave(fence.line, fence.opening, why)
@@ -105,7 +105,7 @@ class _Extractor:
             return Text("it holds a diff and is not marked as one")
         if info.path:
             return self._take_file(fence, info.path, above)
-        if info.language in _SHELLS and above.path and not _is_script(above, above.path, info.language):
+        if info.language in _SHELLS and above.path and not _is_script(above.path, info.language):
             return Text("it may be commands or the file {path}", path=above.path)
         if above.why:
             return above.why
@@ -116,7 +116,7 @@ class _Extractor:
     def _take_file(self, fence: Fence, path: str, above: Above) -> Text | None:
         if any(map(_leaves_out, fence.lines)):
             return Text("it leaves out parts of {path}", path=path)
-        belongs = above.path == path or (above.path is None and above.leads)
+        belongs = above.path == path
         self._specs.append(
             ActionSpec(
                 SpecKind.CREATE if above.creates and belongs else SpecKind.WRITE,
@@ -147,10 +147,10 @@ class _Extractor:
         return None
 
 
-def _is_script(above: Above, path: str, language: str) -> bool:
-    """Whether a shell block is the file that the line above it names, and not commands about that file."""
+def _is_script(path: str, language: str) -> bool:
+    """Whether a shell block may be the file that the line above it names."""
     script = path.endswith(_SCRIPTS) or not (has_extension(path) or is_known(path))
-    return script and language not in _CONSOLES and (above.alone or (above.writes and not above.why))
+    return script and language not in _CONSOLES
 
 
 def _is_diff(lines: tuple[str, ...]) -> bool:

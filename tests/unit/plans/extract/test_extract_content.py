@@ -85,22 +85,13 @@ def test_path_in_the_info_string(info: str):
         ("Create `src/a.py`:", "create", "src/a.py", "Create src/a.py"),
         ("Create src/a.py:", "create", "src/a.py", "Create src/a.py"),
         ("Create a new file `src/a.py`:", "create", "src/a.py", "Create a new file src/a.py"),
-        ("1. Add `src/a.py` with the parser:", "create", "src/a.py", "Add src/a.py with the parser"),
         ("New file: `src/a.py`", "create", "src/a.py", ""),
         ("**src/a.py** (new)", "create", "src/a.py", "src/a.py (new)"),
-        ("### Step 2: Update `src/a.py`", "write", "src/a.py", "Step 2: Update src/a.py"),
-        ("### Step 2: `src/a.py`", "write", "src/a.py", "Step 2: src/a.py"),
-        ("Here is `src/a.py`:", "write", "src/a.py", "Here is src/a.py"),
-        ("Then save this as `src/a.py`.", "write", "src/a.py", "Then save this as src/a.py."),
-        ("Replace the whole content of `src/a.py` with:", "write", "src/a.py", None),
-        ("Write the following to `src/a.py`:", "write", "src/a.py", None),
         ("- [ ] Create `src/a.py`", "create", "src/a.py", "Create src/a.py"),
         ("`src/a.py` を作成:", "create", "src/a.py", "src/a.py を作成"),
         ("src/a.py を作成：", "create", "src/a.py", "src/a.py を作成"),  # noqa: RUF001
-        ("新規ファイル `src/a.py`:", "create", "src/a.py", None),
         ("`src/a.py` を新規作成します。", "create", "src/a.py", None),
         ("`src/a.py` を更新します:", "write", "src/a.py", None),
-        ("`src/a.py` の内容:", "write", "src/a.py", None),
         ("ファイル名: `設計/計画.md`", "write", "設計/計画.md", ""),
         ("**ファイル：** 設計/計画.md", "write", "設計/計画.md", ""),  # noqa: RUF001
         ("Create `my notes/first draft.md`:", "create", "my notes/first draft.md", None),
@@ -118,10 +109,10 @@ def test_path_on_the_line_above(above: str, kind: str, path: str, description: s
     assert description is None or spec.description == description
 
 
-def test_words_above_a_named_block_describe_it():
-    found = extract("Add the settings:\n```toml conf/a.toml\nx = 1\n```\n\nA remark.\n```toml b.toml\n```\n")
+def test_only_a_line_that_names_its_path_describes_a_named_block():
+    found = extract("Add `a.toml`:\n```toml a.toml\nx = 1\n```\n\nAdd the settings:\n```toml b.toml\n```\n")
     assert found.specs == (
-        ActionSpec(SpecKind.CREATE, "conf/a.toml", BODY, description="Add the settings"),
+        ActionSpec(SpecKind.CREATE, "a.toml", BODY, description="Add a.toml"),
         ActionSpec(SpecKind.WRITE, "b.toml", ""),
     )
 
@@ -158,7 +149,7 @@ def test_blocks_that_propose_no_file_are_listed(text: str, why: str):
     assert [found for _, found in reasons(text)] == [why]
 
 
-PART = "it may be only a part of src/a.py"
+SENTENCE = "the line above it says more than its path"
 NO_PATH = "no path is named for it"
 
 
@@ -180,19 +171,19 @@ NO_PATH = "no path is named for it"
         (f"`python a.py`\n{BLOCK}", NO_PATH),
         (f"### `parse_config`\n{BLOCK}", NO_PATH),
         (f"Add `validate`:\n{BLOCK}", NO_PATH),
-        (f"Now run `src/a.py`:\n{BLOCK}", NO_PATH),
-        (f"Running `src/a.py` prints:\n{BLOCK}", NO_PATH),
-        (f"Create `src/a.py` and `src/b.py`:\n{BLOCK}", "more than one path is named: src/a.py, src/b.py"),
-        (f"Add this function to `src/a.py`:\n{BLOCK}", PART),
-        (f"In `src/a.py`:\n{BLOCK}", PART),
-        (f"This is similar to `src/a.py`:\n{BLOCK}", PART),
-        (f"- `src/a.py` is the parser\n\n{BLOCK}", "it is not clear that it is src/a.py"),
+        (f"Now run `src/a.py`:\n{BLOCK}", SENTENCE),
+        (f"Running `src/a.py` prints:\n{BLOCK}", SENTENCE),
+        (f"Create `src/a.py` and `src/b.py`:\n{BLOCK}", SENTENCE),
+        (f"Add this function to `src/a.py`:\n{BLOCK}", SENTENCE),
+        (f"In `src/a.py`:\n{BLOCK}", SENTENCE),
+        (f"This is similar to `src/a.py`:\n{BLOCK}", SENTENCE),
+        (f"- `src/a.py` is the parser\n\n{BLOCK}", SENTENCE),
         (f"| `src/a.py` | the parser |\n{BLOCK}", NO_PATH),
-        (f"At the top of `src/a.py`:\n{BLOCK}", PART),
-        (f"`src/a.py` currently looks like this:\n{BLOCK}", PART),
-        (f"Change the class in `src/a.py`:\n{BLOCK}", PART),
-        (f"`src/a.py` に追加:\n{BLOCK}", PART),
-        (f"`src/a.py` の末尾:\n{BLOCK}", PART),
+        (f"At the top of `src/a.py`:\n{BLOCK}", SENTENCE),
+        (f"`src/a.py` currently looks like this:\n{BLOCK}", SENTENCE),
+        (f"Change the class in `src/a.py`:\n{BLOCK}", SENTENCE),
+        (f"`src/a.py` に追加:\n{BLOCK}", SENTENCE),
+        (f"`src/a.py` の末尾:\n{BLOCK}", SENTENCE),
         ("```12:15:src/a.py\nx\n```", "it is a part of a file"),
         ("`src/a.py`\n```python:src/a.py:10-20\nx\n```", "it is a part of a file"),
         ("```python src/a.py#L3\nx\n```", "it is a part of a file"),
@@ -220,10 +211,10 @@ NO_PATH = "no path is named for it"
             "it holds a diff and is not marked as one",
         ),
         ("Create `README.md`:\n```sh\nmake\n```", "it may be commands or the file README.md"),
-        (
-            "Check `setup.sh` with:\n```sh\nshellcheck setup.sh\n```",
-            "it may be commands or the file setup.sh",
-        ),
+        ("Check `setup.sh` with:\n```sh\nshellcheck setup.sh\n```", SENTENCE),
+        (f"### Step 2: Update `src/a.py`\n{BLOCK}", SENTENCE),
+        (f"Replace the whole content of `src/a.py` with:\n{BLOCK}", SENTENCE),
+        (f"新規ファイル `src/a.py`:\n{BLOCK}", SENTENCE),
         ("```bash\n#!/bin/bash\nmake\n```", NO_PATH),
     ],
 )
