@@ -4,7 +4,6 @@ Compares by default. --write records anew; NAMEs of scenes take only those.
 """
 
 import argparse
-import contextlib
 import os
 import shutil
 import signal
@@ -18,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.records import compare, coverage
-from tests.records.program import INSTALLED, Loaded, Program, environment_for
+from tests.records.program import INSTALLED
 from tests.records.scene import Scene
 from tests.records.scenes import SCENES, Entry
 
@@ -32,6 +31,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="a scene; all if none is named")
     parser.add_argument("--write", action="store_true", help="record what the program does now")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="scenes at once")
+    parser.add_argument("--here", action="store_true", help="of the sources as they are, installed or not")
     parser.add_argument("--scenes", action="store_true", help="list the scenes")
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -113,11 +113,11 @@ def take(options: argparse.Namespace) -> int:
     ) as folder:
         scratch = Path(folder).resolve()
         scratches.append(scratch)
-        loaded = load(scratch)
-        with contextlib.closing(loaded), ThreadPoolExecutor(options.jobs) as pool:
+        environment = Path(sys.prefix) if options.here else INSTALLED
+        with ThreadPoolExecutor(options.jobs) as pool:
             # The longest first, so that none is left for the end.
             order = sorted(entries.items(), key=lambda row: -row[1].weight)
-            for name, made, problem in pool.map(lambda row: play(scratch, loaded, *row), order):
+            for name, made, problem in pool.map(lambda row: play(scratch, environment, *row), order):
                 found.update(made)
                 broken += [name] if problem else []
     recorded = {name: text for name, text in compare.read_all().items() if not options.names or name in found}
@@ -129,18 +129,11 @@ def take(options: argparse.Namespace) -> int:
     return code
 
 
-def load(scratch: Path) -> Loaded:
-    folder = scratch / "shared"
-    (folder / "home").mkdir(parents=True)
-    variables = environment_for(folder / "home", [])
-    return Loaded(Program(folder / "program", INSTALLED), folder / "empty", variables)
-
-
-def play(scratch: Path, loaded: Loaded, name: str, entry: Entry) -> tuple[str, dict[str, str], str]:
+def play(scratch: Path, environment: Path, name: str, entry: Entry) -> tuple[str, dict[str, str], str]:
     began = time.monotonic()
     folder = scratch / f"scene-{[*SCENES].index(name):02}"
     folder.mkdir()
-    scene = Scene(folder, INSTALLED, loaded)
+    scene = Scene(folder, environment)
     problem = ""
     try:
         with scene.at_end:

@@ -20,10 +20,16 @@ from typing import Any
 
 PACKAGE = "ringi"
 PERSON, PEOPLE = "person", "people"
-_NOW = float((Path(sys.prefix) / "now").read_text(encoding="ascii"))
 _REAL = dt.datetime
 _FIRST_ID = 0x1000
 _USER, _GROUP = os.getuid(), os.getgid()
+_now = 0.0
+
+
+def read_clock() -> None:
+    """Also by a copy of a process that was loaded for an earlier command."""
+    global _now  # noqa: PLW0603  # the whole process has one
+    _now = float((Path(sys.prefix) / "now").read_text(encoding="ascii"))
 
 
 class _Kind(type):
@@ -40,7 +46,7 @@ class _FixedDateTime(_REAL, metaclass=_Kind):
 
     @classmethod
     def now(cls, tz: dt.tzinfo | None = None) -> Any:
-        return _REAL.fromtimestamp(_NOW, tz)
+        return _REAL.fromtimestamp(_now, tz)
 
 
 class _Finder:
@@ -109,6 +115,7 @@ _name_of = os.ttyname
 os.ttyname = _terminal
 _by_number, _by_name, _group_of = pwd.getpwuid, pwd.getpwnam, grp.getgrgid
 pwd.getpwuid, pwd.getpwnam, grp.getgrgid = _user_by_number, _user_by_name, _group_by_number  # type: ignore[assignment]
-time.time, time.time_ns = lambda: _NOW, lambda: int(_NOW * 1e9)
+read_clock()
+time.time, time.time_ns = lambda: _now, lambda: int(_now * 1e9)
 uuid.uuid4 = _next_id
 sys.meta_path.insert(0, _Finder())  # type: ignore[arg-type]

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -105,26 +104,27 @@ class Program:
 
 
 class Loaded:
-    """One process of the program for commands that only print, which is quicker than to start each."""
+    """One process of the program whose copies run commands, which is quicker than to start each."""
 
     def __init__(self, program: Program, folder: Path, environment: Mapping[str, str]) -> None:
         folder.mkdir()
         argv = [str(program.python), str(HERE / "many.py"), str(program.ringi)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
         self._process = subprocess.Popen(argv, cwd=folder, env=environment, **pipes)
-        self._one_at_a_time = threading.Lock()
 
-    def run(self, words: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> Done:
-        order = {"argv": list(words), "cwd": str(cwd), "env": dict(environment)}
+    def run(
+        self, words: Sequence[str], cwd: Path, environment: Mapping[str, str], stdin: str | None = None
+    ) -> Done:
+        order = {"argv": list(words), "cwd": str(cwd), "env": dict(environment), "stdin": stdin}
         assert self._process.stdin
         assert self._process.stdout
-        with self._one_at_a_time:
-            self._process.stdin.write(json.dumps(order) + "\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
         if not line:
             raise RuntimeError(f"ringi {' '.join(words)}: the loaded program has ended")
-        return Done(*json.loads(line))
+        code, out, errors = json.loads(line)
+        return Done(code, *(text.replace("\r\n", "\n") for text in (out, errors)))
 
     def close(self) -> None:
         assert self._process.stdin

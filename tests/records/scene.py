@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,7 +74,7 @@ class State(NamedTuple):
 class Scene:
     """Everything lies below `scratch`, whose path has the same length everywhere."""
 
-    def __init__(self, scratch: Path, environment: Path = INSTALLED, loaded: Loaded | None = None) -> None:
+    def __init__(self, scratch: Path, environment: Path = INSTALLED) -> None:
         self.scratch = scratch
         self.world = scratch / "world"
         self.home = self.world / "home"
@@ -84,7 +84,7 @@ class Scene:
         self.installed = environment
         self.program = Program(scratch / "program", environment)
         self.variables = environment_for(self.home, [tools_in(scratch / "tools")])
-        self._loaded = loaded
+        self._loaded: Loaded | None = None
         self.at_end = ExitStack()
         self.records: dict[str, str] = {}
         self._saved = 0
@@ -155,10 +155,13 @@ class Scene:
 
     def print(self, *words: str) -> Done:
         """What a command prints that changes nothing."""
+        return self._load().run(words, self.project, self.variables)
+
+    def _load(self) -> Loaded:
         if self._loaded is None:
             self._loaded = Loaded(self.program, self.scratch / "loaded", self.variables)
             self.at_end.callback(self._loaded.close)
-        return self._loaded.run(words, self.project, self.variables)
+        return self._loaded
 
     def record(self, name: str, *words: str, **more: Any) -> Done:
         """What this command says and leaves."""
@@ -210,14 +213,16 @@ class Scene:
         python: str | None = None,
         **variables: str,
     ) -> Done:
-        argv = [str(self.program.ringi), *words]
-        if python is not None:
-            argv = [str(self.program.python), "-P", python, *words]
         environment = {**self.variables, **variables}
         place = cwd or self.project
-        if answers is None:
+        if python is not None:
+            argv = [str(self.program.python), "-P", python, *words]
             return self.program.run(argv, place, environment, stdin)
-        return self.program.sit(argv, place, environment, answers)
+        if answers is not None:
+            return self.program.sit([str(self.program.ringi), *words], place, environment, answers)
+        loaded = self._load()
+        self.program.tick()
+        return loaded.run(words, place, environment, stdin)
 
     # --- what is there ---------------------------------------------------------------------------
 
@@ -373,10 +378,11 @@ def _fill(source: Path, folder: Path) -> None:
 
 
 def _force(_: object, path: str, __: object) -> None:
-    """Copies of agents keep some folders from being written to."""
-    os.chmod(Path(path).parent, 0o700)  # noqa: PTH101
-    os.chmod(path, 0o700) if Path(path).is_dir() else None  # noqa: PTH101
-    os.unlink(path) if not Path(path).is_dir() else os.rmdir(path)  # noqa: PTH106, PTH108
+    """Copies of agents keep some folders from being written to; the program may remove others meanwhile."""
+    with suppress(FileNotFoundError):
+        os.chmod(Path(path).parent, 0o700)  # noqa: PTH101
+        os.chmod(path, 0o700) if Path(path).is_dir() else None  # noqa: PTH101
+        os.unlink(path) if not Path(path).is_dir() else os.rmdir(path)  # noqa: PTH106, PTH108
 
 
 Scenario = Callable[[Scene], None]

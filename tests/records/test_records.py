@@ -1,5 +1,7 @@
-"""The quick part of `make records`, with the sources as they are, and what the recorder itself promises."""
+"""`make records` with the sources as they are, and what the recorder itself promises."""
 
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.records import compare, coverage
+from tests.records.__main__ import TOOLS, sandbox_works
 from tests.records.plain import Plain
-from tests.records.program import START
+from tests.records.program import ROOT, START
 from tests.records.scene import Scene
 from tests.records.scenes import QUICK, SCENES
 
@@ -28,6 +31,19 @@ def test_names_are_those_that_are_recorded(name: str, tmp_path: Path) -> None:
     verdict = compare.compare(recorded, scene.records)
     said = "\n".join(compare.describe(verdict, recorded, scene.records))
     assert verdict.is_clean, f"{said}\nIf this is meant: make records ARGS='--write {name}'"
+
+
+@pytest.mark.skipif(
+    not all(map(shutil.which, TOOLS)) or not sandbox_works(), reason="recorded are commands in a sandbox, too"
+)
+@pytest.mark.parametrize("name", [name for name in SCENES if name not in QUICK])
+def test_commands_do_and_say_what_is_recorded(name: str) -> None:
+    """In both languages. Each scene is nobody's child: below an agent, it would record an agent's."""
+    words = [sys.executable, "-m", "tests.records", "--here", "--jobs", "1", name]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (
+        f"{done.stdout}{done.stderr}\nIf this is meant: make records ARGS='--write {name}'"
+    )
 
 
 def test_every_command_has_its_records() -> None:
