@@ -70,26 +70,6 @@ def test_six_files_are_taken_with_one_key(day: Day) -> None:
     assert day.keys == 1
 
 
-def test_nearly_right_is_three_keys_and_what_is_typed(day: Day) -> None:
-    """The first hunk goes, a line of the next one is mended, the rest is taken."""
-    day.desk.agent(f"{ALL_SIX}; sed -i 's/^    line30 = 30$/    line30 = 31/' src/part1.py")
-    screen = day.begin("review")
-    screen.wait(r"\[a\]pply")
-    day.press("d")
-    screen.wait("hunk 1 of src/part1.py dropped")
-    day.press("e")
-    screen.wait("Line 30:")
-    day.press("backspace", "2", "enter")
-    screen.wait("1 line edited")
-    day.press("a")
-    assert screen.exit_code == 0
-    assert "1 hunk dropped, 1 line edited by you" in screen.text
-    assert day.text("src/part1.py").startswith("def first():\n")
-    assert "line30 = 32" in day.text("src/part1.py")
-    assert day.text("src/part2.py").startswith("def first() -> str:\n")
-    assert day.keys == 6
-
-
 def test_who_keeps_editing_the_same_file_needs_no_key_for_it(day: Day) -> None:
     day.desk.agent(ALL_SIX)
     day.edit("src/part3.py", "line40 = 40\n", "line40 = 40  # mine\n")

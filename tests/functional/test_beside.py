@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ringi.app.api import open_workspace
-from ringi.plans.document import ActionSpec, SpecKind
 from tests.functional.beside_desk import WALLS
 from tests.functional.desk import MENU, RINGI, Desk
+from tests.tables import each
 
 REWRITING = """
 git commit -q --allow-empty -m a; git commit -q --allow-empty -m b; git rebase -q --root 2> /dev/null
@@ -78,7 +77,7 @@ def test_the_copy_has_the_uncommitted_state(desk: Desk) -> None:
     assert desk.json("show", name)["state"]["previews"]["files"] == ["seen.txt"]
 
 
-@pytest.mark.parametrize(
+@each(
     "script",
     [
         "echo x > n.txt; git add -A; git commit -qm work; git checkout -q --detach",
@@ -89,20 +88,12 @@ def test_the_copy_has_the_uncommitted_state(desk: Desk) -> None:
         "echo x > n.txt; git config core.fsmonitor 'touch /tmp/never'; git config core.hooksPath .",
         REWRITING,
     ],
-    ids=["commits", "stashes", "removes-git", "rewrites", "leaves-processes", "configures", "rebases"],
 )
 def test_what_the_agent_does_to_git_does_not_matter(desk: Desk, script: str) -> None:
     state = desk.git("for-each-ref") + desk.git("stash", "list") + desk.git("status", "--porcelain")
     name = desk.agent(script)
     assert desk.json("show", name)["state"]["previews"]["files"] == ["n.txt"]
     assert state == desk.git("for-each-ref") + desk.git("stash", "list") + desk.git("status", "--porcelain")
-
-
-def test_a_failing_command_still_gives_a_plan(desk: Desk) -> None:
-    done = desk.process("with", "--", "sh", "-c", "echo half > half.txt; exit 7")
-    assert done.returncode == 1
-    assert "exit code 7" in done.stdout
-    assert "ringi review p1" in done.stdout
 
 
 def test_a_deleted_copy_is_told(desk: Desk) -> None:
@@ -149,20 +140,6 @@ def test_what_cannot_be_in_a_plan_is_named_beside_the_rest(desk: Desk) -> None:
     assert [left["path"] for left in again["left_out"]] == ["a\\xff", "inner/new.txt"]
 
 
-def test_nothing_changed_makes_no_plan(desk: Desk) -> None:
-    done = desk.process("with", "--", "true")
-    assert done.returncode == 0
-    assert "no plan" in done.stdout
-    assert desk.json("list") == []
-
-
-def test_a_missing_program_is_a_wrong_usage(desk: Desk) -> None:
-    done = desk.process("with", "--", "no-such-program-here")
-    assert done.returncode == 2
-    assert "no-such-program-here" in done.stderr
-    assert desk.process("with").returncode == 2
-
-
 def test_nothing_leads_back_from_the_copy(desk: Desk) -> None:
     script = 'echo "$PWD|$OLDPWD|$GIT_DIR" > where; pwd -P >> where'
     done = desk.process(
@@ -183,18 +160,6 @@ def test_options_after_the_command_are_its_own(desk: Desk) -> None:
     )
     assert done.returncode == 0
     assert "+--check x --json --lang ja" in desk.run("show", "--diff").stdout
-
-
-def test_checks_run_in_the_copy_on_these_bytes(desk: Desk) -> None:
-    done = desk.process(
-        "with", "--check", "grep -q hi new.txt", "--check", "exit 3", "--", "sh", "-c", "echo hi > new.txt"
-    )
-    assert done.returncode == 6
-    assert "exit code 0 on exactly these bytes: grep -q hi new.txt" in done.stdout
-    assert "failed with exit code 3" in done.stdout
-    checks = desk.json("show", "p1")["state"]["checks"]
-    assert [check["exit_code"] for check in checks] == [0, 3]
-    assert not (desk.root / "new.txt").exists()
 
 
 def test_a_check_that_changes_files_is_told_and_not_taken(desk: Desk) -> None:
@@ -249,18 +214,6 @@ def test_two_agents_at_once(desk: Desk) -> None:
     assert files == {("file0.txt",), ("file1.txt",), ("file2.txt",)}
 
 
-def test_of_many_plans_on_the_same_file_the_first_few_are_named(desk: Desk) -> None:
-    with open_workspace(desk.root) as workspace:
-        for n in range(7):
-            workspace.plan.propose_specs(f"Plan {n}", [ActionSpec(SpecKind.WRITE, "same.txt", f"{n}\n")])
-    done = desk.process("with", "--", "sh", "-c", "echo mine > same.txt")
-    lines = done.stdout.splitlines()
-    named = [line for line in lines if "changes the same: same.txt" in line]
-    assert [line.split()[1] for line in named] == ["p1", "p2", "p3", "p4", "p5"]
-    assert lines[lines.index(named[-1]) + 1] == "  and 2 more"
-    assert len(desk.json("show", "p8", "--diff")["overlaps"]) == 7
-
-
 def test_a_closed_terminal_loses_nothing(desk: Desk) -> None:
     terminal = desk.terminal("with", "--", "sh", "-c", "echo kept > kept.txt; echo written; sleep 1000")
     terminal.read("written")
@@ -278,25 +231,6 @@ def assert_cut_off(desk: Desk) -> None:
     assert state.get("agent_exit", "not said") is None
     for words in ((), ("show", "p1")):
         assert "! the agent was cut off; this is what it had done by then" in desk.run(*words).stdout
-
-
-def test_an_agent_that_failed_and_files_that_changed_since_are_seen_everywhere(desk: Desk) -> None:
-    (desk.root / "a.txt").write_text("a\n")
-    done = desk.process(
-        "with", "--check", "exit 4", "--", "sh", "-c", "echo b > a.txt; echo new > new.txt; exit 3"
-    )
-    assert done.returncode == 6
-    (desk.root / "a.txt").write_text("mine\n")
-    for words in ((), ("show", "p1")):
-        seen = desk.run(*words).stdout
-        assert "! the agent ended with exit code 3" in seen
-        assert "! a.txt changed since the proposer saw it" in seen
-        assert "tests: failed with exit code 4: exit 4" in seen
-    assert desk.json("show", "p1")["state"]["agent_exit"] == 3
-    assert desk.json()["stale"] == {"p1": ["a.txt"]}
-    with open_workspace(desk.root) as workspace:
-        workspace.plan.set_action_specs("p1", [ActionSpec(SpecKind.CREATE, "new.txt", "better\n")])
-    assert "agent_exit" not in desk.json("show", "p1")["state"]
 
 
 def test_a_killed_supervisor_loses_nothing(desk: Desk, isolated: Path) -> None:
@@ -330,17 +264,3 @@ def test_a_folder_without_git(tmp_path: Path) -> None:
     assert (folder / "a.txt").read_text() == "b\n"
     assert not (folder / ".git").exists()
     assert list((folder / ".agent" / "tmp").iterdir()) == []
-
-
-def test_every_plan_has_a_title(desk: Desk) -> None:
-    def title(*words: str) -> str:
-        return str(desk.json("show", desk.agent(*words))["plan"]["title"])
-
-    assert title("mkdir -p lib; echo 1 > lib/a.py; echo 2 > lib/b.py") == "Add 2 files in lib"
-    assert title("rm README.md") == "Delete README.md"
-    assert title("echo x > README.md", "--title", "Say less") == "Say less"
-    commit = "git -c user.name=a -c user.email=a@b commit -qam 'Say nothing'"
-    assert title(f"echo > README.md; {commit}") == "Say nothing"
-    done = desk.process("with", "--title", "x", "--resume", "p1")
-    assert done.returncode == 2
-    assert "--title belongs to a new plan" in done.stderr

@@ -20,6 +20,7 @@ from tests.fakes.model_server import ModelServer, Request
 from tests.functional import warm
 from tests.functional.run_desk import FILES, RunDesk, a_plan, a_step, at_home, project
 from tests.helpers import PATIENCE_SEC
+from tests.tables import each
 
 PATCH = """\
 --- a/calc.py
@@ -121,7 +122,7 @@ def test_no_limit_of_planning_makes_a_model_plan_blind(root: Path, server: Model
 
 
 @pytest.mark.req("PP-13")
-@pytest.mark.parametrize(
+@each(
     ("runs", "key"),
     [
         ({"budget": {"planning_tokens": 300}}, "runs.budget.planning_tokens"),

@@ -244,24 +244,3 @@ def test_an_outline_of_a_similar_request(desk: RunDesk, server: ModelServer):
     )
     assert "removed: 2" in Desk(desk.root).run("doctor", "--clear-cache").stdout
     assert json.loads(Desk(desk.root).run("--json", "run", "--outline", PARAPHRASE).stdout)["calls"] == 1
-
-
-@walled
-def test_turns_with_tools_are_the_same_again(desk: RunDesk, server: ModelServer):
-    """What reading, searching and running commands in the copy says does not differ from run to run."""
-
-    def in_turns(request: Request) -> Any:
-        if "make one step" not in request.text or "S01 (1/2)" not in request.text:
-            return says(request)
-        if "results>" not in request.text:
-            return {"read": ["calc.py", "README.md:1-1"], "search": ["add"], "done": False}
-        if "python3 test_calc.py" not in request.text.partition("results>")[2]:
-            return {**FIXED, "run": ["python3 test_calc.py"], "note": "It adds.", "done": False}
-        return {"done": True}
-
-    server.say(in_turns)
-    carried_out(desk, planned(desk))
-    assert len(server.requests) == 7
-    again = carried_out(desk, planned(desk))
-    assert len(server.requests) == 7
-    assert again.spent.reused == 7

@@ -12,7 +12,6 @@ from unicodedata import east_asian_width
 import pytest
 
 from ringi import errors
-from ringi.app.schemas import SCHEMAS
 from ringi.cli.main import COMMANDS, DAILY, MERGED, hoisted
 from tests.functional.desk import RINGI, Desk
 from tests.functional.planning_desk import imported
@@ -26,16 +25,6 @@ def test_version_and_module(desk: Desk) -> None:
     if launcher.exists():
         done = subprocess.run([str(launcher), "--version"], capture_output=True, text=True, check=True)
         assert done.stdout == desk.run("--version").stdout
-
-
-@each("command", COMMANDS)
-def test_every_command_has_help_in_both_languages(desk: Desk, command: str) -> None:
-    english, japanese = desk.run(command, "--help"), desk.run("--lang", "ja", command, "--help")
-    assert english.returncode == japanese.returncode == 0
-    assert f"Usage: ringi {command}" in english.stdout
-    takes_session = command in {"cancel", "run", "status", "watch"}
-    assert ("SESSION]" in english.stdout.partition("\n")[0]) == takes_session
-    assert english.stdout != japanese.stdout
 
 
 @each("language", ["en", "ja"])
@@ -59,16 +48,7 @@ def test_help_page_says_of_each_command_what_its_own_help_begins_with(language: 
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("language", ["en", "ja"])
-@pytest.mark.parametrize("words", [[], ["undo"], ["with"], ["grant"], ["grant", "new"]], ids=" ".join)
-def test_help_is_what_a_command_says_of_itself(desk: Desk, language: str, words: list[str]) -> None:
-    """Also where there is no workspace."""
-    shown = desk.run("--lang", language, "help", *words)
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout == desk.run("--lang", language, *words, "--help").stdout
-
-
-@pytest.mark.parametrize(
+@each(
     ("words", "told"),
     [
         (["udno"], "Did you mean undo?"),
@@ -158,24 +138,6 @@ def test_only_json_is_on_standard_output(desk: Desk) -> None:
     assert refused.returncode == 3
 
 
-@each("name", SCHEMAS)
-def test_schemas(desk: Desk, name: str) -> None:
-    schema = json.loads(desk.run("check", "--schema", name).stdout)
-    assert {"$ref", "items", "anyOf", "type"} & set(schema)
-
-
-@pytest.mark.req("PT-11")
-def test_log_in_words_and_as_json(desk: Desk) -> None:
-    name = desk.agent("echo x > x.txt")
-    lines = desk.run("log", name).stdout.splitlines()
-    assert "plan_proposed" in lines[0]
-    assert "specs_set" in lines[1]
-    events = desk.json("log")
-    assert events[0]["event"]["actor"] == "ai"
-    assert events[1]["event"]["counts"] == {"files": 1, "specs": 1}
-    assert events[1]["event"]["previous"] == events[0]["hash"]
-
-
 @pytest.mark.req("PT-11")
 def test_a_changed_log_turns_red(desk: Desk, isolated: Path) -> None:
     import sqlite3
@@ -213,57 +175,6 @@ def test_config_show_says_where_values_come_from(desk: Desk, isolated: Path) -> 
     assert "it is no regular expression" in done.stderr
     (desk.root / ".agent" / "config.yaml").write_text("logs:\n  mask: ['PIN .*']\n")
     assert "logs.mask is ignored until the project is trusted" in desk.run("config", "check").stdout
-
-
-@pytest.mark.req("PT-7")
-def test_limits_refuse_by_name(desk: Desk) -> None:
-    (desk.root / ".agent").mkdir()
-    (desk.root / ".agent" / "config.yaml").write_text(
-        "limits:\n  max_file_bytes: 10\n  forbidden_extensions: [.pem]\n"
-    )
-    done = desk.process("with", "--", "sh", "-c", "echo 0123456789ab > big.txt; echo k > key.pem")
-    assert "big.txt" in done.stdout
-    assert ".pem" in done.stdout
-    assert desk.json("show", "p1")["state"]["action_specs"][0]["validated"] is False
-
-
-def test_doctor_after_git_clean(desk: Desk) -> None:
-    name = desk.agent("echo x > x.txt")
-    desk.git("clean", "-fdxq")
-    assert not (desk.root / ".agent").exists()
-    sick = desk.run("doctor")
-    assert sick.returncode == 1
-    assert "ringi doctor --repair" in sick.stdout
-    assert desk.run("doctor", "--repair").returncode == 0
-    assert len(list((desk.root / ".agent/logs/plans").glob("*/plan.json"))) == 1
-    assert desk.json("show", name)["state"]["status"] == "pending_review"
-
-
-def test_doctor_adopts_a_moved_workspace(desk: Desk, tmp_path: Path) -> None:
-    name = desk.agent("echo x > x.txt")
-    moved = Desk(desk.root.rename(tmp_path / "elsewhere"))
-    assert "ringi doctor --adopt" in moved.run("doctor").stdout
-    assert moved.run("doctor", "--adopt").returncode == 0
-    assert moved.json("show", name)["state"]["status"] == "pending_review"
-    assert moved.run("doctor", "--adopt").returncode == 2
-
-
-def test_a_damaged_ledger_is_kept_and_named(desk: Desk, isolated: Path) -> None:
-    desk.agent("echo x > x.txt")
-    path = next((isolated / "state").rglob("ringi.db"))
-    damaged = b"not a database" * 1000
-    path.write_bytes(damaged)
-    for extra in path.parent.glob("ringi.db-*"):
-        extra.unlink()
-    done = desk.run("list")
-    assert done.returncode == 1
-    assert "ringi doctor --repair" in done.stderr
-    mended = desk.run("doctor", "--repair")
-    assert mended.returncode == 0, mended.stdout + mended.stderr
-    kept = next(path.parent.glob("ringi.db.damaged-*"))
-    assert kept.read_bytes() == damaged
-    assert str(kept) in mended.stdout
-    assert desk.json("show", "p1")["state"]["status"] == "proposed"
 
 
 def test_our_own_mistake_becomes_a_file(desk: Desk, tmp_path: Path) -> None:

@@ -68,20 +68,6 @@ def test_json_says_what_became_of_it(desk: Desk):
     assert json.loads(done.stdout)["commit"]["commit"] == ""
 
 
-@pytest.mark.req("PT-8")
-@pytest.mark.parametrize(("typed", "subject"), [("", "Say more"), ("Say it all", "Say it all")])
-@pytest.mark.parametrize("words", [("apply",), ("review", "--plain")])
-def test_its_subject_is_shown_and_may_be_edited(desk: Desk, words: tuple[str, ...], typed: str, subject: str):
-    name = desk.agent(SCRIPT, "--title", "Say more")
-    terminal = desk.terminal(*words, name, "--commit")
-    assert "then commits on main: Say more" in terminal.answer(r"\[q\]uit", "a")
-    seen = terminal.answer(r"The line instead \(empty: as it is\):", typed)
-    assert "The commit's subject; Enter takes it as it is." in seen
-    code, after = terminal.end()
-    assert code == 0, after
-    assert desk.git("log", "-1", "--format=%s") == f"{subject}\n"
-
-
 def carried_out(desk: Desk) -> tuple[str, str]:
     """Its name and its commit."""
     name = wished(desk)
@@ -110,21 +96,3 @@ def test_undo_offers_to_revert_the_commit(desk: Desk):
     assert desk.git("rev-parse", "HEAD^").strip() == commit
     assert desk.git("diff", "HEAD", "HEAD^^") == ""
     assert desk.git("status", "--porcelain", "--", ":!.agent") == ""
-
-
-@pytest.mark.req("PT-12")
-def test_why_it_cannot_be_reverted(desk: Desk):
-    name, commit = carried_out(desk)
-    (desk.root / "new.txt").write_text("mine\n")
-    desk.git("add", "new.txt")
-    terminal = desk.terminal("undo", name, "--commit")
-    code, seen = terminal.end()
-    assert code == 6
-    assert "new.txt cannot go back" in seen
-    terminal = desk.terminal("undo", name)
-    seen = " ".join(terminal.answer(r"\[y/n\]", "y").split())
-    code, _ = terminal.end()
-    assert code == 4
-    assert f"! {name} was committed as {commit[:12]}, which cannot be reverted here: " in seen
-    assert f"1 file goes back to before {name}; 1 is left alone. Go? [y/n]" in seen
-    assert desk.git("rev-parse", "HEAD").strip() == commit

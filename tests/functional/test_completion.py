@@ -8,6 +8,7 @@ import pytest
 
 from tests.functional.desk import RINGI, Desk
 from tests.helpers import fingerprint
+from tests.tables import each
 
 BASH = """
 PATH={programs}:$PATH
@@ -63,7 +64,7 @@ def test_what_can_be_reviewed_are_branches_too(filled: Desk, programs: Path) -> 
     assert completed(filled, programs, "ringi show ''") == ["p3", "p1"]
 
 
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
+@each("shell", ["zsh", "fish"])
 def test_other_shells_show_titles(filled: Desk, shell: str) -> None:
     words = {"COMP_WORDS": "ringi review ", "COMP_CWORD": "2" if shell == "zsh" else ""}
     done = filled.process(_RINGI_COMPLETE=f"{shell}_complete", **words)

@@ -1,13 +1,13 @@
 """`ringi run --context`: exactly what a model would be sent."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 import ringi
-from tests.functional.desk import RINGI, Desk
+from tests.functional.desk import Desk
+from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-1")
 
@@ -53,29 +53,6 @@ def test_it_shows_what_the_project_is_and_the_files_that_fit(tool: Desk):
     assert 0 < found["tokens"] <= 3000
 
 
-def test_people_get_the_list_and_the_text(tool: Desk):
-    done = tool.run("run", "--context", "sort the rows of src/tool/tables.py")
-    assert done.returncode == 0, done.stderr
-    assert " 1  src/tool/tables.py" in done.stdout
-    text = tool.json("run", "--context", "sort the rows of src/tool/tables.py")["text"]
-    assert "".join(f"  {line}\n" if line else "  \n" for line in text.split("\n")[:-1]) in done.stdout
-
-
-def test_it_reads_a_request_from_standard_input(tool: Desk):
-    done = subprocess.run(
-        [*RINGI, "--json", "run", "--context", "-"],
-        cwd=tool.root,
-        input="sort the rows of src/tool/tables.py",
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == tool.json("run", "--context", "sort the rows of src/tool/tables.py")
-    assert tool.run("run", "--context", " ").returncode == 2
-
-
 def test_nothing_is_sent_that_must_not_be(tool: Desk):
     request = "tables tables.log .env TABLES_KEY HIDDEN_BY_GIT src/tool/tables_config.py"
     found = tool.json("run", "--context", request)
@@ -92,36 +69,10 @@ def test_nothing_is_sent_that_must_not_be(tool: Desk):
     assert "sort_rows" not in found["text"]
 
 
-@pytest.mark.parametrize("tokens", [1, 20, 100, 400, 3000])
+@each("tokens", [1, 20, 100, 400, 3000])
 def test_the_budget_holds(tool: Desk, tokens: int):
     with ringi.open_workspace(tool.root) as workspace:
         found = workspace.code.gather("sort the rows of tables", tokens=tokens).context
         assert found.tokens <= tokens
         assert found.text == "" or found.text.endswith("\n")
         assert len(workspace.code.gather("tables", limit=1).context.files) == 1
-
-
-def test_what_is_shown_only_because_there_is_room_was_not_found(tool: Desk):
-    with ringi.open_workspace(tool.root) as workspace:
-        gathered = workspace.code.gather("qwertz")
-        assert gathered.context.files
-        assert gathered.project.found == ()
-
-
-def test_from_python(tool: Desk):
-    with ringi.open_workspace(tool.root) as workspace:
-        found = workspace.context("sort the rows of src/tool/tables.py", limit=2)
-        assert found.files[0].path == "src/tool/tables.py"
-        gathered = workspace.code.gather("sort the rows of src/tool/tables.py")
-        assert gathered.project.test_commands == ("make test", "pytest")
-        assert gathered.project.rules == ("AGENTS.md",)
-        assert gathered.project.changelog == "CHANGELOG.md"
-        assert gathered.project.found[0].path == "src/tool/tables.py"
-        assert gathered.snapshot == workspace.code.snapshot()
-        assert workspace.code.has("src/tool")
-        assert workspace.code.has("src/tool/tables.py")
-        assert not workspace.code.has("src/tool/missing.py")
-        shown = workspace.code.read(["src/tool/tables.py", "src/missing.py", ".env"], 300)
-        assert "2      def sort_rows(self, rows):" in shown
-        assert "## src/missing.py: there is no such file" in shown
-        assert KEY not in shown

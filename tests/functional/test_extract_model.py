@@ -65,15 +65,6 @@ def test_what_was_not_placed_becomes_a_spec_that_is_marked(desk: Desk, plan: str
     assert not (desk.root / "notes.txt").exists()
 
 
-def test_a_plan_is_proposed_with_the_models_help(desk: Desk, plan: str, model: Path) -> None:
-    made = desk.json("propose", plan, "--extract", "--with-model")
-    assert (made["status"], made["unplaced"], made["from_model"]) == ("pending_review", [], ["s2"])
-    say(model, {**GREETING, "path": "../outside.py"})
-    refused = desk.run("propose", plan, "--extract", "--with-model")
-    assert refused.returncode == 6
-    assert "✗ s2 ../outside.py" in refused.stdout
-
-
 def test_a_model_that_fails_changes_nothing(desk: Desk, plan: str, model: Path) -> None:
     desk.run("propose", plan, "--extract")
     before = desk.json("show", "p1")
@@ -87,13 +78,6 @@ def test_a_model_that_fails_changes_nothing(desk: Desk, plan: str, model: Path) 
     assert json.loads(kept.stdout)["error"]["code"] == "bad_model_answer"
     assert desk.json("show", "p2")["state"]["status"] == "proposed"
     assert desk.run("specs", "p2", "--extract").returncode == 0
-
-
-def test_without_a_model_it_says_so(desk: Desk, plan: str) -> None:
-    done = desk.run("propose", plan, "--extract", "--with-model")
-    assert done.returncode == 0, done.stderr
-    assert "No model is configured" in done.stdout
-    assert "line 7 was not placed" in done.stdout
 
 
 def test_it_belongs_to_extract(desk: Desk, plan: str) -> None:
@@ -155,14 +139,6 @@ def test_a_patch_that_does_not_fit_is_asked_for_again_with_the_reason(desk: Desk
     assert "do not fit" not in first.text
     assert "hunk 1 is not in it: there is no line" in second.text
     assert "+row twenty" in desk.run("show", "p1", "--diff").stdout
-
-
-def test_one_that_never_fits_is_asked_for_once_more_and_then_refused(desk: Desk, rows: str):
-    with ModelServer([patch_of(MISFIT)]) as server:
-        done = proposed(desk, server, rows)
-    assert len(server.requests) == 2
-    assert done.returncode == 6
-    assert (desk.root / "data" / "rows.txt").read_text() == ROWS
 
 
 def test_a_patch_of_a_guarded_file_hints_at_nothing(desk: Desk, rows: str):

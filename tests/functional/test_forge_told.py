@@ -1,6 +1,5 @@
 """What people are told about sessions and runs on a forge: the right command, and nothing that is not so."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from ringi.runs.document import RunPhase, StopCode
 from tests.functional.desk import Desk
 from tests.functional.issue_desk import IssueDesk, issue_desk
 from tests.functional.run_desk import FIX, a_plan, a_step
-from tests.functional.watch_desk import WatchDesk, alike, each_forge, github, gitlab, watch_desk
+from tests.functional.watch_desk import WatchDesk, alike, gitlab, watch_desk
 from tests.support.forge_server import ChangeThing
 
 pytestmark = pytest.mark.req("PP-20")
@@ -86,7 +85,7 @@ def test_an_address_that_goes_up_again_is_refused(asked: IssueDesk):
         assert "leads to no project" in asked.told
 
 
-@each_forge
+@alike
 def test_a_change_that_was_closed_is_said_where_people_look(desk: WatchDesk):
     change = offered(desk)
     desk.repo.close(change)
@@ -154,20 +153,3 @@ def test_where_reviews_do_not_count_nobody_is_told_that_they_do(
         done = Desk(desk.root).run("run", "--issue", str(desk.issue.number), "--review", "forge", **more)
         assert "A review on the forge cannot approve this" in done.stderr
         assert all(one in " ".join(done.stderr.split()) for one in words)
-
-
-@github
-def test_the_text_agrees_with_itself_and_the_end_says_what_to_do(desk: WatchDesk):
-    change = offered(desk)
-    assert "needs you" not in change.body
-    assert "The report below is as it will be" in change.body
-    desk.repo.review(change.number, "bob", "approve")
-    desk.round()
-    assert desk.run().phase is RunPhase.COMPLETED
-    [progress] = desk.comments()
-    assert "Mark the pull request as ready and merge it there." in progress
-    assert "mark it as ready and merge it" in change.body
-    assert re.search("^ringi verify .* --reviews$", change.body, re.MULTILINE)
-    status = Desk(desk.root).run("status", desk.run_id).stdout
-    assert "git merge" not in status
-    assert "Mark it as ready and merge it there" in status

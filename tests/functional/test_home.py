@@ -13,26 +13,20 @@ import pytest
 
 from ringi.app.api import open_workspace
 from ringi.approvals.document import TypedAnswer
-from ringi.cli import home
 from ringi.cli.ui import width
 from ringi.kernel import codec
 from ringi.kernel.places import places_of
 from ringi.kernel.process.ancestors import process_start
-from ringi.plans.check import add_checks
-from ringi.plans.document import ALL_SPECS, ActionSpec, SpecKind
+from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.tool import PlanTool
-from ringi.tree.check_result import CheckResult
-from ringi.tree.copy_run import SCRATCH
 from tests.fakes.people import SeatedPerson
 from tests.functional.desk import Desk
 from tests.functional.planning_desk import LOADED_TO_PLAN, imported
 from tests.functional.screens import Screen
 from tests.helpers import assert_not_loaded
+from tests.tables import each
 
 NOTHING = "Nothing waits for you."
-EMPTY = {
-    "waiting": [], "sent_back": [], "sessions": [], "planning": [], "runs": [], "stale": {},
-}  # fmt: skip
 
 
 def in_workspace(root: Path, work: Callable[[PlanTool], str]) -> str:
@@ -68,72 +62,6 @@ def copied(root: Path, name: str = "c1", **facts: Any) -> Path:
 
 def myself() -> dict[str, object]:
     return {"pid": os.getpid(), "start": process_start(os.getpid())}
-
-
-def test_nothing_at_all(desk: Desk) -> None:
-    done = desk.run()
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[0] == NOTHING
-    assert "→ ringi with" in done.stdout
-    assert desk.json() == EMPTY
-
-
-def test_one_plan_with_its_reasons_and_tests(desk: Desk) -> None:
-    high = ["pyproject.toml", "package.json", "Makefile", "Dockerfile", "setup.py"]
-    plan_id = proposed(desk.root, {"a.py": "x\n", **dict.fromkeys(high, "x\n")}, "Rebuild it")
-
-    with open_workspace(desk.root) as workspace:
-        results = [("make test", 0, ""), ("make lint", 1, "bad")]
-        checks = [CheckResult(command, code, 1.0, "0" * 40, output) for command, code, output in results]
-        add_checks(workspace, plan_id, checks)
-    lines = desk.run().stdout.splitlines()
-    assert lines[:2] == ["1 waiting", "  p1  Rebuild it   claude   6 files  +6 -0   HIGH"]
-    assert sum("HIGH because" in line for line in lines) == 3
-    assert "      and 2 more" in lines
-    assert lines[-3:] == [
-        "      tests: failed with exit code 1: make lint",
-        "      tests: exit code 0 on exactly these bytes: make test",
-        "  → ringi review",
-    ]
-
-
-def test_several_each_with_its_next_command(desk: Desk) -> None:
-    proposed(desk.root, {"a.py": "1\n", "b.py": "1\n"}, "first")
-    proposed(desk.root, {"a.py": "2\n"}, "second", proposer="codex")
-    approved = proposed(desk.root, {"c.py": "3\n"}, "third")
-
-    def approve(plan: PlanTool) -> str:
-        asked = plan.ask(approved)
-        return str(plan.approve(approved, "me", ALL_SPECS, TypedAnswer(asked.digest, asked.digest[:6])))
-
-    in_workspace(desk.root, approve)
-    lines = desk.run().stdout.splitlines()
-    assert lines[0] == "3 waiting"
-    assert [line.split()[-2:] for line in lines if "→" in line] == [
-        ["review", "p2"], ["review", "p1"], ["execute", "p3"]]  # fmt: skip
-    assert "  p2 and p1 change the same files: a.py" in lines
-    assert [ref["number"] for ref in desk.json()["waiting"]] == [2, 1, 3]
-
-
-def test_more_than_an_eye_takes_in(desk: Desk) -> None:
-    with open_workspace(desk.root) as workspace:
-        for number in range(22):
-            specs = [ActionSpec(SpecKind.CREATE, f"{number}.txt", "x\n")]
-            workspace.plan.propose_specs(f"plan {number}", specs)
-    shown = desk.run().stdout
-    assert shown.startswith("22 waiting\n")
-    assert shown.count("→ ringi review p") == 20
-    assert "  and 2 more\n  → ringi list --pending\n" in shown
-    assert len(desk.json()["waiting"]) == 22
-
-
-def test_a_proposer_may_have_a_long_name(desk: Desk) -> None:
-    with open_workspace(desk.root) as workspace:
-        workspace.plan.propose_specs(
-            "a plan", [ActionSpec(SpecKind.CREATE, "x.txt", "x\n")], proposer="稟" * 60_000
-        )
-    with Screen.ringi(desk.root) as screen:
-        assert "稟…" in screen.wait("ringi review")
 
 
 def test_a_line_fits_the_terminal(desk: Desk) -> None:
@@ -186,55 +114,21 @@ def test_a_plan_sent_back_is_resumed_where_its_copy_is(desk: Desk) -> None:
     assert "sent back" not in desk.run().stdout
 
 
-def test_agents_at_work(desk: Desk) -> None:
-    copied(desk.root, supervisor=myself())
-    lines = desk.run().stdout.splitlines()
-    assert lines[0] == NOTHING
-    assert lines[1].startswith("claude has been working in a copy since ")
-    [session] = desk.json()["sessions"]
-    assert (session["agent"], session["running"], session["command"]) == (
-        "claude",
-        True,
-        ["/usr/bin/claude", "-p"],
-    )
-
-
-def test_an_agent_at_work_again_is_no_longer_sent_back(desk: Desk) -> None:
-    plan_id = proposed(desk.root, {"a.py": "1\n"})
-    in_workspace(desk.root, lambda plan: str(plan.mark_pending(plan_id, pending=False)))
-    copied(desk.root, plan_id=plan_id, taken=True, supervisor=myself())
-    shown = desk.run().stdout
-    assert "sent back" not in shown
-    assert "has been working" in shown
-
-
-@pytest.mark.parametrize("start", ["long ago", None])
-def test_work_that_was_cut_off(desk: Desk, start: str | None) -> None:
-    copied(desk.root, supervisor=start and {"pid": os.getpid(), "start": start})
+def test_work_that_was_cut_off(desk: Desk) -> None:
+    copied(desk.root, supervisor={"pid": os.getpid(), "start": "long ago"})
     shown = desk.run().stdout
     assert "The work of claude is not a plan yet." in shown
     assert "→ ringi doctor --repair" in shown
     assert desk.json()["sessions"][0]["running"] is False
 
 
-def test_copies_of_checks_are_nobodys_work(desk: Desk) -> None:
-    assert [SCRATCH] == home._OWN_CHECKS
-    copied(desk.root, command=[SCRATCH], supervisor=myself())
-    assert desk.json()["sessions"] == []
-
-
-@pytest.mark.parametrize(
+@each(
     "written", [b"", b"{", b"[]", b'"x"', b'{"command": "x"}', b'{"command": [1], "supervisor": 7}', b"\xff"]
 )
 def test_a_record_that_is_damaged_stops_nothing(desk: Desk, written: bytes) -> None:
-    (copied(desk.root) / "copy.json").write_bytes(written)
+    (copied(desk.root, uuid4().hex) / "copy.json").write_bytes(written)
     assert desk.run().returncode == 0
     assert desk.run().stdout.startswith(NOTHING)
-
-
-def test_a_copy_of_a_plan_that_is_not_there(desk: Desk) -> None:
-    copied(desk.root, plan_id="no-such-plan", taken=True)
-    assert desk.json() == EMPTY
 
 
 @pytest.mark.req("IP-6")
@@ -275,10 +169,3 @@ def test_runs_that_wait_are_counted(desk: Desk) -> None:
     assert desk.run().stdout.splitlines()[1] == "Runs: 2"
     assert len(desk.json()["runs"]) == 2
     assert_not_loaded(imported(desk.root), *LOADED_TO_PLAN)
-
-
-def test_in_japanese(desk: Desk) -> None:
-    proposed(desk.root, {"a.py": "1\n"}, "題名")
-    shown = desk.run("--lang", "ja").stdout
-    assert "題名" in shown
-    assert "waiting" not in shown

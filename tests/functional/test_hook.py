@@ -304,7 +304,7 @@ def test_temporary_files_are_allowed_but_no_project_home_or_state_among_them(des
     assert ask(call(free / "x.txt"), desk.root, **variables).denied
 
 
-@pytest.mark.parametrize("folder", ["relative", "/", ""])
+@each("folder", ["relative", "/", ""])
 def test_an_odd_temporary_folder_opens_nothing(desk: Desk, folder: str, isolated: Path):
     assert ask(call(isolated / "x"), desk.root, TMPDIR=folder).denied
     assert ask(call(desk.root / "x"), desk.root, TMPDIR=folder).denied
@@ -353,7 +353,7 @@ def run_written(shell: str, cwd: Path) -> int:
     ).returncode
 
 
-@pytest.mark.parametrize("streams", ["<&-", ">&- 2>&-", "<&- >&- 2>&-", "< /dev/null", "< /", "> /dev/full"])
+@each("streams", ["<&-", ">&- 2>&-", "<&- >&- 2>&-", "< /dev/null", "< /", "> /dev/full"])
 def test_closed_streams_are_denied(desk: Desk, streams: str):
     assert run_written(f"(HOOK) {streams}", desk.root) == 2
 
@@ -372,7 +372,7 @@ def test_broken_configuration_and_no_workspace_are_denied(desk: Desk, tmp_path: 
     assert ask(call("/etc/x"), tmp_path / "plain", HOME="", XDG_CACHE_HOME="", XDG_STATE_HOME="").denied
 
 
-@pytest.mark.parametrize("program", ["/nowhere/ringi", "false", "exit-77", "killed"])
+@each("program", ["/nowhere/ringi", "false", "exit-77", "killed"])
 def test_the_command_that_init_writes_blocks_whatever_becomes_of_the_program(tmp_path: Path, program: str):
     made = tmp_path / program
     if program == "exit-77":

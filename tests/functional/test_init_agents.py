@@ -9,6 +9,7 @@ import pytest
 
 from ringi.agents.setup import present
 from tests.functional.desk import MENU, Desk, Terminal
+from tests.tables import each
 
 SETTINGS = ".claude/settings.local.json"
 
@@ -67,34 +68,6 @@ def test_shows_a_plan_carries_it_out_after_yes_and_undo_takes_it_back(desk: Desk
     assert not (desk.root / ".claude").exists()
 
 
-def test_quitting_decides_nothing_and_the_same_plan_is_offered_again(desk: Desk):
-    before = desk.files()
-    terminal = desk.terminal("init")
-    terminal.answer(MENU, "q")
-    code, seen = terminal.end()
-    assert (code, "p1 still waits" in seen) == (3, True)
-    assert desk.files() == before
-    assert (desk.root / ".agent" / "config.yaml").exists()
-    assert set_up(desk)[0] == 0
-    assert len(desk.json("list")) == 1
-
-
-def test_without_a_terminal_found_agents_are_named_and_asked_for_ones_become_a_plan(desk: Desk):
-    before = desk.files()
-    done = desk.run("init")
-    assert done.returncode == 0
-    assert "ringi init --agents claude,codex" in done.stdout
-    assert desk.json("list") == []
-    for _ in range(2):
-        explicit = desk.run("init", "--agents", "codex")
-        assert explicit.returncode == 3
-        assert "ringi apply p1" in explicit.stderr
-    assert desk.files() == before
-    assert len(desk.json("list")) == 1
-    assert applied(desk.terminal("apply", "p1"))[0] == 0
-    assert (desk.root / ".codex" / "config.toml").exists()
-
-
 def test_an_agent_can_only_propose(desk: Desk):
     before = desk.files()
     terminal = desk.terminal("init", "--agents", "claude", CLAUDECODE="1")
@@ -113,17 +86,6 @@ def test_an_agent_cannot_take_the_hook_away(desk: Desk):
     assert desk.files() == before
 
 
-def test_one_agent_alone_and_a_file_that_stays(desk: Desk):
-    (desk.root / ".mcp.json").write_text('{"mcpServers": ')
-    terminal = desk.terminal("init", "--agents", "claude")
-    code, _ = applied(terminal)
-    assert code == 0
-    assert "! .mcp.json is left as it is: line 1" in terminal.seen
-    assert (desk.root / ".mcp.json").read_text() == '{"mcpServers": '
-    assert (desk.root / SETTINGS).exists()
-    assert not (desk.root / ".codex").exists()
-
-
 def test_what_is_written_during_the_question_is_theirs(desk: Desk):
     terminal = desk.terminal("init", "--agents", "codex")
     terminal.read(MENU)
@@ -137,7 +99,7 @@ def test_what_is_written_during_the_question_is_theirs(desk: Desk):
     assert (desk.root / ".codex" / "config.toml").read_text().startswith("theirs = 1\n")
 
 
-@pytest.mark.parametrize("words", [["--agents", "zed,ed"], ["--agents", ""], ["--agents", "claude", "--key"]])
+@each("words", [["--agents", "zed,ed"], ["--agents", ""], ["--agents", "claude", "--key"]])
 def test_wrong_usage_is_told(desk: Desk, words: list[str]):
     done = desk.run("init", *words)
     assert done.returncode == 2
@@ -180,15 +142,3 @@ def test_the_plain_name_is_written_where_it_means_this_installation(desk: Desk, 
     assert set_up(desk, "--agents", "claude")[0] == 0
     server = json.loads((desk.root / ".mcp.json").read_text())["mcpServers"]["ringi"]
     assert server["command"] == "ringi"
-
-
-def test_entries_of_editors_are_shown_and_nothing_is_written(desk: Desk, isolated: Path):
-    before, home = desk.files(), sorted(isolated.rglob("*zed*"))
-    done = desk.run("init", "--agents", "zed,emacs")
-    assert "ringi with" not in done.stdout
-    assert (done.returncode, "agent_servers" in done.stdout) == (0, True)
-    assert "agent-shell-opencode-acp-command" in done.stdout
-    answer = desk.json("init", "--agents", "neovim,jetbrains")
-    assert [one["editor"] for one in answer["editors"]] == ["jetbrains", "neovim"]
-    assert (answer["plan"], answer["agents"]) == (None, [])
-    assert (desk.files(), sorted(isolated.rglob("*zed*"))) == (before, home)

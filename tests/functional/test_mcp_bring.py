@@ -116,16 +116,6 @@ def test_from_an_instruction_to_an_approved_run_without_a_model(repo: Path):
     assert (design.assumptions, design.open_points) == (("Names are text.",), ("Which languages?",))
 
 
-@pytest.mark.req("IP-2")
-def test_one_call_can_bring_all_if_nobody_has_to_be_asked(client: RawClient):
-    session = begun(client)
-    end = client.fine(
-        "planning_bring", session_id=session, findings=[FINDING], questions=[], decisions=[], design=DESIGN
-    )
-    assert end["waits_for"] == "approval"
-    assert "`tests/test_hello.py` (new)" in end["summary"]
-
-
 def test_of_the_context_only_paths_and_line_numbers_leave(client: RawClient, repo: Path):
     (repo / "app" / "hello.py").write_text(
         "def hello(secret_recipe):\n    # nobody but the readers of this file knows the plum cake\n"
@@ -141,46 +131,6 @@ def test_of_the_context_only_paths_and_line_numbers_leave(client: RawClient, rep
     assert "1-3" in told
     for secret in ("plum", "secret_recipe", "greetings with"):
         assert secret not in told
-
-
-@pytest.mark.req("IP-5")
-def test_a_reject_goes_back_to_the_agent_with_the_feedback(client: RawClient, repo: Path):
-    session = begun(client)
-    client.fine("planning_bring", session_id=session, questions=[], decisions=DECISIONS)
-    client.fine("planning_decide", session_id=session, option="1")
-    client.fine("planning_bring", session_id=session, design=DESIGN)
-    with PlanningDesk(repo).talk("plan", "--resume", session[:17], **NO_MODEL) as person:
-        person.reject("by two names")
-        shown = plain(person.say("n", YES_NO))
-        assert "The agent is next: it brings what your feedback changes." in shown
-        assert person.end()[0] == 3
-    told = client.fine("planning_get", session_id=session)["session"]
-    assert (told["waits_for"], told["feedback"]) == ("agent", ["by two names"])
-    assert "hello greets by name." in told["summary"]
-    assert [(one["id"], one["option"]) for one in told["decided"]] == [("d-1", "An argument")]
-    error = client.refused(
-        "planning_bring", session_id=session, decisions=[{"id": "d-7", **DECISIONS[0]}], dropped=["d-8"]
-    )
-    assert "d-7 is none of the decisions: d-1" in error["message"]
-    assert "d-8 is none of the decisions: d-1" in error["message"]
-    again = {"id": "d-1", **decision("How the names are given", "Two arguments", "A list")}
-    asked = client.fine("planning_bring", session_id=session, decisions=[again])
-    assert asked["decision"]["topic"] == "How the names are given"
-    client.fine("planning_decide", session_id=session, option="2")
-    assert client.fine("planning_bring", session_id=session, design=DESIGN)["waits_for"] == "approval"
-
-
-def test_a_person_can_go_on_with_a_model_instead(client: RawClient, repo: Path):
-    session = begun(client)
-    client.fine("planning_bring", session_id=session, findings=[FINDING], questions=QUESTIONS)
-    client.fine("planning_answer", session_id=session, skip=True)
-    with PlanningDesk(repo).talk("plan", "--resume", session[:17], RINGI_MODEL="playbook") as person:
-        assert "The agent is next: it brings the decisions to make." in plain(person.say("y", YES_NO))
-        shown = plain(person.say("q", rf"{MENU}|\n> "))
-        assert "The session goes on with playbook; before, it was agent." in shown
-        person.end()
-    assert client.refused("planning_bring", session_id=session, decisions=[])["code"] == "not_asked"
-    assert stored(repo, session).facts.findings == ("`app/hello.py:1-2` hello takes no name",)
 
 
 def test_everything_wrong_is_named_at_once_and_nothing_is_saved(client: RawClient, repo: Path):
@@ -263,39 +213,6 @@ def test_too_much_is_refused_in_a_few_words(client: RawClient, repo: Path):
         assert error["code"] in {"bad_document", "bad_brought"}, name
         assert len(error["message"]) < 3000, name
     assert stored(repo, session) == before
-
-
-def test_what_is_not_due_is_refused(client: RawClient, repo: Path):
-    session = begun(client)
-
-    def why(**brought: Any) -> str:
-        return client.refused("planning_bring", session_id=session, **brought)["message"]
-
-    assert "nothing is brought; what is due: questions" in why()
-    assert "$.decisions: questions come first" in why(decisions=DECISIONS)
-    assert "$.design: questions come first" in why(design=DESIGN)
-    assert "$.decisions: the questions are answered first" in why(questions=QUESTIONS, decisions=[])
-    assert "$.dropped: only after a reject" in why(questions=[], decisions=[], dropped=["d-1"])
-    assert "$.design: the decisions are made first" in why(questions=[], decisions=DECISIONS, design=DESIGN)
-    client.fine("planning_bring", session_id=session, questions=QUESTIONS)
-    # Now it is the user's turn.
-    error = client.refused("planning_bring", session_id=session, questions=QUESTIONS)
-    assert (error["code"], "q-1 is" in error["message"]) == ("not_asked", True)
-    client.fine("planning_answer", session_id=session, answer="fail")
-    assert "they were asked before" in why(questions=QUESTIONS)
-    assert "4 more can be asked, 5 in all" in why(questions=[question(f"Why {n}?") for n in range(5)])
-    assert client.refused("planning_answer", session_id=session, answer="x")["code"] == "not_asked"
-    assert "$.dropped: only after a reject" in why(dropped=["d-1"])
-    further = client.fine("planning_bring", session_id=session, questions=[question("And then?")])
-    assert (further["question"]["id"], further["status"]) == ("q-2", "discovery")
-    # A session that its model works for takes nothing.
-    plain_one = client.refused("planning_start", instruction=INSTRUCTION)
-    assert plain_one["code"] == "no_model_key"
-    assert client.refused("planning_bring", session_id="planning-0", questions=[])["code"] == "not_found"
-    with open_workspace(repo) as person:
-        person.planning.cancel(session)
-    over = client.refused("planning_bring", session_id=session, questions=[])
-    assert over["code"] == "session_over"
 
 
 def test_hostile_words_stay_words(client: RawClient, repo: Path):

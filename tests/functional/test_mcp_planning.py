@@ -164,9 +164,8 @@ async def led(client: Client) -> dict[str, Any]:
 
 
 @pytest.mark.req("IP-2", "IP-5", "IP-6")
-@pytest.mark.parametrize("model", ["command", "playbook"])
-def test_a_client_a_file_and_a_dialogue_make_the_same_document(repo: Path, agent: Agent, model: str):
-    variables = agent.variables if model == "command" else {"RINGI_MODEL": model}
+def test_a_client_a_file_and_a_dialogue_make_the_same_document(repo: Path, agent: Agent):
+    variables = agent.variables
     environment = {**os.environ, **variables}
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "ringi", "mcp"], env=environment, cwd=str(repo)
@@ -241,16 +240,6 @@ def test_a_client_that_goes_while_the_model_works_leaves_a_session_to_go_on_with
     now = later.fine("planning_answer", session_id=left["session_id"], resume=True, seconds=60)
     assert now["question"]["id"] == "q-1"
     assert saved(repo, left["session_id"], lambda found: bool(found.questions)).status == "discovery"
-
-
-def test_a_model_that_cannot_be_had_is_told_before_anything_is_kept(talk):
-    client: RawClient = talk(RINGI_MODEL="openai:gpt-x")
-    client.greet()
-    assert client.refused("planning_start", instruction=INSTRUCTION)["code"] == "no_model_key"
-    assert client.fine("planning_get")["open_sessions"] == []
-    other: RawClient = talk(RINGI_MODEL="nonsense:x")
-    other.greet()
-    assert other.refused("planning_start", instruction=INSTRUCTION)["code"] == "unknown_model"
 
 
 def test_no_model_library_is_loaded_for_the_list_and_a_look(repo: Path):

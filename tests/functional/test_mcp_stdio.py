@@ -19,7 +19,8 @@ from tests.functional.mcp_desk import MODERN, OLDEST, SPEC, RawClient, approve, 
 
 talk = talks
 
-VERSIONS = [version for version in mcp_types.version.KNOWN_PROTOCOL_VERSIONS if version >= OLDEST]
+VERSIONS = (OLDEST, mcp_types.version.KNOWN_PROTOCOL_VERSIONS[-1])
+"""The first and the last; those between differ in nothing that is said here."""
 PLANNING = [
     "planning_start",
     "planning_bring",
@@ -193,35 +194,6 @@ def test_waiting_and_what_a_person_says(talk, repo: Path, isolated: Path):
         assert secret not in told
     assert client.fine("plan_execute", plan_id=name)["result"]["overall_success"]
     assert client.refused("plan_execute", plan_id=name)["code"] == "already_done"
-
-
-def test_a_person_who_changes_parts_is_heard(talk, repo: Path):
-    client = talk()
-    client.greet()
-    other = {"kind": "create", "path": "more.txt", "content": "more\n"}
-    name = client.waiting_plan(SPEC, other)
-    waiting = client.begin("plan_wait", plan_id=name, seconds=60)
-    from ringi import open_workspace
-    from ringi.app.api import DropSpec
-
-    with open_workspace(repo) as workspace:
-        spec_id = workspace.plan.get(name).state.action_specs[1].id
-        workspace.plan.comment(name, "README.md", 1, "a better title?")
-        heard = client.hear(waiting)["result"]["structuredContent"]
-        assert [one["text"] for one in heard["comments"]] == ["a better title?"]
-        assert heard["call_again"]
-        # Said between two calls, and heard all the same.
-        workspace.plan.amend(name, [DropSpec(spec_id)])
-    heard = client.fine("plan_wait", plan_id=name, seconds=60)
-    assert [(one["path"], one["what"]) for one in heard["changed"]] == [("more.txt", "removed")]
-    assert heard["call_again"]
-    # The person is still at it: the next call waits.
-    client.fine("plan_wait", plan_id=name, seconds=0.5)
-    # The plan as they left it can be asked for again.
-    assert client.fine("plan_request_approval", plan_id=name)["version"] == 2
-    approve(repo, name)
-    assert client.fine("plan_execute", plan_id=name)["status"] == "completed"
-    assert not (repo / "more.txt").exists()
 
 
 def test_no_tool_approves_and_no_answer_could(talk, repo: Path):

@@ -1,6 +1,5 @@
 """`ringi metrics` on ledgers that real runs made; the figures are counted by hand here."""
 
-import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -140,49 +139,6 @@ def test_what_a_model_took_is_counted_with_its_material(place: Path, monkeypatch
     beside = spent.input_tokens + spent.output_tokens - spent.material_tokens
     assert of(found, F.TASK_TOKENS) == (beside, 1)
     assert found.figure(F.TASK_TOKENS).met is True
-
-
-@pytest.mark.req("PP-21")
-@walled
-def test_steps_that_nobody_looked_at(place: Path):
-    desk = RunDesk(project(place / "app"), implementer=by_step(FIX, SUB))
-    desk.start(a_plan(a_step(1), a_step(2)))
-    key = desk.key()
-    desk.grant(key, steps=1)
-    desk.go()
-    assert desk.decide("S02").phase == "completed"
-    with desk.open() as workspace:
-        found = workspace.metrics()
-    assert of(found, F.UNSEEN_STEPS) == (0.5, 2)
-    proofs = found.figure(F.STRONG_APPROVALS)
-    assert proofs.parts["grant"] == 1
-    # The plan of the run and the second step: nobody decided about the first.
-    assert found.figure(F.REJECT_RATE).of == 2
-
-
-@pytest.mark.req("PP-21")
-def test_an_empty_workspace_says_what_to_do(place: Path):
-    root = project(place / "app")
-    done = ringi(root, "metrics")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[0] == (
-        "Nothing is recorded yet: figures come from plans, runs and decisions."
-    )
-    assert "→ ringi run" in done.stdout
-    assert "まだ記録がありません" in ringi(root, "metrics", "--lang", "ja").stdout
-    page = root / "page.html"
-    assert ringi(root, "metrics", "--html", str(page), "--lang", "ja").returncode == 0
-    assert '<html lang="ja">' in page.read_text()
-    found = json.loads(ringi(root, "metrics", "--json").stdout)
-    assert {figure["value"] for group in found["groups"] for figure in group["figures"]} == {None}
-
-
-@pytest.mark.req("PP-21")
-@pytest.mark.parametrize("since", ["yesterday", "7w", "2026-13-01", "-1d", "", "0d"])
-def test_a_moment_that_is_none_is_named(place: Path, since: str):
-    done = ringi(project(place / "app"), "metrics", f"--since={since}")
-    assert done.returncode == 2  # wrong use
-    assert "DATE|7d" in done.stderr
 
 
 def test_a_page_that_cannot_be_written_is_an_error(place: Path):

@@ -13,6 +13,7 @@ from ringi.runs.document import RunPhase
 from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.run_desk import RunDesk, a_plan, a_step, at_home, project
+from tests.tables import each
 
 COMMENT = "echo '# done' >> calc.py"
 ADDS = "def add(a, b):\n    return a + b\n"
@@ -47,7 +48,7 @@ def without_targets(document: Any) -> Any:
 
 @pytest.mark.req("RN-12", "PP-21")
 @walled
-@pytest.mark.parametrize("language", LOCALES)
+@each("language", LOCALES)
 def test_whoever_adds_a_comment_is_told_no_criterion_is_met(desk: RunDesk, language: str) -> None:
     there = Desk(desk.root)
     said = {

@@ -120,15 +120,6 @@ def test_a_signed_approval_hangs_on_every_file_it_is_about(
     )
 
 
-def test_a_typed_approval_leaves_an_envelope_without_a_signature(desk: Desk) -> None:
-    plan = desk.agent("echo one > one.txt")
-    typed(desk, plan)
-    [[envelope]] = notes(desk).values()
-    reference_check(envelope)
-    assert envelope["signatures"] == []
-    assert said(envelope)["predicate"]["proof"] == "typed"
-
-
 def test_an_undo_is_approved_and_proven_too(desk: Desk, listed: RealKey) -> None:
     original = blob(desk, "README.md")
     plan = desk.agent("echo more >> README.md; echo new > new.txt")
@@ -144,15 +135,6 @@ def test_an_undo_is_approved_and_proven_too(desk: Desk, listed: RealKey) -> None
     }
     assert back in hung[new]
     reference_check(back)
-
-
-def test_the_same_bytes_approved_twice_have_both_approvals(desk: Desk, listed: RealKey) -> None:
-    for _ in range(2):
-        plan = desk.agent("echo same > same.txt")
-        carried_out(desk, plan, listed)
-        (desk.root / "same.txt").unlink()
-    [lines] = notes(desk).values()
-    assert len({json.dumps(line) for line in lines}) == 2
 
 
 def test_a_plan_about_ignored_files_leaves_nothing(desk: Desk) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.functional.desk import Desk
 from tests.functional.disks import fill, small_disk
 from tests.helpers import untouched
+from tests.tables import each
 
 COPY = ("with", "--", "touch", "new.txt")
 
@@ -33,7 +34,7 @@ def refused(desk: Desk, *words: str, **variables: str) -> dict[str, Any]:
     return error
 
 
-@pytest.mark.parametrize("home", ["rel", "", "/dev/null/none", None])
+@pytest.mark.parametrize("home", ["rel", None])
 def test_home_that_is_none_changes_nothing_where_other_folders_are_named(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, home: str | None
 ) -> None:
@@ -69,8 +70,10 @@ def test_relative_folders_of_the_xdg_specification_are_ignored(
     assert list((isolated / ".cache/ringi/work").glob("*/*/tree"))
 
 
-@pytest.mark.parametrize("variable", ["RINGI_STATE_DIR", "RINGI_CACHE_DIR"])
-@pytest.mark.parametrize("words", [("doctor",), ("list",), COPY])
+@each(
+    ("variable", "words"),
+    [("RINGI_STATE_DIR", ("doctor",)), ("RINGI_STATE_DIR", ("list",)), ("RINGI_CACHE_DIR", COPY)],
+)
 def test_relative_folder_of_our_own_is_refused(desk: Desk, variable: str, words: tuple[str, ...]) -> None:
     with untouched(desk.root, agent=True):
         error = refused(desk, *words, **{variable: "rel"})

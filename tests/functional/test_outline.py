@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from ringi.app.api import open_workspace
 from tests.functional.desk import Desk
 from tests.functional.mcp_desk import talks
 
@@ -114,15 +113,6 @@ def test_outcomes_have_words_and_codes(
     assert calls(tmp_path / "model") <= 2
 
 
-def test_a_command_that_reports_no_tokens_is_a_model_all_the_same(project: Path, desk: Desk, tmp_path: Path):
-    name = model(tmp_path / "model", PLAN)
-    shown = desk.run("run", "--outline", REQUEST, RINGI_MODEL=name).stdout
-    assert "Planned without a model" not in shown
-    assert f"{name}, calls: 1" in shown
-    assert "tokens not reported" in shown
-    assert "Planned without a model" in desk.run("run", "--outline", REQUEST, RINGI_MODEL="playbook").stdout
-
-
 def test_a_failing_model_says_what_to_do(project: Path, desk: Desk, tmp_path: Path):
     done = desk.run("run", "--outline", REQUEST, RINGI_MODEL="command:sh -c 'echo no idea; exit 3'")
     assert done.returncode == 1
@@ -144,16 +134,6 @@ def test_the_configuration_counts(project: Path, desk: Desk, tmp_path: Path):
     found = json.loads(off.stdout)
     assert (found["calls"], found["context"]) == (0, [])
     assert [task["description"] for task in found["plan"]["task_decomposition"]["subtasks"]] == [REQUEST]
-
-
-@pytest.mark.req("PP-2")
-def test_the_same_from_python_without_a_model(project: Path):
-    with open_workspace(project) as workspace:
-        found = workspace.outline(REQUEST)
-    assert found.outcome == "planned"
-    assert found.plan.task_decomposition
-    written = [one.path for task in found.plan.task_decomposition.subtasks for one in task.writes or ()]
-    assert written == ["README.md"]
 
 
 @pytest.mark.req("PP-2")

@@ -15,8 +15,9 @@ from ringi.cli.main import main
 from tests.fakes.signing import RealKey
 from tests.functional import warm
 from tests.functional.desk import RINGI
-from tests.functional.planning_desk import LOADED_TO_PLAN, PlanningDesk, ScriptedModel, imported, question
-from tests.helpers import PATIENCE_SEC, accept_signers_in, assert_not_loaded
+from tests.functional.planning_desk import PlanningDesk, ScriptedModel
+from tests.helpers import PATIENCE_SEC, accept_signers_in
+from tests.tables import each
 
 ANSWERS = """\
 answers:
@@ -92,29 +93,6 @@ def test_step_by_step_to_a_signed_approval(room: Room) -> None:
     assert again == (6, None)
 
 
-@pytest.mark.req("IP-6")
-def test_a_file_answers_up_to_the_review(room: Room) -> None:
-    code, view = room.desk.step("Add JSON", "--answers", room.file(ANSWERS))
-    assert (code, view["pending"]["kind"]) == (3, "approval")
-    assert room.desk.answers() == ["All of them", "the names\nand the order"]
-    assert room.desk.chosen() == ["opt-b", "opt-b"]
-    assert [one["rationale"] for one in room.desk.session()["decisions"]] == [None, "it says more"]
-    code, view = room.resume()
-    assert (code, view["pending"]["kind"]) == (3, "approval")
-
-
-def test_a_file_and_a_key_need_nobody(room: Room) -> None:
-    code, view = room.desk.step(
-        "Add JSON", "--answers", room.file(ANSWERS), "--approve", "--sign", room.key()
-    )
-    assert (code, view["status"]) == (0, "approved")
-    run = room.desk.json("status", "--session", view["pending"]["runId"])
-    assert run["phase"] == "planning"
-    assert run["planning_session_id"] == view["sessionId"]
-    assert "the names" not in run["instruction"]
-    assert room.desk.json("status")["planning"] == []
-
-
 @pytest.mark.req("IP-5")
 def test_what_is_signed_is_shown(room: Room) -> None:
     words = ("plan", "Add JSON", "--answers", room.file(ANSWERS), "--approve", "--sign", room.key())
@@ -125,45 +103,6 @@ def test_what_is_signed_is_shown(room: Room) -> None:
     assert summary
     for line in filter(None, summary.splitlines()):
         assert line.strip("#* ") in done.stderr
-
-
-def test_a_key_that_nobody_listed(room: Room) -> None:
-    RealKey(room.folder, "other")
-    answers = room.file(ANSWERS)
-    key = str(room.folder / "other")
-    assert room.desk.step("Add JSON", "--answers", answers, "--approve", "--sign", key)[0] == 6
-    assert room.desk.session()["status"] == "review"
-
-
-def test_what_the_file_does_not_say_is_asked(room: Room) -> None:
-    code, view = room.desk.step("Add JSON", "--answers", room.file("answers:\n  q-1: 1\n"))
-    assert (code, view["pending"]["question"]["id"]) == (3, "q-2")
-    code, view = room.resume("--answers", room.file("otherwise: skip\n"))
-    assert (code, view["pending"]["decision"]["id"]) == (3, "d-1")
-    code, view = room.resume("--answers", room.file("otherwise: recommended\n"))
-    assert (code, view["pending"]["kind"]) == (3, "approval")
-    assert room.desk.answers() == ["Only one", None]
-    assert room.desk.chosen() == ["opt-a", "opt-a"]
-
-
-def test_a_file_with_a_mistake_starts_nothing(room: Room) -> None:
-    done = room.desk.run("plan", "Add JSON", "--answers", room.file("anwsers: [1]\n"))
-    assert done.returncode == 6
-    assert "answers.yaml:1" in done.stderr
-    assert room.desk.json("status")["planning"] == []
-
-
-def test_a_file_that_speaks_of_something_else(room: Room) -> None:
-    for text, words in (
-        ("answers: {q-7: x}\n", "answers.yaml:1: there is no question q-7"),
-        ("answers: [a, b]\ndecisions:\n- a\n- zebra\n", "answers.yaml:4: zebra is none"),
-        ("answers: [a, b]\ndecisions: [a, b,\n c]\n", "answers.yaml:3: one too many"),
-    ):
-        done = room.desk.run("plan", "Add JSON", "--answers", room.file(text))
-        assert done.returncode == 6
-        assert words in done.stderr
-        [ref, *_] = room.desk.json("status")["planning"]
-        assert f"resume with: ringi plan --resume {ref['sessionId'][:17]}" in done.stderr
 
 
 def test_instruction_and_answers_from_standard_input(room: Room) -> None:
@@ -218,18 +157,7 @@ def test_nothing_is_read_that_was_not_asked_for(room: Room) -> None:
     assert json.loads(done.stdout)["pending"]["kind"] == "question"
 
 
-@pytest.mark.req("IP-6")
-def test_open_sessions_are_listed(room: Room) -> None:
-    assert room.desk.step("--resume") == (0, [])
-    room.desk.step("first")
-    code, refs = room.desk.step("--resume")
-    assert code == 3
-    assert [(ref["title"], ref["questionsDone"], ref["questions"]) for ref in refs] == [("first", 0, 2)]
-    [open_one] = room.desk.json("status")["planning"]
-    assert open_one == refs[0]
-
-
-@pytest.mark.parametrize(
+@each(
     ("words", "complaint"),
     [
         ([], "Say what should change"),
@@ -262,20 +190,6 @@ def test_what_makes_no_sense_is_refused(
     assert complaint in capsys.readouterr().err
 
 
-def test_what_cannot_be_begun(room: Room) -> None:
-    for words, code in (
-        (["--resume", "planning-00000000"], 2),
-        (["  "], 6),
-        (["--from", "missing.json"], 2),
-        (["x", "--answers", "missing.yaml"], 2),
-    ):
-        done = room.desk.run("plan", *words)
-        assert done.returncode == code
-        assert done.stdout == ""
-        assert "Traceback" not in done.stderr
-    assert room.desk.json("status")["planning"] == []
-
-
 def test_a_step_that_does_not_fit_changes_nothing(room: Room) -> None:
     room.desk.step("Add JSON")
     before, name = room.desk.session(), room.desk.short_id()
@@ -289,35 +203,6 @@ def test_a_step_that_does_not_fit_changes_nothing(room: Room) -> None:
     ):
         assert room.desk.step("--resume", name, *words) == (6, None)
     assert room.desk.session() == before
-
-
-def test_without_a_terminal_only_a_signature_approves(room: Room) -> None:
-    room.desk.step("Add JSON", "--answers", room.file(ANSWERS))
-    done = room.desk.process("plan", "--resume", room.desk.short_id(), "--approve")
-    assert done.returncode == 3
-    assert f"ringi plan --resume {room.desk.short_id()}" in done.stderr
-    assert room.resume("--answer", "x") == (6, None)
-    assert room.desk.session()["status"] == "review"
-
-
-@pytest.mark.req("IP-12")
-def test_a_model_that_fails_says_how_to_go_on(room: Room) -> None:
-    room.model.breaks("questions")
-    done = room.desk.run("plan", "Add JSON")
-    assert done.returncode == 1
-    assert f"ringi plan --resume {room.desk.short_id()}" in done.stderr
-    assert "stopped by an error" in room.desk.run("status").stdout
-    room.model.answers(questions=[question("Again?")])
-    assert room.resume()[1]["pending"]["question"]["question"] == "Again?"
-
-
-@pytest.mark.req("IP-2")
-def test_cancelled_from_the_command_line(room: Room) -> None:
-    room.desk.step("Add JSON")
-    code, view = room.resume("--cancel")
-    assert (code, view["status"]) == (5, "cancelled")
-    assert room.resume("--cancel") == (6, None)
-    assert room.resume()[0] == 5
 
 
 @pytest.mark.req("IP-9")
@@ -371,14 +256,6 @@ def said_by(room: Room) -> list[tuple[str, str]]:
     return [(str(logged.event.event), str(logged.event.actor)) for logged in events]
 
 
-def test_a_script_that_no_agent_started_rejects_and_cancels(room: Room) -> None:
-    room.desk.step("Add JSON", "--answers", room.file(ANSWERS))
-    assert room.resume("--reject", "no")[1]["pending"]["kind"] == "decision"
-    assert room.resume("--cancel")[0] == 5
-    assert ("session_rejected", "user") in said_by(room)
-    assert said_by(room)[-1] == ("session_cancelled", "user")
-
-
 @pytest.mark.req("IP-2")
 def test_what_was_signed_is_not_ended_without_a_person(room: Room) -> None:
     room.desk.step("Add JSON", "--answers", room.file(ANSWERS), "--approve", "--sign", room.key())
@@ -402,17 +279,6 @@ def test_an_approval_by_a_key_that_was_removed_does_not_count(room: Room) -> Non
     assert "approval" not in room.desk.json("status", "--session", room.desk.short_id())
 
 
-def test_a_number_of_no_option(room: Room) -> None:
-    room.desk.step("Add JSON")
-    for number in ("0", "3", "２２", "9" * 5000):  # noqa: RUF001
-        done = room.desk.run("plan", "--resume", room.desk.short_id(), "--answer", number)
-        assert done.returncode == 6
-        assert "its options are 1 to 2" in done.stderr
-    assert room.resume("--answer", "02")[0] == 3
-    assert room.resume("--answer", "3")[0] == 3  # without options it is an answer
-    assert room.desk.answers() == ["All of them", "3"]
-
-
 def test_what_was_changed_while_taking_it_in_is_told(room: Room) -> None:
     room.desk.step("Add JSON", "--answers", room.file(ANSWERS))
     session = room.desk.session()
@@ -431,39 +297,6 @@ def test_what_was_changed_while_taking_it_in_is_told(room: Room) -> None:
         assert done.stderr.count("! ") == 1
 
 
-def test_too_short_for_an_id(room: Room) -> None:
-    room.desk.step("Add JSON")
-    for words in (
-        ["status", "--session", "ab"],
-        ["log", "planning-ab"],
-        ["status", "--session", "planning-"],
-    ):
-        done = room.desk.run(*words)
-        assert done.returncode == 2
-        assert "too short" in done.stderr
-
-
-def test_a_session_from_a_file(room: Room) -> None:
-    room.desk.step("Add JSON")
-    room.resume("--answer", "1")
-    exported = room.file(json.dumps(room.desk.session()), "session.json")
-    code, view = room.desk.step("--from", exported)
-    assert (code, view["pending"]["question"]["id"]) == (3, "q-2")
-    assert len(room.desk.json("status")["planning"]) == 2
-    assert room.desk.step("--from", room.file("{", "cut.json")) == (6, None)
-
-
-def test_words_for_people_beside_the_document(room: Room) -> None:
-    done = room.desk.run("--json", "plan", "Add JSON")
-    assert json.loads(done.stdout)["pending"]["kind"] == "question"
-    assert "--answer" in done.stderr
-    done = room.desk.run("status", "--session", room.desk.short_id())
-    assert done.returncode == 0
-    assert "Which files?" in done.stdout
-    assert room.desk.json("status", "--session", room.desk.short_id())["pending"]["number"] == 1
-    assert room.desk.run("status", "--session", "nothing").returncode == 2
-
-
 @pytest.mark.req("IP-13")
 def test_two_processes_answer_the_same_question(room: Room) -> None:
     room.desk.step("Add JSON")
@@ -475,7 +308,3 @@ def test_two_processes_answer_the_same_question(room: Room) -> None:
     assert max(codes) in {6, 7}
     assert room.desk.answers()[0] in {"x", "y"}
     assert room.desk.answers()[1] is None
-
-
-def test_help_loads_nothing_that_plans(repo: Path) -> None:
-    assert_not_loaded(imported(repo, "plan", "--help"), *LOADED_TO_PLAN)

@@ -1,24 +1,17 @@
 """Planning sessions at a real terminal, from the instruction to the run."""
 
-import getpass
-import json
-import os
 import shlex
-import signal
 import time
 from pathlib import Path
 from typing import NamedTuple
-from uuid import uuid4
 
 import pexpect
 import pytest
 
 from ringi.app.api import open_workspace
-from ringi.cli.ui import width
 from tests.functional.desk import RINGI
 from tests.functional.planning_desk import (
     MENU,
-    PROMPT,
     YES_NO,
     PlanningDesk,
     ScriptedModel,
@@ -103,51 +96,6 @@ def test_from_the_instruction_to_the_run(room: Room, language: str) -> None:
     assert "the names" not in told  # a constraint: only the summary has it
 
 
-@pytest.mark.req("IP-3", "IP-6")
-@pytest.mark.parametrize(
-    ("instruction", "language"),
-    [("Add a --json option to the list command", "en"), ("一覧に --json を追加する", "ja")],
-)
-def test_without_any_model(room: Room, instruction: str, language: str) -> None:
-    with room.talk(instruction, "--lang", language, RINGI_MODEL="playbook") as talk:
-        asked = talk.say("/skip")
-        while MENU not in talk.seen:
-            at = talk.child.expect([PROMPT, MENU])
-            asked += talk.noted(f"{talk.child.before}{talk.child.after}")
-            if at == 1:
-                break
-            talk.send("1\n")
-        talk.send("a\n")
-        talk.say("y", YES_NO)
-        talk.say("y", YES_NO)
-        code, rest = talk.end()
-    # It begins, and says who is missing.
-    assert code == 3
-    assert "implementer: {command: claude}" in rest
-    session = room.desk.session()
-    assert session["status"] == "approved"
-    assert len(session["questions"]) == 1
-    assert len(session["decisions"]) <= 1
-    japanese = any(
-        "\u3040" <= character <= "\u30ff"
-        for character in json.dumps(session["questions"], ensure_ascii=False)
-    )
-    assert japanese == (language == "ja")
-
-
-@pytest.mark.req("IP-10")
-def test_a_question_that_is_skipped_keeps_no_answer(room: Room) -> None:
-    with room.talk("Add JSON", RINGI_PLANNING_SKIP_AFTER_SEC="0.2") as talk:
-        talk.read()
-        talk.send("half ")
-        assert "/skip" in talk.read(r"> half ")
-        talk.send("an answer\n")
-        talk.say("/skip")
-        talk.decide("1")
-    assert room.desk.answers() == ["half an answer", None]
-    assert room.desk.session()["questions"][1]["answeredAt"]
-
-
 @pytest.mark.req("IP-10")
 def test_silence_never_skips(room: Room) -> None:
     with room.talk("Add JSON", columns=40, RINGI_PLANNING_SKIP_AFTER_SEC="0.1") as talk:
@@ -199,19 +147,7 @@ def test_killed_while_the_model_works(room: Room) -> None:
         assert "Decision 1 of 2" in talk.decide("1")
 
 
-def test_progress_leaves_nothing_behind(room: Room) -> None:
-    room.model.is_slow("questions")
-    with room.talk("Add JSON") as talk:
-        talk.read(r"Preparing \w+ … \d")
-        (room.model.folder / "questions.slow").unlink()
-        talk.child.sendintr()
-        code, rest = talk.end()
-    assert code == 130
-    assert "\x1b" not in talk.seen
-    assert rest.rstrip().endswith(f"ringi plan --resume {room.desk.short_id()}")
-
-
-@pytest.mark.parametrize("at", ["question", "reason", "review"])
+@pytest.mark.parametrize("at", ["question", "review"])
 def test_interrupted_everything_is_saved_and_it_says_how_to_go_on(room: Room, at: str) -> None:
     with room.talk("Add JSON") as talk:
         talk.say("1")
@@ -232,20 +168,6 @@ def test_interrupted_everything_is_saved_and_it_says_how_to_go_on(room: Room, at
     assert room.desk.answers()[0] == "Only one"
 
 
-@pytest.mark.parametrize("how", ["/quit", "\x04", "q"])
-def test_leaving_says_how_to_go_on(room: Room, how: str) -> None:
-    with room.talk("Add JSON") as talk:
-        if how == "q":
-            to_review(talk)
-            talk.say("q", MENU)
-        else:
-            talk.read()
-            talk.send(how if how == "\x04" else f"{how}\n")
-        code, rest = talk.end()
-    assert code == 3
-    assert f"→ ringi plan --resume {room.desk.short_id()}" in rest
-
-
 def test_the_window_is_closed(room: Room) -> None:
     with room.talk("Add JSON") as talk:
         talk.say("1")
@@ -253,17 +175,6 @@ def test_the_window_is_closed(room: Room) -> None:
         talk.hang_up()
     with room.resume() as talk:
         assert "Question 2 of 2" in talk.say("x")
-
-
-def test_after_an_approval_the_end_of_the_input_changes_nothing(room: Room) -> None:
-    with room.talk("Add JSON") as talk:
-        to_review(talk)
-        talk.approve()
-        talk.read(YES_NO)
-        talk.child.sendeof()
-        code, rest = talk.end()
-    assert code == 0
-    assert "→ ringi run " in rest
 
 
 def test_what_is_no_answer_is_asked_again(room: Room) -> None:
@@ -307,55 +218,6 @@ def test_a_slip_is_no_reject(room: Room) -> None:
     assert room.desk.session()["rejectCount"] == 0
 
 
-def test_whoever_comes_back_sees_what_was_rejected_and_why(room: Room) -> None:
-    with room.talk("Add JSON") as talk:
-        to_review(talk)
-        talk.reject("on disk, please")
-        talk.read("Decision 1 of 2")
-    with room.resume() as talk:
-        assert "on disk, please\n" in talk.read()
-    assert "on disk, please\n" in room.desk.run("status", "--session", room.desk.short_id()).stdout
-
-
-def test_what_the_screen_shows_chooses(room: Room) -> None:
-    """An option may be named as the number of another one; a file may bring more than there are letters."""
-    names = ["2", "3", *(f"option {number}" for number in range(3, 31))]
-    room.model.answers(decisions=[decision("How many", *names[:4])])
-    room.desk.step("Add JSON")
-    room.desk.step("--resume", room.desk.short_id(), "--skip")
-    room.desk.step("--resume", room.desk.short_id(), "--skip")
-    with room.resume() as talk:
-        talk.decide("2")
-        talk.read(MENU)
-    assert room.desk.chosen() == ["opt-b"]
-    session = room.desk.session()
-    [point] = session["decisions"]
-    point["options"] = [{**point["options"][0], "id": f"o{number}", "name": name}
-                        for number, name in enumerate(names, 1)]  # fmt: skip
-    file = room.model.folder / "session.json"
-    more = {**session, "sessionId": f"planning-{uuid4()}", "status": "design", "currentDecisionIndex": 0}
-    file.write_text(json.dumps(more))
-    with room.talk("--from", str(file)) as talk:
-        talk.say("option 30")
-        talk.read("Why")
-
-
-def test_back_from_the_first_decision_and_from_the_review(room: Room) -> None:
-    with room.talk("Add JSON") as talk:
-        talk.say("1")
-        talk.say("the names")
-        talk.say("/back")
-        assert "the names\n> " in talk.say("other names")
-        talk.decide("1")
-        talk.decide("1", "short")
-        talk.say("b", MENU)
-        assert "Short (short)\n> " in talk.decide("2", "long")
-        talk.say("q", MENU)
-        assert talk.end()[0] == 3
-    assert room.desk.answers()[1] == "other names"
-    assert room.desk.session()["decisions"][1]["rationale"] == "long"
-
-
 def test_nothing_that_was_said_commands_the_terminal(room: Room) -> None:
     room.model.answers(
         questions=[question(HOSTILE, options=[HOSTILE], why=HOSTILE)],
@@ -377,28 +239,6 @@ def test_nothing_that_was_said_commands_the_terminal(room: Room) -> None:
             assert talk.end()[0] == 0
             assert r"evil \x1b[2J\u202e end" in talk.seen
             assert "\x1b" not in talk.seen
-
-
-def test_forty_columns_are_enough(room: Room) -> None:
-    long = "a fairly long sentence about what is meant, "
-    room.model.answers(
-        questions=[
-            question(
-                long * 3, options=[long * 2, "とても長い文章なので、どこかで折り返す。" * 3], why=long * 2
-            )
-        ],
-        decisions=[decision(long[:60] * 2, "とても長い名前" * 5, long)],
-        summary=f"## {long * 2}\n\n- {long * 3}",
-    )
-    with room.talk("Add JSON", columns=40) as talk:
-        talk.say("?")
-        talk.say("2")
-        talk.decide("1")
-        talk.read("What would be done")
-        talk.read(r"Answered:")
-        # What is shown while the model works is written over itself.
-        lines = talk.seen.replace("\r", "\n").split("\n")
-    assert [line for line in lines if width(line) > 40] == []
 
 
 @pytest.mark.req("IP-13")
@@ -444,33 +284,6 @@ def test_an_agent_neither_approves_nor_rejects_nor_cancels(room: Room) -> None:
     assert "given by an agent, not typed here: 4" in shown
 
 
-def test_what_a_person_typed_is_not_called_an_agents(room: Room) -> None:
-    with room.talk("Add JSON") as talk:
-        to_review(talk)
-        assert "agent" not in talk.say("q", MENU)
-        talk.end()
-    assert "agent" not in room.desk.run("status", "--session", room.desk.short_id()).stdout
-
-
-@pytest.mark.req("IP-9")
-def test_who_approved_is_told(room: Room) -> None:
-    with room.talk("Add JSON") as talk:
-        to_review(talk)
-        talk.approve()
-        talk.say("n", YES_NO)
-        assert "(weak)" in talk.seen
-        assert talk.end()[0] == 0
-    name, user = room.desk.short_id(), os.environ.get("USER") or getpass.getuser()
-    shown = room.desk.run("status", "--session", name).stdout
-    assert f"approved by {user}, " in shown
-    assert f"typed by {user} at /dev/" in shown
-    approval = room.desk.json("status", "--session", name)["approval"]
-    assert (approval["approver"], approval["proof"], approval["strength"]) == (user, "typed", "weak")
-    lines = room.desk.run("status").stdout.splitlines()
-    assert lines[:2] == ["Runs: 1", "  Add JSON"]
-    assert "waits to be started" in lines[2]
-
-
 @pytest.mark.req("IP-2")
 def test_an_approved_session_is_cancelled_by_a_person_alone(room: Room) -> None:
     with room.talk("Add JSON") as talk:
@@ -486,42 +299,6 @@ def test_an_approved_session_is_cancelled_by_a_person_alone(room: Room) -> None:
     with room.talk("--resume", name, "--cancel") as talk:
         assert talk.end()[0] == 5
     assert room.desk.session()["status"] == "cancelled"
-
-
-def test_an_option_may_be_named_as_a_command(room: Room) -> None:
-    room.model.answers(
-        questions=[question("Which?", options=["Skip", "/login"]), question("And?", options=["/login"])]
-    )
-    with room.talk("Add JSON") as talk:
-        talk.say("skip")
-        talk.say("/login")
-        talk.read("Where it is kept")
-    assert room.desk.answers() == ["Skip", "/login"]
-
-
-def test_whoever_comes_back_to_the_program_sees_the_prompt(room: Room) -> None:
-    with room.talk("Add JSON") as talk:
-        talk.read()
-        talk.child.kill(signal.SIGCONT)
-        talk.read("> ")
-        talk.send("1\n")
-        assert "Question 2 of 2" in talk.read()
-    assert room.desk.answers()[0] == "Only one"
-
-
-def test_a_session_that_has_ended_promises_nothing(room: Room) -> None:
-    room.desk.step("Add JSON", "--answers", str(all_recommended(room)))
-    name = room.desk.short_id()
-    for feedback in ("not so", "nor so", "never"):
-        room.desk.step("--resume", name, "--reject", feedback)
-        room.desk.step("--resume", name, "--answers", str(all_recommended(room)))
-    with room.resume() as talk:
-        code, shown = talk.end()
-    assert code == 5
-    assert f"{name}\n" in shown
-    assert "saved" not in shown
-    told = room.desk.run("status", "--session", name).stdout
-    assert [words for words in ("not so", "nor so", "never") if f"{words}\n" not in told] == []
 
 
 def test_nobody_approves_what_is_shown_to_nobody(room: Room) -> None:
@@ -569,48 +346,6 @@ def test_a_session_is_chosen_from_the_open_ones(room: Room) -> None:
     with room.talk("--resume") as talk:
         talk.say("", r"leave: ")
         assert talk.end()[0] == 3
-
-
-@pytest.mark.req("IP-2")
-def test_where_nothing_is_to_be_asked_the_review_comes_at_once(room: Room) -> None:
-    room.model.answers(questions=[], decisions=[])
-    with room.talk("Add JSON") as talk:
-        shown = plain(talk.say("b", MENU))
-        assert "What it is based on" in shown
-        assert "Answered" not in shown
-        assert "nothing before it" in talk.approve()
-        talk.say("n", YES_NO)
-        assert talk.end()[0] == 0
-
-
-def test_a_terminal_that_can_do_nothing(room: Room) -> None:
-    room.model.is_slow("questions", 1)
-    with room.talk("Add JSON", TERM="dumb") as talk:
-        talk.say("/quit")
-        talk.end()
-    assert "works" not in talk.seen
-    assert "\x1b" not in talk.seen
-
-
-def test_colours_if_they_are_wanted(room: Room) -> None:
-    with room.talk("Add JSON", NO_COLOR="") as talk:
-        assert "\x1b[1mQuestion 1 of 2" in talk.read()
-
-
-def test_nothing_to_resume(room: Room) -> None:
-    with room.talk("--resume") as talk:
-        code, rest = talk.end()
-    assert code == 0
-    assert 'ringi plan "…"' in rest
-
-
-def test_one_step_at_a_terminal_never_starts_the_dialogue(room: Room) -> None:
-    room.desk.step("Add JSON")
-    with room.talk("--resume", room.desk.short_id(), "--answer", "1") as talk:
-        code, rest = talk.end()
-    assert code == 3
-    assert "Question 2 of 2" in rest
-    assert "{" not in rest
 
 
 def test_approving_in_one_step_is_typed(room: Room) -> None:

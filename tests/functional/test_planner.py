@@ -111,13 +111,6 @@ def test_if_the_planner_fails_the_model_goes_on(root: Path):
     assert json.loads(done.stdout)["model"] == "playbook"
 
 
-def test_a_person_who_plans_does_so_in_a_session(root: Path):
-    desk = RunDesk(root)
-    desk.configure("roles:\n  planner:\n    how: person\n")
-    with desk.open() as workspace:
-        assert workspace.roles(None).planner() is None
-
-
 @pytest.mark.req("RN-14", "RN-7")
 @pytest.mark.parametrize("usable", [True, False])
 def test_a_step_that_was_too_large_is_planned_anew_by_it(root: Path, usable: bool):

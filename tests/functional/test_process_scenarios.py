@@ -18,7 +18,6 @@ from ringi.tools.effects import ErrorKind
 from tests.functional.beside_desk import walled
 from tests.functional.run_desk import CALC, UNIT, RunDesk, a_plan, a_step, at_home, project
 from tests.functional.studio import FILES, Studio, is_done, outline, reflected, summary_of
-from tests.unit.coordinator.process_desk import plan
 
 pytestmark = pytest.mark.req("PP-4", "PP-7", "PP-8", "PP-28")
 _HEAD = "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n"
@@ -142,68 +141,3 @@ def test_complex_several_revisions_and_what_a_person_says(root: Path) -> None:
 def processes(desk: RunDesk) -> list[Process]:
     with desk.open() as workspace:
         return workspace.store.processes.of(desk.run_id)
-
-
-@pytest.mark.req("PP-9")
-def test_a_file_that_is_not_there_is_searched_for(root: Path) -> None:
-    """Reflection, revision, and the action once more."""
-    search = {
-        "type": "add_action", "before_task": "task_1", "description": "Search for the configuration",
-        "tool": "search", "arguments": '{"query": "module.exports"}',
-    }  # fmt: skip
-    read = {
-        "type": "modify_action", "action_id": "task_1", "tool": "read",
-        "arguments": '{"path": "config/app.config.js"}',
-    }  # fmt: skip
-    studio = Studio(
-        root, lambda _: {"note": "nothing left"}, reflect=reflected("It is elsewhere.", search, read)
-    )
-    given = plan({"tool": "read", "arguments": {"path": "src/config.js"}})
-    process = studio.carried_out("Read the configuration", given)
-    assert studio.tried() == [
-        ("read", ActionState.FAILURE, ErrorKind.NOT_FOUND),
-        ("search", DONE, None),
-        ("read", DONE, None),
-    ]
-    assert "port: 80" in studio.records[-1].result
-    assert process.revised == 1
-    assert is_done(process)
-
-
-def test_an_unexpected_result_is_followed_by_another_way(root: Path) -> None:
-    other = {
-        "type": "modify_action", "action_id": "task_1", "tool": "search", "arguments": '{"query": "port"}',
-        "description": "Search for it instead",
-    }  # fmt: skip
-    studio = Studio(
-        root, lambda _: {"note": "nothing left"}, reflect=reflected("It says nothing of it.", other)
-    )
-    given = plan({"tool": "read", "arguments": {"path": "README.md"}, "extra": {"expect": "port"}})
-    process = studio.carried_out("Find the port", given)
-    assert studio.tried()[0] == ("read", ActionState.PARTIAL, ErrorKind.UNEXPECTED)
-    assert studio.tried()[-1] == ("search", DONE, None)
-    assert process.revised == 1
-    assert is_done(process)
-
-
-@pytest.mark.req("PP-9")
-def test_three_revisions_that_fail_need_a_person(root: Path) -> None:
-    def reflect(text: str) -> dict[str, Any]:
-        number = text.count("lost_")
-        path = f'{{"path": "lost_{number}.js"}}'
-        change = {"type": "modify_action", "action_id": "task_1", "tool": "read", "arguments": path}
-        return reflected("It must be elsewhere.", change)
-
-    config = {"execution": {"early_termination": {"max_consecutive_failures": 9}}}
-    studio = Studio(root, lambda _: {"read": ["lost.js"], "done": False}, reflect=reflect, planning=config)
-    process = studio.carried_out("Read it", plan({"tool": "read", "arguments": {"path": "lost_0.js"}}))
-    assert process.waits is Wait.PERSON
-    assert process.completion
-    assert process.completion.status == NEEDS_PERSON
-    summary = summary_of(process)
-    assert not summary.goal_achieved
-    assert summary.revision_attempts == process.revised == 3
-    assert summary.recommendations
-    assert summary.current_state == "left: task_1"
-    assert sum(error is ErrorKind.NOT_FOUND for _, _, error in studio.tried()) == 4
-    assert "Execution: A person is needed" in studio.lines

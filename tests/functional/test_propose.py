@@ -17,7 +17,6 @@ PACKAGE = {
     "lib/report.py": "from lib.core import core\n\n\ndef report():\n    return core()\n",
 }
 CORE = PACKAGE["lib/core.py"]
-FAR = "".join(f"# {number}\n" for number in range(20))
 PATCH = """\
 diff --git a/lib/core.py b/lib/core.py
 --- a/lib/core.py
@@ -209,40 +208,11 @@ def test_files_that_are_not_text_become_a_plan(shop: Desk, tmp_path: Path) -> No
     assert (shop.root / "art/logo.png").read_bytes() == b"\x89PNG\0\xff"
 
 
-@pytest.mark.req("CP-3")
-def test_a_package_depends_on_its_first_file(shop: Desk, tmp_path: Path) -> None:
-    (tmp_path / "init.py").write_text("raise SystemExit\n")
-    words = ("--file", f"lib/__init__.py={tmp_path / 'init.py'}", "--trigger", "refactor")
-    made = shop.json("propose", *words)
-    scope = shop.json("show", str(made["id"]), "--as", "change-plan")["scope"]
-    assert scope == {"targetFiles": ["lib/__init__.py"], "affectedFiles": ["lib/core.py", "lib/report.py"]}
-
-
-@pytest.mark.req("CP-6")
-def test_what_waits_says_why_it_is_risky(shop: Desk, tmp_path: Path) -> None:
-    (tmp_path / "new.txt").write_text("x\n")
-    words = [word for n in range(6) for word in ("--file", f"n{n}.txt={tmp_path / 'new.txt'}")]
-    shop.json("propose", *words, "--trigger", "refactor")
-    assert "medium because 6 files change" in shop.run().stdout
-
-
 def test_paths_are_relative_to_the_current_folder(shop: Desk, tmp_path: Path) -> None:
     (tmp_path / "new.py").write_text("x = 1\n")
     below = Desk(shop.root / "lib")
     assert below.json("propose", "--file", f"core.py={tmp_path / 'new.py'}")["title"] == "Change lib/core.py"
     assert below.json("propose", "--delete", "../lib/report.py")["title"] == "Change lib/report.py"
-
-
-def test_a_rename_and_a_new_mode_are_named(shop: Desk, tmp_path: Path) -> None:
-    patch = (
-        "diff --git a/lib/core.py b/lib/base.py\nsimilarity index 100%\n"
-        "rename from lib/core.py\nrename to lib/base.py\n"
-        "diff --git a/lib/report.py b/lib/report.py\nold mode 100644\nnew mode 100755\n"
-    )
-    (tmp_path / "move.patch").write_text(patch)
-    shown = shop.run("propose", "--patch", str(tmp_path / "move.patch")).stdout
-    assert "rename lib/core.py → lib/base.py" in shown
-    assert "permissions of lib/report.py: 0644 → 0755" in shown
 
 
 def test_a_tree_around_the_workspace_is_refused(shop: Desk) -> None:
@@ -302,24 +272,6 @@ def test_reviewed_superseded_and_carried_over(shop: Desk, tmp_path: Path) -> Non
     assert (shop.root / "lib/core.py").read_text() == "def core():\n    return 2\n"
 
 
-@pytest.mark.req("CP-8", "CP-9")
-def test_a_change_plan_is_merged_into_a_new_one(shop: Desk, tmp_path: Path) -> None:
-    """With an approval of its own: none covers the merged bytes."""
-    (shop.root / "lib/core.py").write_text(CORE + FAR + "def mine():\n    return 0\n")
-    new = tmp_path / "new"
-    new.write_text(CORE.replace("1", "2") + FAR + "def mine():\n    return 0\n")
-    shop.json("propose", "--file", f"lib/core.py={new}", "--trigger", "refactor")
-    (shop.root / "lib/core.py").write_text(CORE + FAR + "def mine():\n    return 3\n")
-    terminal = shop.terminal("review", "p1", "--plain")
-    seen = terminal.answer(MENU, "a")
-    assert "p1 is p2 now: merged with your 1 line" in seen
-    assert terminal.end()[0] == 0
-    merged = CORE.replace("1", "2") + FAR + "def mine():\n    return 3\n"
-    assert (shop.root / "lib/core.py").read_text() == merged
-    assert shop.json("show", "p1")["state"]["approvals"] == []
-    assert len(shop.json("show", "p2")["state"]["approvals"]) == 1
-
-
 @pytest.mark.req("CP-8")
 def test_a_conflict_of_a_change_plan_is_decided_in_its_review(shop: Desk, tmp_path: Path) -> None:
     change_plan(shop, tmp_path)
@@ -336,19 +288,6 @@ def test_a_conflict_of_a_change_plan_is_decided_in_its_review(shop: Desk, tmp_pa
     assert "deletes 1 line you wrote meanwhile" in seen
     assert terminal.end()[0] == 0
     assert (shop.root / "lib/core.py").read_text() == CORE.replace("1", "2")
-
-
-@pytest.mark.req("PT-15")
-def test_an_ordinary_plan_is_merged_when_it_is_proposed_again(shop: Desk, tmp_path: Path) -> None:
-    (shop.root / "lib/core.py").write_text(CORE + FAR)
-    new = tmp_path / "new"
-    new.write_text(CORE.replace("1", "2") + FAR)
-    shop.json("propose", "--file", f"lib/core.py={new}")
-    (shop.root / "lib/core.py").write_text(CORE + FAR + "mine = 1\n")
-    assert shop.json("propose", "--again", "p1")["number"] == 2
-    shown = shop.run("show", "p2", "--diff").stdout
-    assert "merged with your 1 line" in shown
-    assert "-mine" not in shown
 
 
 @pytest.mark.req("CP-10")

@@ -90,25 +90,6 @@ def test_a_plan_comes_before_a_branch(branched: Desk) -> None:
     assert "p2  Greet politely" in branched.run("review", "refs/heads/p1").stdout
 
 
-def test_what_is_not_there_is_said_in_words(branched: Desk) -> None:
-    for name, said in {
-        "p7": "There is no plan p7.",
-        "nothing": "There is no plan, branch, range or worktree nothing.",
-        "main..nothing": "There is no branch or commit nothing.",
-        "agent/greet~1": "it is a single commit, not a range",
-        "./nowhere": "There is no worktree",
-        ".": "it is the checkout that plans are compared with",
-    }.items():
-        done = branched.run("review", name)
-        assert done.returncode == 2, name
-        assert said in done.stderr, name
-        assert done.stderr.count("\n") == 2, done.stderr  # what is wrong, and the next command
-    branched.git("checkout", "-q", "agent/greet")
-    done = branched.run("review", "agent/greet")
-    assert done.returncode == 0
-    assert "Nothing to take: your files have all of agent/greet." in done.stdout
-
-
 def test_odd_words_do_not_reach_the_terminal(desk: Desk) -> None:
     name = "-b-\u202eevil"
     desk.git("checkout", "-q", "--detach")

@@ -141,58 +141,7 @@ def test_comment_and_reject_reach_the_proposer(shop: Desk, screens: Screens) -> 
     assert shop.files() == before
 
 
-def test_in_japanese(shop: Desk, screens: Screens) -> None:
-    name = propose(
-        shop,
-        TWO_HUNKS,
-        ActionSpec(SpecKind.DELETE, "README.md"),
-        ActionSpec(SpecKind.CREATE, "日本.txt", "日本語の行\n"),
-    )
-    screen = screens.review(name, "--lang", "ja")
-    screen.wait(MENU)
-    find(screen, "日本語の行")
-    screen.press("e")
-    screen.type("です", enter=True)
-    screen.wait("v2")
-    assert "日本語の行です" in screen.text
-    screen.press("a")
-    seen = screen.wait("[0-9a-f]{64}")
-    digest = re.search("[0-9a-f]{64}", seen)
-    assert digest
-    screen.type(digest[0][:6], enter=True)
-    assert screen.exit_code == 0
-    assert (shop.root / "日本.txt").read_text() == "日本語の行です\n"
-
-
-def test_small_and_large_again(shop: Desk, screens: Screens) -> None:
-    name = propose(shop, TWO_HUNKS)
-    screen = screens.review(name)
-    screen.wait(r"\[a\]pply")
-    screen.press("home")
-    large = screen.settle()
-    screen.resize(20, 5)
-    screen.wait(r"\[a\]")
-    small = screen.settle()
-    assert name in small
-    assert "low" in small
-    assert all(len(line) <= 20 for line in small.split("\n"))
-    find(screen, "line thirty")
-    screen.press("c")
-    screen.type("narrow", enter=True)
-    screen.press("?", "q", "i", "q")
-    screen.resize(1, 1)
-    screen.settle()
-    assert screen.alive
-    screen.resize(80, 24)
-    screen.wait("» narrow")
-    screen.press("home")
-    again = screen.settle()
-    assert large.split("\n")[:8] == again.split("\n")[:8]
-    screen.press("a")
-    assert screen.exit_code == 0
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_killed_in_the_middle_decides_nothing(shop: Desk, number: signal.Signals) -> None:
     name = propose(shop, TWO_HUNKS)
     before = shop.files()
@@ -248,18 +197,6 @@ def test_what_the_proposer_changes_meanwhile_is_not_applied(desk: Desk, screens:
     assert (desk.root / "new.txt").read_text() == "third\n"
 
 
-def test_an_answer_typed_at_once_is_heard(shop: Desk, screens: Screens) -> None:
-    propose(shop, ActionSpec(SpecKind.DELETE, "many.txt"))
-    screen = screens.review("p1")
-    screen.wait(MENU)
-    screen.press("a")
-    found = re.search("type ([0-9a-f]{6}):", screen.wait("type [0-9a-f]{6}:"))
-    assert found
-    screen.send(f"{found[1]}\r")
-    assert screen.exit_code == 0
-    assert not (shop.root / "many.txt").exists()
-
-
 def test_keys_typed_ahead_answer_nothing(shop: Desk, screens: Screens) -> None:
     name = propose(shop, TWO_HUNKS)
     screen = screens.review(name)
@@ -275,46 +212,6 @@ def test_keys_typed_ahead_answer_nothing(shop: Desk, screens: Screens) -> None:
     screen.settle()
     assert screen.alive
     assert state(shop, name).status is PlanStatus.PENDING_REVIEW
-
-
-def test_in_the_editor(shop: Desk, screens: Screens, tmp_path: Path) -> None:
-    editor = tmp_path / "my editor"
-    editor.write_text('#!/bin/sh\necho "editing $2"\nsed -i "s/line three/line 3.0/" "$2"; exit $1\n')
-    editor.chmod(0o755)
-    name = propose(shop, TWO_HUNKS)
-    for command, words in (
-        ("/nowhere/editor", "There is no program /nowhere/editor"),
-        (f"'{editor}' 4", "exit code 4; nothing was changed"),
-        ("true", "Nothing was changed"),
-    ):
-        screen = screens.review(name, VISUAL=command)
-        screen.wait(r"\[a\]pply")
-        screen.press("E")
-        screen.wait(words)
-        screen.press("q")
-        assert screen.exit_code == 3
-    screen = screens.review(name, EDITOR=f"'{editor}' 0")
-    screen.wait(r"\[a\]pply")
-    screen.press("E")
-    screen.wait("1 line edited · still applies")
-    screen.press("a")
-    assert screen.exit_code == 0
-    assert "line 3.0\n" in (shop.root / "many.txt").read_text()
-
-
-def test_without_colour(shop: Desk, screens: Screens) -> None:
-    name = propose(shop, TWO_HUNKS, ActionSpec(SpecKind.CREATE, "app/new.py", "def f():\n    return 1\n"))
-    coloured = screens.review(name)
-    coloured.wait(r"\[a\]pply")
-    coloured.settle()
-    assert re.search(rb"\x1b\[[0-9;]*3[0-9]", coloured.raw)
-    plain = screens.review(name, NO_COLOR="1")
-    plain.wait(r"\[a\]pply")
-    seen = plain.settle()
-    assert not re.search(rb"\x1b\[(?:[0-9]+;)*[34][0-9]", plain.raw)
-    assert seen == coloured.text
-    assert "▌" in seen
-    assert "-line 3" in seen
 
 
 def test_a_dumb_terminal_gets_the_dialogue(shop: Desk, screens: Screens) -> None:
@@ -535,62 +432,6 @@ def test_a_file_is_chosen_from_the_list(shop: Desk, screens: Screens) -> None:
     assert re.search(r"▌.*\+text 38", screen.wait("file 39 of 40"))
 
 
-def test_a_comment_is_changed_removed_and_enough_to_reject(shop: Desk, screens: Screens) -> None:
-    name = propose(shop, TWO_HUNKS)
-    screen = screens.review(name)
-    screen.wait(MENU)
-    find(screen, r"\+line three")
-    screen.press("c")
-    screen.wait("Your comment on many.txt:3")
-    screen.type("why", enter=True)
-    screen.wait("» why")
-    screen.press("j", "c")  # on the comment itself
-    screen.wait("empty: remove it")
-    screen.type(" so?", enter=True)
-    screen.wait("» why so?")
-    assert [given.text for given in state(shop, name).comments or ()] == ["why so?"]
-    screen.press("c")
-    screen.wait("empty: remove it")
-    screen.press("ctrl-u", "enter")
-    screen.wait_gone("»")
-    assert not state(shop, name).comments
-    find(screen, r"\+line three")
-    screen.press("c")
-    screen.wait("Your comment on many.txt:3")
-    screen.type("spell it 3", enter=True)
-    screen.wait("» spell it 3")
-    screen.press("r")
-    screen.wait("Enter alone: your comments say it")
-    screen.press("enter")
-    assert screen.exit_code == 5
-    after = state(shop, name)
-    assert (after.status, [given.text for given in after.feedback]) == (
-        PlanStatus.PROPOSED,
-        ["see the comments"],
-    )
-
-
-def test_only_what_changed_since_the_person_looked(shop: Desk, screens: Screens) -> None:
-    name = propose(shop, TWO_HUNKS)
-    screen = screens.review(name)
-    screen.wait(MENU)
-    screen.press("r")
-    screen.type("spell it out", enter=True)
-    assert screen.exit_code == 5
-    with open_workspace(shop.root) as workspace:
-        again = ActionSpec(SpecKind.WRITE, "many.txt", CHANGED.replace("line thirty", "line XXX"))
-        assert workspace.plan.set_action_specs(name, [again]).ok
-    screen = screens.review(name)
-    screen.wait(MENU)
-    screen.press("t")
-    seen = screen.wait("since version")
-    assert "+line XXX" in seen
-    assert "-line thirty" in seen
-    assert "line three" not in seen
-    screen.press("t")
-    assert "line three" in screen.wait_gone("since version")
-
-
 def test_more_lines_around_a_hunk_and_wrapped_ones(shop: Desk, screens: Screens) -> None:
     long = "begin " + "日本語" * 40 + " end"
     name = propose(shop, ActionSpec(SpecKind.WRITE, "many.txt", CHANGED + long + "\n"))
@@ -612,62 +453,3 @@ def test_more_lines_around_a_hunk_and_wrapped_ones(shop: Desk, screens: Screens)
     screen.press("a")
     assert screen.exit_code == 0
     assert (shop.root / "many.txt").read_text() == MANY.replace("line 30\n", "line thirty\n") + long + "\n"
-
-
-def test_a_rename_is_shown_with_its_changed_lines_only(shop: Desk, screens: Screens) -> None:
-    name = propose(
-        shop, ActionSpec(SpecKind.DELETE, "many.txt"), ActionSpec(SpecKind.CREATE, "lib/few.txt", CHANGED)
-    )
-    screen = screens.review(name)
-    seen = screen.wait(r"\[a\]pply")
-    assert "rename many.txt → lib/few.txt" in seen
-    assert "1 file  +2 -2" in seen
-    assert "file 1 of 1" in seen
-    screen.press("d")
-    screen.wait("hunk 1 of lib/few.txt dropped")
-    screen.press("c")
-    screen.wait("Your comment on")
-    screen.type("why?", enter=True)
-    screen.wait("Noted")
-    screen.press("D")
-    screen.wait("only file; reject")
-    screen.press("a")
-    assert screen.exit_code == 0
-    assert not (shop.root / "many.txt").exists()
-    assert (shop.root / "lib/few.txt").read_text() == MANY.replace("line 30\n", "line thirty\n")
-
-
-@pytest.mark.req("PT-9")
-def test_an_undone_plan_says_so_and_needs_a_new_approval(shop: Desk, screens: Screens) -> None:
-    name = propose(shop, TWO_HUNKS)
-    screen = screens.review(name)
-    screen.wait(r"\[a\]pply")
-    screen.press("a")
-    assert screen.exit_code == 0
-    screen = screens.review(name)
-    screen.wait(r"\[U\]ndo")
-    screen.press("U")
-    screen.wait(r"Go\? \[y/n\]")
-    screen.type("y", enter=True)
-    assert screen.exit_code == 0
-    said = r"undone \d{4}-\d\d-\d\d \d\d:\d\d: the files are back to before"
-    assert re.search(said, shop.run().stdout)
-    assert re.search(said, shop.run("show", name).stdout)
-    (shop.root / "many.txt").write_text(MANY + "mine\n")
-    screen = screens.review(name, columns=100)
-    assert re.search(said, screen.wait(r"\[a\]pply again"))
-    screen.press("d")
-    screen.wait("was carried out already")
-    screen.press("a")
-    screen.wait("was undone. Open it again, as a new plan")
-    screen.press("y")
-    screen.wait("p2 does the same as p1")
-    screen.wait("many.txt changed since the proposer saw it")
-    screen.press("u")
-    screen.wait(r"Merged with 1 line of yours|\[a\]pply \[d\]rop")
-    assert state(shop, "p2").status is PlanStatus.PENDING_REVIEW
-    assert not state(shop, "p2").approvals
-    screen.press("a")
-    assert screen.exit_code == 0
-    assert (shop.root / "many.txt").read_text() == CHANGED + "mine\n"
-    assert len(state(shop, "p2").approvals) == len(state(shop, name).approvals) == 1

@@ -89,46 +89,6 @@ def test_shown_as_a_difference_and_approved(home: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.req("PP-20")
-def test_declined_with_words_that_reach_the_model(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with ModelServer([LOST, LOST, FIXED]) as server:
-        desk = waiting(home, monkeypatch, server)
-        with Screen.ringi(desk.root, "continue", desk.run_id, columns=100, rows=40) as screen:
-            screen.wait(r"Approve\? \[y/n\]")
-            screen.type("n", enter=True)
-            screen.wait("What should be different")
-            screen.type("The file is calc.py", enter=True)
-            # What was said is a revision too.
-            screen.wait(r"says: The file is calc\.py[^$]*Approve\? \[y/n\]")
-            screen.type("y", enter=True)
-            screen.wait(r"\[a\]pply")
-            screen.type("q")
-            assert screen.exit_code in {0, 3}
-        assert "The file is calc.py" in server.requests[2].text
-    assert [one.approved for one in process_of(desk).revisions] == [False, True]
-
-
-@pytest.mark.req("PP-20")
-def test_without_a_person_it_waits_and_time_does_not_approve(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = SetClock()
-    with ModelServer([LOST, LOST, FIXED]) as server:
-        desk = waiting(home, monkeypatch, server, clock)
-        again = desk.go()
-        assert again.stop
-        assert again.stop.reason_code == "REVISION_WAITS"
-        assert process_of(desk).waits is Wait.REVISION
-        assert len(server.requests) == 2
-        clock.pass_by(3_601)
-        run = desk.go()
-        assert run.stop
-        assert run.stop.reason_code == "HELP_NEEDED"
-        assert "in time" in run.stop.message
-    process = process_of(desk)
-    assert (process.waits, process.proposed, process.revised) == (Wait.PERSON, None, 0)
-
-
-@pytest.mark.req("PP-20")
 def test_a_key_signs_the_one_that_waits_and_no_later_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with ModelServer([LOST, LOST, LOST, LOST, FIXED]) as server:
         desk = waiting(home, monkeypatch, server)

@@ -13,6 +13,7 @@ from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.screens import Screen
 from tests.helpers import accept_signers_in
+from tests.tables import each
 from tests.unit.runner.run_samples import RUN_ID, plan_of, step_of
 
 ROLE = "sh {role}"
@@ -108,7 +109,7 @@ def test_two_approvals_lead_from_a_plan_to_commits_and_a_report(project: tuple[D
     assert desk.git("branch", "--list", document["work_branch"]) == ""
 
 
-@pytest.mark.parametrize("command", ["continue", "continue --retry", "cancel", "report"])
+@each("command", ["continue", "continue --retry", "cancel", "report"])
 def test_where_there_is_no_run(desk: Desk, command: str):
     done = desk.run(*command.split())
     assert done.returncode == 2
@@ -116,7 +117,7 @@ def test_where_there_is_no_run(desk: Desk, command: str):
     assert "ringi status" in done.stderr
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "see"),
     [
         (["continue", ""], "ringi status"),
@@ -132,23 +133,6 @@ def test_a_name_that_means_nothing_leads_to_a_list(desk: Desk, words: list[str],
     done = desk.run(*words)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith(f"See what there is: {see}")
-
-
-@pytest.mark.req("RN-4")
-def test_without_a_terminal_it_stops_with_3_and_says_how_it_goes_on(project: tuple[Desk, Path, str]):
-    desk, file, role = project
-    done = desk.process("--json", "run", "--plan", str(file), "--with", role)
-    assert done.returncode == 3, done.stderr
-    document = json.loads(done.stdout)
-    assert document["stop"]["reason_code"] == "APPROVAL_NEEDED"
-    assert document["stop"]["next_action"] == f"ringi run {RUN_ID}"
-    again = desk.process("continue")
-    assert again.returncode == 3
-    assert f"→ ringi run {RUN_ID}" in again.stdout
-    ended = desk.process("--json", "cancel")
-    assert (ended.returncode, json.loads(ended.stdout)["phase"]) == (0, "cancelled")
-    assert desk.process("continue").returncode == 2
-    assert desk.process("run", RUN_ID).returncode != 0
 
 
 @pytest.mark.req("RN-4")
@@ -201,52 +185,6 @@ def test_a_request_can_be_written_and_wrong_uses_are_named(desk: Desk):
     in_place = desk.run("run", "Add a total", "--review", "forge", "--in-place")
     assert in_place.returncode == 2
     assert "leave out --in-place" in in_place.stderr
-
-
-@pytest.mark.req("RN-4", "IP-6")
-@walled
-def test_a_key_approves_the_plan_and_the_steps_without_a_terminal(
-    project: tuple[Desk, Path, str], tmp_path: Path
-):
-    desk, file, role = project
-    key = listed_key(desk, tmp_path)
-    stranger = RealKey(tmp_path, "stranger")
-    refused = desk.process("run", "--plan", str(file), "--with", role, "--sign", str(stranger.path))
-    assert refused.returncode == 6, refused.stderr
-    done = desk.process("--json", "run", RUN_ID, "--with", role, "--sign", str(key.path))
-    assert done.returncode == 3, done.stderr
-    assert "Fix the sum" in done.stderr
-    document = json.loads(done.stdout)
-    assert [step["status"] for step in document["steps"]] == ["proposed", "proposed"]
-    for step in document["steps"]:
-        for words in (["approve", step["plan_id"], "--sign", str(key.path)], ["execute", step["plan_id"]]):
-            decided = desk.process(*words)
-            assert decided.returncode == 0, decided.stderr
-    assert desk.process("continue").returncode == 0
-    assert "signed" in desk.run("report").stdout
-    assert desk.process("run", "Add JSON output", "--sign", str(key.path)).returncode == 2
-
-
-@pytest.mark.req("RN-7", "RN-14")
-def test_a_step_that_is_too_large_is_planned_anew_with_the_command_it_names(
-    project: tuple[Desk, Path, str], tmp_path: Path
-):
-    desk, file, _role = project
-    large = tmp_path / "large.sh"
-    large.write_text("sed -i 's/a - b/a + b/' calc.py; seq 200 > notes.md\n")
-    with Screen.ringi(desk.root, "run", "--plan", str(file), "--with", f"sh {large}", columns=100) as screen:
-        screen.wait(r"Approve\? \[y/n\]")
-        screen.type("y", enter=True)
-        screen.wait(f"→ ringi run --again {RUN_ID}")
-        assert screen.exit_code == 6
-    done = desk.process("--json", "run", "--again", RUN_ID)
-    assert done.returncode == 3, done.stderr
-    anew = json.loads(done.stdout)
-    assert (anew["replaces"], anew["stop"]["reason_code"]) == (RUN_ID, "APPROVAL_NEEDED")
-    assert len(anew["steps"]) > 2
-    again = desk.process("run", "--again", RUN_ID)
-    assert again.returncode == 6
-    assert f"ringi run {anew['run_id']}" in again.stderr
 
 
 @pytest.mark.req("RN-14")
@@ -302,25 +240,3 @@ def test_undo_of_a_run_that_waits_leaves_nothing_to_decide(project: tuple[Desk, 
     status = desk.run("status", RUN_ID).stdout
     assert "was not approved" in status
     assert "waits for your approval" not in status
-
-
-@walled
-@pytest.mark.req("RN-4", "RN-8")
-def test_undo_of_a_run_in_place_is_seen_in_its_status(project: tuple[Desk, Path, str]):
-    desk, file, role = project
-    words = ("run", "--plan", str(file), "--with", role, "--in-place")
-    with Screen.ringi(desk.root, *words, columns=100, rows=40) as screen:
-        screen.wait(r"Approve\? \[y/n\]")
-        screen.type("y", enter=True)
-        screen.wait("2 finished steps wait for you[^$]*pprove all")
-        screen.type("a", enter=True)
-        screen.wait(f"→ ringi report {RUN_ID}")
-    assert "done" in desk.run("status", RUN_ID).stdout
-    with Screen.ringi(desk.root, "undo", RUN_ID, columns=100, rows=40) as screen:
-        for _ in range(2):
-            screen.wait(r"reverts \w+. Go\? \[y/n\]\s*$")
-            screen.type("y", enter=True)
-        screen.wait(f"✓ Run {RUN_ID} is undone")
-        assert screen.exit_code == 0
-    assert "return a - b" in (desk.root / "calc.py").read_text()
-    assert f"{RUN_ID} · just now · undone" in desk.run("status", RUN_ID).stdout

@@ -22,7 +22,7 @@ from ringi.plans.approve import subject_now
 from ringi.plans.document import ALL_SPECS, PlanStatus, SpecKind
 from ringi.plans.verify import verify_plan
 from ringi.policy.risk_level import Risk
-from ringi.runs.document import Review, Run, RunPhase, StopCode
+from ringi.runs.document import Run, RunPhase, StopCode
 from ringi.runs.drive import cancel_run
 from ringi.runs.grant import Wanted, draft_for_run
 from tests.fakes.people import AgentAtWork, SeatedPerson
@@ -31,6 +31,7 @@ from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, git, project
 from tests.helpers import SetClock
+from tests.tables import each
 
 DOCS = "echo 'It adds.' >> README.md"
 BOTH = by_step(FIX, DOCS)
@@ -61,12 +62,11 @@ def waits(run: Run) -> str:
 
 
 @pytest.mark.req("RN-5", "RN-11", "RN-12")
-@pytest.mark.parametrize("review", [Review.END, Review.EACH])
 @walled
-def test_its_steps_need_no_question(desk: RunDesk, review: Review):
+def test_its_steps_need_no_question(desk: RunDesk):
     grant = desk.grant(desk.key())
     main = git(desk.root, "rev-parse", "main")
-    run = desk.go(review=review)
+    run = desk.go()
     assert run.phase is RunPhase.COMPLETED
     assert desk.commits() == ["Step 1", "Step 2"]
     assert [step.grant for step in run.steps] == [grant.id, grant.id]
@@ -436,7 +436,7 @@ def test_signed_with_the_plan_and_nobody_is_asked(desk: RunDesk):
 
 
 @pytest.mark.req("RN-5")
-@pytest.mark.parametrize(
+@each(
     ("words", "said"),
     [
         (["--run", "RUN"], "Missing option '--sign'"),

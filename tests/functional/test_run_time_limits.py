@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from ringi.config.keys import Config
 from ringi.engine.run_plan import RunRole
-from ringi.errors import BadBrought, ModelBusy, ModelTimeout, RoleTimeout
+from ringi.errors import BadBrought, ModelTimeout, RoleTimeout
 from ringi.models.prompt import Budget, ModelAnswer, NewVerdict, Prompt
 from ringi.models.usage import Purpose, TokenUsage
 from ringi.runs.document import StopCode
@@ -38,13 +37,12 @@ def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 # A role
 
 
-@pytest.mark.parametrize("role", ["implementer", "reviewer"])
-def test_a_command_that_takes_too_long_is_told_whose_limit_it_was(desk: RoleDesk, role: str):
-    desk.configure(**{role: {"command": desk.script("maker", FOR_EVER), "timeout_sec": 1}})
+def test_a_command_that_takes_too_long_is_told_whose_limit_it_was(desk: RoleDesk):
+    desk.configure(reviewer={"command": desk.script("maker", FOR_EVER), "timeout_sec": 1})
     desk.change()
-    done = desk.work() if role == "implementer" else desk.judge(RunRole(role))
+    done = desk.judge(RunRole.REVIEWER)
     assert (done.timed_out, done.code) == (True, StopCode.ROLE_TIMEOUT)
-    assert f"did not end within 1 s (roles.{role}.timeout_sec)" in str(done.problem)
+    assert "did not end within 1 s (roles.reviewer.timeout_sec)" in str(done.problem)
 
 
 @walled
@@ -54,26 +52,6 @@ def test_the_plans_limit_is_for_tests_and_ends_no_role(root: Path):
     run = desk.go()
     [attempt] = run.steps[0].attempts
     assert (attempt.exit_code, attempt.problem) == (0, "")
-
-
-@walled
-def test_a_role_that_is_ended_says_so_in_the_run(root: Path):
-    desk = RunDesk(root, implementer=FOR_EVER)
-    command = f"{desk.scripts / 'implementer'} {{brief}}"
-    desk.configure(f"roles:\n  implementer:\n    command: {command}\n    timeout_sec: 1\n")
-    desk.start(a_plan(a_step(1)))
-    stop = desk.go().stop
-    assert stop
-    assert stop.reason_code is StopCode.ROLE_TIMEOUT
-    assert "1 s (roles.implementer.timeout_sec)" in str(stop.why)
-
-
-def test_by_default_a_role_has_an_hour_and_a_question_ten_minutes():
-    """Whoever works for four minutes is not ended, whether a command, a model or one question to it."""
-    config = Config()
-    assert config.roles.implementer.timeout_sec == 3_600
-    assert config.llm.timeout_sec == 600
-    assert config.planning.execution.total_timeout == 3_600
 
 
 def test_a_planner_that_takes_too_long(root: Path):
@@ -167,12 +145,6 @@ def test_a_question_keeps_its_own_limit_within_the_turn():
     with pytest.raises(ModelTimeout) as caught:
         caller.ask(QUESTION, NewVerdict)
     assert str(caught.value) == "slow did not answer within 600 seconds (llm.timeout_sec)."
-
-
-def test_errors_of_earlier_recordings_name_the_usual_key():
-    assert "llm.timeout_sec" in str(ModelTimeout(model="m", seconds="5"))
-    busy = ModelBusy(model="m", why="full")
-    assert busy.hint.format_map(busy.details).endswith("llm.timeout_sec")
 
 
 # What a run tests with

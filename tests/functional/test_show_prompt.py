@@ -9,6 +9,7 @@ from ringi.engine.prompts import KINDS
 from ringi.models.turns import compact_schema
 from tests.fakes.model_server import ModelServer, Say, Status
 from tests.functional.desk import Desk
+from tests.tables import each
 
 QUESTION = {"questions": [{"type": "scope", "question": "All of it?", "context": "", "options": []}]}
 
@@ -51,6 +52,6 @@ def test_as_text_it_can_be_read_and_while_a_person_is_asked_there_is_none(desk: 
     assert "the model is not asked now" in refused.stderr
 
 
-@pytest.mark.parametrize("words", [["--from", "x"], ["--resume", "planning-1", "--skip"], ["--resume"]])
+@each("words", [["--from", "x"], ["--resume", "planning-1", "--skip"], ["--resume"]])
 def test_it_goes_with_nothing_else(desk: Desk, words: list[str]):
     assert desk.run("plan", "--show-prompt", *words).returncode == 2

@@ -17,7 +17,7 @@ from ringi.errors import SignatureNeeded
 from tests.fakes.people import SeatedPerson
 from tests.fakes.signing import MadeUpKeys, RealKey
 from tests.functional.conftest import signers
-from tests.functional.desk import MENU, RINGI, Desk, Terminal
+from tests.functional.desk import MENU, RINGI, Desk
 from tests.functional.screens import Screen
 from tests.functional.test_plan_script import ANSWERS, Room, room  # noqa: F401  # fixtures
 from tests.functional.test_proving import proposed
@@ -128,14 +128,6 @@ def test_an_added_line_counts_once_it_is_accepted(desk: Desk, listed: RealKey, o
     assert desk.run(*words).returncode == 0
     assert "+ other" not in desk.run("config", "signers").stdout
     sound(desk)
-
-
-def test_a_no_accepts_nothing(desk: Desk, listed: RealKey, other: Other):
-    add(other.line)
-    with desk.terminal("config", "signers", "--accept") as terminal:
-        terminal.answer(r"\[y/n\]", "n")
-        assert terminal.end()[0] == 3
-    assert f"+ {other.line}" in desk.run("config", "signers").stdout
 
 
 @pytest.mark.req("PT-8")
@@ -435,16 +427,6 @@ def test_init_accepts_only_what_it_showed(desk: Desk, listed: RealKey, other: Ot
     plan = proposed(desk, NEW)
     for one in (mine, other.key):
         assert desk.run("approve", plan, "--sign", str(one.path)).returncode == 6
-
-
-def test_outside_a_workspace_a_key_is_only_listed(tmp_path: Path):
-    mine, nowhere = RealKey(tmp_path, "mine"), tmp_path / "nowhere"
-    nowhere.mkdir()
-    with Terminal(nowhere, ["init", "--key", f"{mine.path}.pub"], {}) as terminal:
-        terminal.answer(r"\[y/n\]", "y")
-        code, said = terminal.end()
-    assert (code, "ringi config signers --accept" in said) == (0, True), said
-    assert not list(nowhere.iterdir())
 
 
 # --- several at once, and ends in the middle ------------------------------------------------------

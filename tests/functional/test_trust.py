@@ -1,6 +1,5 @@
 """A person allows what a project would run, at a real terminal; nobody and nothing else can."""
 
-import json
 import os
 import shlex
 import signal
@@ -79,29 +78,6 @@ def test_a_projects_commands_do_nothing_until_a_person_trusts_them(
     assert state(project) == "changed"
 
 
-def test_a_change_shows_what_came_and_what_went(project: Desk) -> None:
-    configure(project, "with:\n  checks: [true, 'make old']\n".replace("true", "make test"))
-    (project.root / ".agent" / "allowed_signers").write_text("hanako ssh-ed25519 AAAA\n")
-    seen = trust(project)
-    assert "hanako ssh-ed25519 AAAA" in seen
-    assert "can approve plans" in seen
-    configure(project, "with:\n  checks: [make test, make new]\n")
-    (project.root / ".agent" / "allowed_signers").unlink()
-    terminal = project.terminal("trust")
-    seen, _ = asked(terminal)
-    for line in (
-        "with.checks (changed)",
-        "  make test",
-        "+ make new",
-        "- make old",
-        "allowed_signers (no longer",
-    ):
-        assert line in seen
-    terminal.type("no")
-    assert terminal.end()[0] == 3
-    assert state(project) == "changed"
-
-
 def test_another_answer_trusts_nothing(project: Desk) -> None:
     for answer in ("", "yes", "000000x"):
         terminal = project.terminal("trust")
@@ -133,18 +109,6 @@ def test_an_interrupt_is_heard_below_a_shell_that_ignores_it(project: Desk) -> N
     assert terminal.end()[0] == 130
 
 
-def test_what_changed_while_the_person_read_is_not_trusted(project: Desk) -> None:
-    terminal = project.terminal("trust")
-    _, wanted = asked(terminal)
-    configure(project, CONFIG.replace("touch", "rm -rf"))
-    terminal.type(wanted)
-    code, rest = terminal.end()
-    assert code == 6
-    assert "the answer was given for something else than what is there now" in rest
-    assert not trusted_json().exists()
-    assert state(project) == "untrusted"
-
-
 def test_typed_ahead_does_not_answer(project: Desk) -> None:
     terminal = project.terminal("trust", "--show")
     terminal.end()
@@ -154,16 +118,6 @@ def test_typed_ahead_does_not_answer(project: Desk) -> None:
     terminal.type("no")
     assert terminal.end()[0] == 3
     assert state(project) == "untrusted"
-
-
-def test_without_a_terminal_nothing_is_trusted(project: Desk) -> None:
-    done = project.run("trust")
-    assert done.returncode == 3
-    assert "ringi trust" in done.stderr
-    done = project.run("--json", "trust")
-    assert done.returncode == 3
-    assert json.loads(done.stdout)["error"]["code"] == "no_channel"
-    assert not trusted_json().exists()
 
 
 @pytest.mark.usefixtures("on_disk")
@@ -176,34 +130,6 @@ def test_an_agent_cannot_trust(project: Desk) -> None:
     shown = project.run("show", "p1", "--diff").stdout
     # In the sandbox it sees its copy, which names nothing to trust.
     assert shown.count("\n  +0\n" if WALLS else "\n  +3\n") == 2
-    assert not trusted_json().exists()
-
-
-def test_show_and_revoke_need_no_person(project: Desk) -> None:
-    shown = project.run("trust", "--show")
-    assert shown.returncode == 0
-    assert CHECK in shown.stdout
-    assert "not trusted" in shown.stdout
-    trust(project)
-    shown = project.run("trust", "--show")
-    assert "✓ trusted" in shown.stdout
-    again = project.run("trust")
-    assert (again.returncode, "✓ trusted" in again.stdout) == (0, True)
-    told = project.json("trust", "--show")
-    assert (told["state"], told["changed"]) == ("trusted", [])
-    assert told["trusted"]["digest"] == told["digest"]
-    assert told["parts"][0]["lines"] == [CHECK]
-    assert project.json("trust", "--revoke")["revoked"] == told["digest"]
-    assert project.run("trust", "--revoke").returncode == 0
-    assert state(project) == "untrusted"
-    assert project.run("trust", "--show", "--revoke").returncode == 2
-
-
-def test_a_project_without_commands_needs_nothing(desk: Desk) -> None:
-    done = desk.run("trust")
-    assert done.returncode == 0
-    assert "nothing that would need your trust" in done.stdout
-    assert desk.json("trust", "--show")["state"] == "nothing"
     assert not trusted_json().exists()
 
 

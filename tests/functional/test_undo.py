@@ -77,16 +77,3 @@ def test_programs_are_told_which_lines_stay(desk: Desk, tmp_path):
     assert results["two.txt"]["later_lines"] == 2
     assert "later_lines" not in results["one.txt"]
     assert results["three.txt"]["status"] == "conflict"
-
-
-@pytest.mark.req("PT-12")
-def test_nothing_is_left_to_undo(desk: Desk):
-    name = taken(desk)
-    desk.git("checkout", "--", ".")
-    (desk.root / "new.txt").unlink()
-    refused = desk.run("show", name, "--since")
-    assert "-their 2" in refused.stdout
-    terminal = desk.terminal("undo", name)
-    code, seen = terminal.end()
-    assert code == 6
-    assert f"nothing of plan {name} is left in the files" in " ".join(seen.split())

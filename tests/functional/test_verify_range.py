@@ -430,27 +430,6 @@ def _listing(root: Path) -> list[str]:
 # Names and answers.
 
 
-def test_what_is_no_name_of_anything(work: Office) -> None:
-    for name in ("nothing", "main..nothing", "nothing..main", "--all..main"):
-        done = work.desk.run("verify", "--", name)
-        assert done.returncode == 2, name
-        assert "There is no commit" in done.stderr
-    assert work.desk.run("verify", "p1").returncode == 2
-
-
-def test_options_that_do_not_belong_together(work: Office) -> None:
-    assert work.desk.run("verify", "main", "--all").returncode == 2
-    assert work.desk.run("verify", "--mode", "strict").returncode == 2
-    assert work.desk.run("--json", "verify", "main", "--sarif", "-").returncode == 2
-    assert work.desk.run("verify", "main", "--mode", "loose").returncode == 2
-
-
-def test_a_commit_stands_for_itself(work: Office) -> None:
-    shown = work.accepted("work")
-    assert shown.splitlines()[0] == f"Commit work: {work.id('work^')[:12]} to {work.id('work')[:12]}"
-    assert "✗ numbers.txt" in work.refused(work.base)
-
-
 def test_the_json_answer_is_complete_even_if_it_refuses(work: Office) -> None:
     work.git("merge", "-q", "--squash", "work")
     work.write("new.txt", "new!\n")
@@ -465,37 +444,6 @@ def test_the_json_answer_is_complete_even_if_it_refuses(work: Office) -> None:
     assert (link["by"], link["step"]["request_id"], link["at"]) == ("alice", "request-1", AT)
 
 
-def test_sarif(work: Office, tmp_path: Path) -> None:
-    work.git("merge", "-q", "--squash", "work")
-    work.write("new ü.txt", "new!\n")
-    work.commit(f"All of it{AGENT}")
-    file = tmp_path / "out.sarif"
-    assert work.desk.run("verify", "HEAD", "--mode", "strict", "--sarif", str(file)).returncode == 6
-    found = json.loads(file.read_text())
-    assert found["version"] == "2.1.0"
-    [run] = found["runs"]
-    [result] = run["results"]
-    assert result["ruleId"] == run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"]
-    place = result["locations"][0]["physicalLocation"]["artifactLocation"]
-    assert place["uri"] == "new%20%C3%BC.txt"
-    assert result["level"] == "error"
-    done = work.desk.run("verify", "HEAD", "--sarif", "-")
-    assert json.loads(done.stdout)["runs"][0]["results"][0]["level"] == "warning"
-
-
-def test_many_files_stay_readable(office: Office) -> None:
-    office.git("checkout", "-q", "-b", "work")
-    for number in range(300):
-        office.write(f"many/{number:03}.txt", f"{number}\n")
-    office.commit(f"Many{AGENT}")
-    shown = office.refused("main..work")
-    assert "… and 200 more; all of them with --json" in shown
-    office.approve("main", "work")
-    shown = office.accepted("main..work")
-    assert "… and 270 more; all of them with --json" in shown
-    assert shown.splitlines()[-1] == "✓ Changed files: 300 signed"
-
-
 def test_good_signatures_are_remembered(work: Office) -> None:
     work.accepted("main..work")
     kept = signatures_file(os.environ)
@@ -505,13 +453,6 @@ def test_good_signatures_are_remembered(work: Office) -> None:
     kept.write_bytes(before.replace(b"alice", b"carol"))
     # Only what is remembered can say so.
     assert "signed by carol" in work.accepted("main..work")
-
-
-def test_a_clone_of_a_clone(work: Office) -> None:
-    clone = work.cloned("clone")
-    clone.git("checkout", "-q", "work")
-    again = Clone(clone.root).cloned("again")
-    assert again.levels("origin/HEAD^..HEAD") == {"new.txt": "signed", "numbers.txt": "signed"}
 
 
 def test_a_run_is_verified_by_its_branch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,17 +211,6 @@ def test_words_without_a_request_wait_for_one(desk: WatchDesk):
     assert "Thanks, I look at it tomorrow." in told
 
 
-@github
-def test_a_request_without_remarks_sends_every_step_back(desk: WatchDesk):
-    change = offered(desk)
-    desk.repo.review(change.number, "alice", "request_changes", "Say more")
-    desk.round()
-    assert [len(step.attempts) for step in desk.run().steps] == [2, 2]
-    for name in ("S01", "S02"):
-        told = next((desk.root / ".agent/runs").rglob(f"{name}-implementer-2.md")).read_text()
-        assert "Say more" in told
-
-
 @gitlab
 def test_a_request_by_somebody_without_write_access_sends_nothing_back(desk: WatchDesk):
     change = offered(desk)

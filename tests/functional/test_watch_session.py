@@ -8,7 +8,7 @@ from ringi.approvals.document import ProofKind
 from ringi.approvals.forge import ForgeKind
 from ringi.forges.watch_project import Standing
 from ringi.sessions.document import ApprovalPending, SessionView
-from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, watch_desk
+from tests.functional.watch_desk import WatchDesk, alike, each_forge, github, gitlab, watch_desk
 
 pytestmark = pytest.mark.req("PP-10")
 
@@ -95,7 +95,7 @@ def test_words_of_others_bots_and_ours_answer_nothing(desk: WatchDesk):
         assert all(one.answer is None for one in workspace.planning.get(session_id).session.questions)
 
 
-@each_forge
+@alike
 def test_a_plan_is_sent_back_by_a_comment_with_words(desk: WatchDesk):
     session_id = answered(desk)
     desk.said()
@@ -168,7 +168,7 @@ def test_the_account_of_the_run_answers_no_questions(desk: WatchDesk):
     assert desk.said() == []
 
 
-@each_forge
+@alike
 def test_who_says_yes_and_no_to_a_plan_has_not_approved_it(desk: WatchDesk):
     session_id = answered(desk)
     desk.said()
@@ -185,12 +185,7 @@ def test_who_says_yes_and_no_to_a_plan_has_not_approved_it(desk: WatchDesk):
     ("kind", "words"),
     [
         (ForgeKind.GITHUB, "/ringi approve {digest:.8}"),
-        (ForgeKind.GITLAB, "/ringi approve {digest} please"),
-        (ForgeKind.GITHUB, "Fine.\n/ringi approve {digest}"),
         (ForgeKind.GITLAB, "`/ringi approve {digest}`"),
-        (ForgeKind.GITHUB, "```\n/ringi approve {digest}\n```"),
-        (ForgeKind.GITLAB, "    /ringi approve {digest}"),
-        (ForgeKind.GITHUB, "/ringi aprove {digest}"),
     ],
 )
 def test_an_approval_that_is_none_is_said_once_here_and_in_the_comment(desk: WatchDesk, words: str):
@@ -212,7 +207,7 @@ def test_an_approval_that_is_none_is_said_once_here_and_in_the_comment(desk: Wat
     assert "not understood: " not in desk.comments()[0]
 
 
-@each_forge
+@alike
 def test_an_answer_to_what_is_not_asked_is_said_once(desk: WatchDesk):
     session_id = begun(desk)
     desk.repo.comment(desk.issue, "stranger", "7. yes")

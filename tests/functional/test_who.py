@@ -102,26 +102,6 @@ def test_below_an_agent_nothing_is_decided(desk: Desk) -> None:
     assert status(desk, "p1") == "approved"
 
 
-@pytest.mark.req("CP-8")
-def test_a_rejected_change_plan_says_what_to_do_instead(desk: Desk) -> None:
-    (desk.root / "new.md").write_text("# Changed\n")
-    change = ("propose", "--file", "README.md=new.md", "--title", "One", "--trigger", "user_request")
-    done = desk.run(*change)
-    assert done.returncode == 0, done.stderr
-    assert desk.run("reject", "p1", "--feedback", "no").returncode == 0
-    for words in (("request", "p1", "--pending"), ("request", "p1"), ("execute", "p1")):
-        done = desk.run(*words)
-        assert done.returncode == 5, (words, done.stderr)
-        assert "Change plan p1 was rejected, and stays rejected." in done.stderr
-        assert "ringi propose --again p1" in done.stderr
-    terminal = desk.terminal("review", "p1")
-    code, seen = terminal.end()
-    assert code == 5
-    assert "stays rejected" in seen
-    assert desk.run("propose", "--again", "p1").returncode == 0
-    assert status(desk, "p2") == "pending_review"
-
-
 @pytest.mark.req("CP-8", "PT-8")
 def test_a_standing_approval_covers_plans_of_its_requester_and_no_change_plan(
     desk: Desk, key: RealKey
@@ -150,11 +130,11 @@ def test_a_standing_approval_covers_plans_of_its_requester_and_no_change_plan(
 
 
 @pytest.mark.req("PT-8")
-@pytest.mark.parametrize("name", ["sh", "", "with:sh", USER])
+@pytest.mark.parametrize("name", ["sh", USER])
 def test_a_client_spends_no_standing_approval_of_an_agent(
     desk: Desk, key: RealKey, connect: Callable[..., RawClient], name: str
 ) -> None:
-    """Whatever it calls itself: the agent's name, none, the person's."""
+    """Whatever it calls itself: the agent's name, the person's."""
     plan = desk.agent("mkdir docs; echo x > docs/a.md")
     granted(desk, key, "with:sh")
     client = connect(name)

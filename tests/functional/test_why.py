@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.functional.range_desk import AGENT, NUMBERS, Office
+from tests.tables import each
 
 
 @pytest.fixture
@@ -31,25 +32,6 @@ def test_each_line_of_a_squash_has_the_approval_that_brought_it(office: Office) 
     assert "signed by alice" in shown
 
 
-def test_a_line_that_was_moved_by_another_change_keeps_its_approval(office: Office) -> None:
-    squashed(office)
-    (office.root / "numbers.txt").write_text(f"0\n{(office.root / 'numbers.txt').read_text()}")
-    told = office.desk.json("why", "numbers.txt:11")
-    assert (told["text"], told["approval"]["step"]["step_id"]) == ("ten", "S1")
-    fresh = office.desk.json("why", "numbers.txt:1")
-    assert "commit" not in fresh
-    assert "in no commit yet" in office.desk.run("why", "numbers.txt:1").stdout
-
-
-def test_after_a_rebase_over_the_same_file(office: Office) -> None:
-    office.edit("numbers.txt", "\n25\n", "\ntwenty-five\n")
-    office.commit("The same file")
-    office.git("checkout", "-q", "work")
-    office.git("rebase", "-q", "main")
-    told = office.desk.json("why", "numbers.txt:40")
-    assert (told["approval"]["replayed"], told["approval"]["step"]["step_id"]) == (True, "S2")
-
-
 def test_a_line_that_nobody_approved(office: Office) -> None:
     office.edit("numbers.txt", "\n30\n", "\nthirty\n")
     office.commit(f"By an agent{AGENT}")
@@ -58,7 +40,7 @@ def test_a_line_that_nobody_approved(office: Office) -> None:
     assert "no note of an approval" in office.desk.run("why", "numbers.txt:30").stdout
 
 
-@pytest.mark.parametrize("path", ["語 and more.txt", 'a "b"\\c.txt', "-L1.txt", "tab\tin.txt"])
+@each("path", ["語 and more.txt", 'a "b"\\c.txt', "-L1.txt", "tab\tin.txt"])
 def test_any_name_of_a_file(office: Office, path: str) -> None:
     office.write(path, "one\n")
     office.commit("First")
@@ -69,17 +51,8 @@ def test_any_name_of_a_file(office: Office, path: str) -> None:
     assert (told["path"], told["approval"]["step"]["step_id"]) == (path, "S9")
 
 
-def test_in_a_bare_clone_and_from_a_folder_below(office: Office) -> None:
-    squashed(office)
-    bare = office.cloned("bare", "--bare")
-    assert bare.desk.json("why", "numbers.txt:10")["approval"]["by"] == "alice"
-    (office.root / "docs").mkdir(exist_ok=True)
-    below = type(office.desk)(office.root / "docs")
-    assert below.json("why", "../numbers.txt:10")["path"] == "numbers.txt"
-
-
-@pytest.mark.parametrize("link", ["link.txt", "docs/link.txt"])
-def test_a_link_stands_for_its_file(office: Office, link: str) -> None:
+def test_a_link_stands_for_its_file(office: Office) -> None:
+    link = "docs/link.txt"
     squashed(office)
     (office.root / link).parent.mkdir(exist_ok=True)
     (office.root / link).symlink_to(office.root / "numbers.txt")
@@ -87,7 +60,7 @@ def test_a_link_stands_for_its_file(office: Office, link: str) -> None:
     assert (told["path"], told["approval"]["by"]) == ("numbers.txt", "alice")
 
 
-@pytest.mark.parametrize(
+@each(
     ("place", "words"),
     [
         ("numbers.txt", "Name a file and a line"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ringi.kernel.process.supervisor import read_stat
-from tests.functional.beside_desk import WALLS, HomeDesk, home_desk, walled
+from tests.functional.beside_desk import WALLS, HomeDesk, home_desk
 from tests.functional.desk import RINGI, Desk
 from tests.functional.warm import Popen
 from tests.helpers import PYTHON
@@ -99,30 +99,6 @@ def test_a_relative_program_is_the_one_that_the_person_sees(outside: HomeDesk) -
     assert len(desk.json("list")) == 3
 
 
-def test_what_an_agent_leaves_for_itself_is_no_change(outside: HomeDesk) -> None:
-    desk = outside
-    ignored = "git check-ignore .aider && touch .aider.chat.history.md .aiderx && echo x > x"
-    desk.program("aider", f"#!/bin/sh\n{ignored}\n")
-    assert desk.process("with", "aider", "--message", "go on").returncode == 0
-    assert desk.json("show")["state"]["previews"]["files"] == ["x"]
-
-
-def test_no_such_agent_says_how_to_go_on(outside: HomeDesk) -> None:
-    done = outside.process("with", "opencode", PATH="/usr/bin:/bin")
-    assert done.returncode == 2
-    assert "opencode" in done.stderr
-    assert "PATH" in done.stderr
-    assert not (outside.home / ".cache").exists()  # nothing was copied for it
-
-
-@walled
-def test_a_sandbox_that_is_required_and_not_there(outside: HomeDesk) -> None:
-    outside.program("agent", "#!/bin/sh\necho x > x\n")
-    done = outside.process("with", "agent", RINGI_WITH_SANDBOX="required")
-    assert done.returncode == 0
-    assert "In a sandbox" in done.stdout
-
-
 def test_three_at_once_have_names_doors_and_copies_of_their_own(outside: HomeDesk) -> None:
     desk = outside
     script = '#!/bin/sh\nme=$(basename $0); echo "$RINGI_MCP_SOCKET" > door-$me; echo $me > same; sleep 1\n'
@@ -186,12 +162,11 @@ def test_the_plan_tool_is_reached_through_the_door(desk: Desk) -> None:
     assert desk.json("show", "p1")["plan"]["requester"] == f"with:{os.path.basename(sys.executable)}"  # noqa: PTH119
 
 
-@pytest.mark.parametrize("kind", ["command:", "record:words,command:"])
-def test_no_model_is_started_outside_through_the_door(desk: Desk, tmp_path: Path, kind: str) -> None:
+def test_no_model_is_started_outside_through_the_door(desk: Desk, tmp_path: Path) -> None:
     """An agent's words would reach a program that no sandbox confines."""
     pytest.importorskip("mcp")
     started = tmp_path / "started"
-    model = f"{kind}touch {started}"
+    model = f"record:words,command:touch {started}"
     given = '{"instruction": "Add a total line below the report; only report.py and its test"}'
     done = desk.process(
         "with", "--", sys.executable, "-c", CLIENT, "planning_start", given, RINGI_MODEL=model
@@ -202,15 +177,6 @@ def test_no_model_is_started_outside_through_the_door(desk: Desk, tmp_path: Path
     # A person's own session starts it.
     desk.process("plan", "Add a total line below the report; only report.py", RINGI_MODEL=model)
     assert started.exists()
-
-
-def test_commit_is_wished_and_where_there_is_no_repository_it_is_said(desk: Desk) -> None:
-    script = "echo x > x; git add x; git commit -qm 'Add x' -m 'Because of y.'"
-    done = desk.process("with", "--commit", "--", "sh", "-c", script)
-    assert done.returncode == 0, done.stderr
-    commit = desk.json("show", "p1")["state"]["commit"]
-    assert commit["message"].split("\n\n") == ["Add x", "Because of y."]
-    assert desk.git("log", "--format=%s").split() == ["first"]
 
 
 def test_escapes_of_an_agent_do_not_reach_what_is_said_afterwards(desk: Desk) -> None:

@@ -77,7 +77,7 @@ def _sleeping() -> list[Path]:
     return found
 
 
-@pytest.mark.parametrize("name", ["with spaces", "日本語 のフォルダ", 'quote\'d "twice"', "-dash"])
+@pytest.mark.parametrize("name", ["日本語 のフォルダ", 'quote\'d "twice"'])
 def test_a_project_can_have_any_name(home: HomeDesk, name: str) -> None:
     root = home.root.rename(home.root.with_name(name))
     desk = Desk(root)
@@ -118,7 +118,7 @@ def test_a_project_on_another_file_system(home: HomeDesk) -> None:
 
 _NOTED = '#!/bin/sh\nprintf "%s\\n" "$(basename $0)" "$@" > words.txt; cat; read word < /dev/tty\n'
 _OFF = ("-c", "sandbox_mode=danger-full-access")  # added for Codex if the tests run as root
-_AGENTS = ("claude", "codex")
+_AGENTS = ("claude",)
 """The others are in `tests/unit/agents/test_command_line.py`."""
 
 
@@ -134,7 +134,6 @@ def _ran(home: HomeDesk) -> list[str]:
     ("typed", "ran"),
     [
         (["claude", "say good day"], ["claude", "--print", "--", "say good day"]),
-        (["codex", "--search", "fix"], ["codex", "--search", "exec", "--", "fix"]),
         (["agent", "-i", "fix"], ["agent", "-i", "fix"]),
     ],
     ids=" ".join,
@@ -174,16 +173,6 @@ def test_without_a_terminal_and_a_message_an_agent_is_not_started(home: HomeDesk
     words = shlex.split(said[said.index("ringi with") :])[2:]
     assert home.process("with", *words).returncode in {0, 1}
     assert _ran(home) == words
-
-
-@pytest.mark.parametrize("name", _AGENTS)
-def test_at_a_terminal_an_agent_starts_as_it_was_typed(home: HomeDesk, name: str) -> None:
-    home.program(name, _NOTED.partition(";")[0] + "; echo what now; read word; echo $word >> words.txt\n")
-    terminal = home.terminal("with", name, "--model", "two")
-    terminal.answer("what now", "fix it")
-    code, rest = terminal.end()
-    assert code == 0, rest
-    assert _ran(home) == [name, "--model", "two", "fix it"]
 
 
 def few_files(desk: Desk) -> None:
