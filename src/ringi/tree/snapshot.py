@@ -213,7 +213,8 @@ class Snapshots:
 
 def _files_of(git: Git, tree: str, *paths: str) -> Iterator[TreeFile]:
     """Every file of the tree, or those at or below the paths."""
-    return tree_files(git.run("ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths))
+    literal = [f":(literal){path}" for path in paths]
+    return tree_files(git.run("ls-tree", "-r", "-z", "--full-tree", tree, "--", *literal))
 
 
 def _trees(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
