@@ -111,8 +111,10 @@ class RawClient:
     def fine(self, tool: str, **arguments: Any) -> dict[str, Any]:
         result = self.call(tool, **arguments)
         assert not result["isError"], result
-        assert result["structuredContent"]["next_step"]
-        return result["structuredContent"]
+        told = result["structuredContent"]
+        assert json.loads(result["content"][0]["text"]) == told
+        assert told["next_step"]
+        return told
 
     def refused(self, tool: str, **arguments: Any) -> dict[str, str]:
         """Code, message and hint."""

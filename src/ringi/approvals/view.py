@@ -3,8 +3,6 @@
 from ringi.approvals.document import ProofKind, ProofRecord, Strength
 from ringi.kernel.text import GRANT_SHOWN, Text, moment
 
-BY_GRANT = Text("covered by a standing approval")
-
 
 def approved(who: str, when: str) -> Text:
     return Text("approved by {who}, {when}", who=who, when=moment(when))

@@ -6,20 +6,17 @@ from typing import TYPE_CHECKING, Final
 from ringi.engine.document import (
     DecompositionFailed,
     Finding,
-    Outline,
     OutlineOutcome,
     PlanningDocument,
     Subtask,
     UnclearGoal,
 )
 from ringi.engine.outline import outline
-from ringi.engine.outline_view import outline_lines
 from ringi.kernel import codec
 from ringi.kernel.document import Document
 from ringi.mcp import arguments
 from ringi.mcp.answers import NextStep
-from ringi.mcp.render import text_of
-from ringi.mcp.tools import Answered, Caller, Hints, Tool
+from ringi.mcp.tools import Hints, Tool
 from ringi.sessions.document import TargetPath
 
 if TYPE_CHECKING:
@@ -57,13 +54,8 @@ class OutlineAnswer(NextStep, frozen=True):
     tokens: int
 
 
-def _outline(workspace: "Workspace", given: arguments.Outline, _: Caller) -> Answered:
-    found = outline(workspace, given.request)
-    document, step = found.document, _STEPS[found.document.outcome]
-    return Answered(_answer(document, step), text_of(list(outline_lines(document, found.notes)), step))
-
-
-def _answer(found: Outline, step: str) -> OutlineAnswer:
+def _outline(workspace: "Workspace", given: arguments.Outline, _: str) -> OutlineAnswer:
+    found = outline(workspace, given.request).document
     plan, error = found.plan, found.plan.error
     goal = plan.goal_understanding
     partial = error.partial_plan if isinstance(error, DecompositionFailed) else None
@@ -79,7 +71,7 @@ def _answer(found: Outline, step: str) -> OutlineAnswer:
         planning_json=codec.canonical(found.planning_json).decode() if found.planning_json else "",
         model=found.model,
         tokens=sum(usage.input_tokens + usage.output_tokens for usage in found.usage.values()),
-        next_step=step,
+        next_step=_STEPS[found.outcome],
     )
 
 

@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ringi.errors import BadDocument
 from ringi.kernel.document import Document
-from ringi.kernel.lines import line
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
 from ringi.ledger.subject import short
 from ringi.mcp import arguments
 from ringi.mcp.answers import NextStep
-from ringi.mcp.render import text_of
-from ringi.mcp.tools import Answered, Hints, Tool
+from ringi.mcp.tools import Hints, Tool
 from ringi.models.prompt import MOST_DECISIONS, MOST_QUESTIONS, Brought
 from ringi.models.usage import Purpose
 from ringi.plans.document import title_of
-from ringi.runs.status_view import NO_SESSIONS, session_line, short_names
 from ringi.sessions.document import (
     AgentPending,
     ApprovalPending,
@@ -36,7 +33,7 @@ from ringi.sessions.document import (
     SessionView,
     WorkPending,
 )
-from ringi.sessions.view import brief_lines, lines_of
+from ringi.sessions.view import lines_of
 
 if TYPE_CHECKING:
     from ringi.sessions.tool import PlanningTool
@@ -303,23 +300,10 @@ def next_step(view: SessionView, *, working: bool) -> str:
     return _NEXT[waits].format(session=short(view.session_id))
 
 
-def answered(view: SessionView, *, working: bool) -> Answered:
-    found = state(view, working=working)
-    return Answered(found, text_of(brief_lines(view), found.next_step))
-
-
-def one_answered(view: SessionView, *, working: bool) -> Answered:
+def named(view: SessionView, *, working: bool) -> Sessions:
     """The answer of planning_get about the session that was named."""
-    found = answered(view, working=working)
-    assert isinstance(found.document, PlanningState)  # noqa: S101  # for the type checker
-    return Answered(Sessions(found.document, (), next_step=found.document.next_step), found.text)
-
-
-def list_answered(refs: Sequence[SessionRef]) -> Answered:
-    names = short_names(ref.session_id for ref in refs)
-    lines = [session_line(ref, names[ref.session_id]) for ref in refs[:_LISTED]]
-    found = listed(refs)
-    return Answered(found, text_of(lines or [line(NO_SESSIONS)], found.next_step))
+    found = state(view, working=working)
+    return Sessions(found, (), next_step=found.next_step)
 
 
 def _start(tool: "PlanningTool", given: arguments.PlanningStart) -> SessionView:

@@ -1,10 +1,7 @@
-"""Views and errors as text for an agent: short, in English, with a tool where a person would type a command.
-
-What people, models and files say is quoted line by line, so that no line of it can pass for ours.
-"""
+"""Errors for an agent: in English, with a tool where a person would type a command."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Final, Self
 
@@ -12,7 +9,6 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from ringi.errors import RingiError, StorageFailed
-from ringi.kernel.lines import Line
 from ringi.kernel.text import Text, visible
 from ringi.mcp.answers import Failed, Problem
 
@@ -27,27 +23,6 @@ _TOOLS: Final = {
     "ringi plan --resume": "planning_get",
     "ringi status": "planning_get",
 }
-
-
-def text_of(lines: Iterable[Line], next_step: str = "") -> str:
-    rows = [row for line in lines for row in _rows(line)]
-    return "\n".join([*rows, f"Next: {visible(next_step)}"] if next_step else rows)
-
-
-def tool_for(command: str) -> str:
-    """If there is none, the person has to type the command."""
-    found = (tools for start, tools in _TOOLS.items() if command.startswith(start))
-    return next(found, f"tell your user to type: {visible(command)}")
-
-
-def _rows(line: Line) -> Iterator[str]:
-    if line.command:
-        yield f"Next: {tool_for(line.command)}"
-    elif line.mark or any(isinstance(span.text, str) for span in line.spans):
-        words = (span.text if isinstance(span.text, str) else english(span.text) for span in line.spans)
-        yield from (f"> {visible(row)}" for row in (line.mark + "".join(words)).splitlines())
-    elif line.spans:
-        yield " " * line.indent + "".join(english(span.text) for span in line.spans)
 
 
 def english(value: object) -> str:
@@ -106,9 +81,9 @@ def failed(error: RingiError, hidden: Iterable[str] = ()) -> Failed:
 
 def _lookup(error: RingiError) -> str:
     """The tool that lists what could have been named."""
-    command = str(error.details.get("see", ""))
-    known = error.code == "not_found" and command.startswith(tuple(_TOOLS))
-    return f"See what there is: {tool_for(command)}" if known else ""
+    command = str(error.details.get("see", "")) if error.code == "not_found" else ""
+    found = (tools for start, tools in _TOOLS.items() if command.startswith(start))
+    return next((f"See what there is: {tools}" for tools in found), "")
 
 
 class Mistakes:

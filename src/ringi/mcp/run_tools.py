@@ -4,14 +4,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from ringi.forges.intake import start_from_item
-from ringi.kernel.lines import line
-from ringi.kernel.text import Text
 from ringi.ledger.subject import short
 from ringi.mcp import arguments
 from ringi.mcp.answers import NextStep
-from ringi.mcp.planning_tools import PlanningState, answered
-from ringi.mcp.render import text_of
-from ringi.mcp.tools import Answered, Caller, Hints, Tool
+from ringi.mcp.planning_tools import PlanningState, state
+from ringi.mcp.tools import Hints, Tool
 from ringi.runs.document import Run
 from ringi.runs.give_feedback import give_feedback
 from ringi.runs.task import plan_task
@@ -47,7 +44,7 @@ class FeedbackAnswer(NextStep, frozen=True):
     """Always true here: it is not a person's."""
 
 
-def _task(workspace: "Workspace", given: arguments.TaskRequest, _: Caller) -> Answered:
+def _task(workspace: "Workspace", given: arguments.TaskRequest, _: str) -> TaskAnswer:
     view = plan_task(workspace, given.request)
     if isinstance(view, Run):
         return _answered("", view.run_id, view.instruction, f"ringi run {view.run_id}")
@@ -56,26 +53,22 @@ def _task(workspace: "Workspace", given: arguments.TaskRequest, _: Caller) -> An
     return _answered(view.session_id, "", summary, command)
 
 
-def _answered(session_id: str, run_id: str, summary: str, command: str) -> Answered:
+def _answered(session_id: str, run_id: str, summary: str, command: str) -> TaskAnswer:
     step = _APPROVE.format(command=command)
-    found = TaskAnswer(session_id, run_id, summary, command, next_step=step)
-    return Answered(found, text_of([line(Text("{summary}", summary=summary))], step))
+    return TaskAnswer(session_id, run_id, summary, command, next_step=step)
 
 
-def _issue(workspace: "Workspace", given: arguments.IssueRequest, _: Caller) -> Answered:
+def _issue(workspace: "Workspace", given: arguments.IssueRequest, _: str) -> PlanningState:
     named, offers = given.issue, given.opens_change
     view, _intake = start_from_item(workspace, named, opens_change=offers, agent_brings=True)
-    return answered(view, working=False)
+    return state(view, working=False)
 
 
-def _feedback(workspace: "Workspace", given: arguments.GiveFeedback, _: Caller) -> Answered:
+def _feedback(workspace: "Workspace", given: arguments.GiveFeedback, _: str) -> FeedbackAnswer:
     run_id = workspace.planning.find_run(given.run_id)
     said = give_feedback(workspace, run_id, given.text, "mcp").feedback
     step = _HEARD.format(command=f"ringi continue {run_id}")
-    found = FeedbackAnswer(said.feedback_id, run_id, said.agent, next_step=step)
-    return Answered(
-        found, text_of([line(Text("✓ {run} will hear it, as an agent's words", run=run_id))], step)
-    )
+    return FeedbackAnswer(said.feedback_id, run_id, said.agent, next_step=step)
 
 
 TOOLS: Final[Mapping[str, Tool]] = {

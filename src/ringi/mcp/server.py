@@ -17,6 +17,7 @@ from mcp.shared.exceptions import MCPError
 from ringi._version import __version__
 from ringi.errors import BadDocument, RingiError
 from ringi.kernel.codec import canonical
+from ringi.kernel.document import Document
 from ringi.kernel.places import Places, find_root, places_of
 from ringi.kernel.problems import decoded
 from ringi.kernel.process.ancestors import Ancestor, ancestors
@@ -26,12 +27,11 @@ from ringi.mcp import outline_tool, planning_tools, run_tools, tools
 from ringi.mcp.answers import Requested, structured
 from ringi.mcp.arguments import input_schema, output_schema
 from ringi.mcp.handshake import INSTRUCTIONS
-from ringi.mcp.render import Mistakes, failed, text_of
+from ringi.mcp.render import Mistakes, failed
 from ringi.mcp.resources import Context, Library
-from ringi.mcp.tools import Answered, Caller, Tool
+from ringi.mcp.tools import Tool
 from ringi.mcp.wait import Client, SessionNow, WaitForModel, WaitForPerson
 from ringi.mcp.worker import Opening, Talk, Worker, Workers, run
-from ringi.plans.answer_view import answer_lines
 from ringi.plans.document import title_of
 from ringi.sessions.document import ApprovalPending
 
@@ -112,36 +112,33 @@ class PlanServer:
             )
         try:
             with Mistakes():
-                answered = await self._answer(ctx, params.name, tool, params.arguments or {})
+                answer = await self._answer(ctx, params.name, tool, params.arguments or {})
         except RingiError as error:
-            told = failed(error, self._hidden())
-            return _result(canonical(told).decode(), structured(told), is_error=True)
-        return _result(answered.text, structured(answered.document))
+            return _result(failed(error, self._hidden()), is_error=True)
+        return _result(answer)
 
-    async def _answer(self, ctx: Context, name: str, tool: Tool, raw: Mapping[str, Any]) -> Answered:
+    async def _answer(self, ctx: Context, name: str, tool: Tool, raw: Mapping[str, Any]) -> Document:
         # The strict decoder for untrusted input: numbers, depth, characters, unknown fields.
         what = f"The arguments of {name}"
         given: Any = decoded(_written(raw, what), tool.arguments, what)
         if name == "planning_get" or tool.step is not None:
             return await self._plan(ctx, tool, given)
         if tool.work is None:
-            return await self._wait(ctx, given.plan_id, given.seconds)
-        work, caller = tool.work, self._caller(ctx)
+            return await self._person.wait(given.plan_id, given.seconds, _client(ctx))
+        work, label = tool.work, self._label(ctx)
         worker = self._workers.reading if tool.hints.read_only else self._workers.changing
-        answered = await worker.call(lambda workspace: work(workspace, given, caller))
-        if name == "plan_request_approval":
-            await self._tell_person(answered)
-        return answered
+        answer = await worker.call(lambda workspace: work(workspace, given, label))
+        if isinstance(answer, Requested):
+            await self._tell_person(answer)
+        return answer
 
-    def _caller(self, ctx: Context) -> Caller:
+    def _label(self, ctx: Context) -> str:
         client = ctx.session.client_params
         label = self._around.label or (client.client_info.name if client else "")
-        return Caller(visible(label)[:_LONGEST_LABEL])
+        return visible(label)[:_LONGEST_LABEL]
 
-    async def _tell_person(self, answered: Answered) -> None:
+    async def _tell_person(self, made: Requested) -> None:
         """Also remembers what the proposer has seen, for the plan_wait that follows."""
-        made = answered.document
-        assert isinstance(made, Requested)  # noqa: S101  # for the type checker
         answer, how = await self._workers.reading.call(
             lambda workspace: (
                 workspace.plan.answer(made.plan_id),
@@ -158,20 +155,16 @@ class PlanServer:
         self._asked = {asked: at for asked, at in self._asked.items() if now - at < _QUIET_SEC}
         return self._asked.setdefault((plan_id, version), now) == now
 
-    async def _wait(self, ctx: Context, plan_id: str, seconds: float) -> Answered:
-        found = await self._person.wait(plan_id, seconds, _client(ctx))
-        return Answered(found, text_of(answer_lines(found), found.next_step))
-
-    async def _plan(self, ctx: Context, tool: Tool, given: Any) -> Answered:
+    async def _plan(self, ctx: Context, tool: Tool, given: Any) -> Document:
         model, step = self._model, tool.step
         if step is not None:
             now = await model.take(lambda planning: step(planning, given), given.seconds, _client(ctx))
             await self._tell_of_session(now)
-            return planning_tools.answered(now.view, working=now.working)
+            return planning_tools.state(now.view, working=now.working)
         if given.session_id:
             now = await model.look(given.session_id, given.seconds, _client(ctx))
-            return planning_tools.one_answered(now.view, working=now.working)
-        return planning_tools.list_answered(await model.open_sessions())
+            return planning_tools.named(now.view, working=now.working)
+        return planning_tools.listed(await model.open_sessions())
 
     async def _tell_of_session(self, now: SessionNow) -> None:
         """Notifies the person that a summary waits."""
@@ -212,13 +205,13 @@ def _described(name: str, tool: Tool) -> types.Tool:
     )
 
 
-def _result(text: str, document: Mapping[str, Any], *, is_error: bool = False) -> dict[str, Any]:
-    content = [{"type": "text", "text": text}]
+def _result(document: Document, *, is_error: bool = False) -> dict[str, Any]:
     return {
-        "content": content,
+        # The same as text, for clients that know no structured content.
+        "content": [{"type": "text", "text": canonical(document).decode()}],
         "isError": is_error,
         "resultType": "complete",
-        "structuredContent": document,
+        "structuredContent": structured(document),
     }
 
 

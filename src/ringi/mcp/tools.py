@@ -3,37 +3,17 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ringi.approvals.view import BY_GRANT
 from ringi.errors import InvalidSpecs, NotYours
 from ringi.kernel.document import Document
-from ringi.kernel.lines import line
 from ringi.kernel.text import Text
 from ringi.mcp import answers, arguments
-from ringi.mcp.render import text_of
-from ringi.plans import words
 from ringi.plans.answer_document import OutcomeKind
-from ringi.plans.answer_view import said_lines
 from ringi.plans.redact import execute_for_clients, preview_for_clients, with_unquoted
-from ringi.plans.result_view import end_line, result_lines
-from ringi.plans.view import brief_conflict_lines, brief_lines, brief_spec_lines, issue_lines
-from ringi.plans.waiting_view import plan_line
 
 if TYPE_CHECKING:
     from ringi.app.api import Workspace
     from ringi.sessions.document import SessionView
     from ringi.sessions.tool import PlanningTool
-
-
-class Caller(NamedTuple):
-    """Who is calling, as it says."""
-
-    label: str
-    """Shown to people; the client's own claim. Who asks is what the workspace sees."""
-
-
-class Answered(NamedTuple):
-    document: Document
-    text: str
 
 
 class Hints(NamedTuple):
@@ -51,8 +31,9 @@ class Tool(NamedTuple):
     arguments: type[Document]
     answer: type[Document]
     hints: Hints
-    work: "Callable[[Workspace, Any, Caller], Answered] | None"
-    """None for a tool that the server itself handles."""
+    work: "Callable[[Workspace, Any, str], Document] | None"
+    """Also takes the label that people see: the client's own claim. Who asks is what the workspace sees.
+    None for a tool that the server itself handles."""
     step: "Callable[[PlanningTool, Any], SessionView] | None" = None
     """A step of a planning session, after which the model runs."""
 
@@ -60,41 +41,37 @@ class Tool(NamedTuple):
 _READS: Final = Hints(read_only=True, idempotent=True)
 
 
-def _propose(workspace: "Workspace", given: arguments.Propose, caller: Caller) -> Answered:
+def _propose(workspace: "Workspace", given: arguments.Propose, label: str) -> answers.ProposedPlan:
     plan_id = workspace.plan.propose(
         given.content,
         given.sources,
         given.rationale,
         given.tags,
-        proposer=caller.label,
+        proposer=label,
     )
     ref = workspace.plan.ref(plan_id)
     step = answers.step_after(ref.status, has_specs=False)
-    made = answers.ProposedPlan(plan_id, ref.name, ref.title, ref.version, ref.status, next_step=step)
-    return Answered(made, text_of([plan_line(ref)], step))
+    return answers.ProposedPlan(plan_id, ref.name, ref.title, ref.version, ref.status, next_step=step)
 
 
-def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, _: Caller) -> Answered:
+def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, _: str) -> answers.SpecReport:
     plan_id = workspace.plan.find(given.plan_id)
     report = workspace.plan.set_action_specs(plan_id, given.specs)
     ref = workspace.plan.ref(plan_id)
     specs = tuple(map(answers.spec_line, report.normalized))
     step = answers.step_after(ref.status) if report.ok else "Set corrected specs: plan_set_action_specs"
-    found = answers.SpecReport(
+    return answers.SpecReport(
         report.ok, report.issues, specs, plan_id, ref.name, ref.version, ref.status, next_step=step
     )
-    lines = [plan_line(ref), *brief_spec_lines(report.normalized)] if report.ok else issue_lines(report)
-    return Answered(found, text_of(lines, step))
 
 
-def _preview(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
+def _preview(workspace: "Workspace", given: arguments.OfPlan, _: str) -> answers.Preview:
     stored = workspace.plan.stored(given.plan_id)
-    name, preview = f"p{stored.number}", preview_for_clients(workspace, given.plan_id)
-    found = answers.preview(preview, name, stored.document)
-    return Answered(found, text_of(brief_lines(name, stored.document, preview), found.next_step))
+    preview = preview_for_clients(workspace, given.plan_id)
+    return answers.preview(preview, f"p{stored.number}", stored.document)
 
 
-def _request(workspace: "Workspace", given: arguments.RequestApproval, _: Caller) -> Answered:
+def _request(workspace: "Workspace", given: arguments.RequestApproval, _: str) -> answers.Requested:
     plan_id = workspace.plan.find(given.plan_id)
     if not workspace.plan.get_state(plan_id).action_specs:
         why = Text("there are no specs; set them with plan_set_action_specs")
@@ -102,7 +79,7 @@ def _request(workspace: "Workspace", given: arguments.RequestApproval, _: Caller
     asked = workspace.plan.ask(plan_id, given.selection)
     answer, ref = workspace.plan.answer(plan_id), workspace.plan.ref(plan_id)
     standing = answer.outcome is OutcomeKind.APPROVED
-    found = answers.Requested(
+    return answers.Requested(
         request_id=asked.id,
         plan_id=plan_id,
         name=ref.name,
@@ -115,76 +92,58 @@ def _request(workspace: "Workspace", given: arguments.RequestApproval, _: Caller
         person_types=answers.review_command(ref.name),
         next_step=answers.next_step(answer),
     )
-    lines = [plan_line(ref), *([line(BY_GRANT, indent=2)] if standing else [])]
-    return Answered(found, text_of(lines, found.next_step))
 
 
-def _execute(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
+def _execute(workspace: "Workspace", given: arguments.OfPlan, _: str) -> answers.Executed:
     plan_id = workspace.plan.find(given.plan_id)
     try:
         result = execute_for_clients(workspace, plan_id)
     finally:
         workspace.flush()
-    ref, state = workspace.plan.ref(plan_id), workspace.plan.get_state(plan_id)
-    specs = {spec.id: spec for spec in state.action_specs}
-    lines = [end_line(result, specs, ref.name), *result_lines(result, specs, files=True, brief=True)]
-    step = answers.next_step(workspace.plan.answer(plan_id))
-    return Answered(answers.Executed(ref.name, ref.status, result, next_step=step), text_of(lines, step))
+    ref, step = workspace.plan.ref(plan_id), answers.next_step(workspace.plan.answer(plan_id))
+    return answers.Executed(ref.name, ref.status, result, next_step=step)
 
 
-def _get_state(workspace: "Workspace", given: arguments.OfPlan, _: Caller) -> Answered:
+def _get_state(workspace: "Workspace", given: arguments.OfPlan, _: str) -> answers.State:
     stored = workspace.plan.stored(given.plan_id)
-    document, name = with_unquoted(workspace, stored.document), f"p{stored.number}"
-    state, conflicts = document.state, workspace.plan.conflicts(given.plan_id)
-    lines = [
-        *brief_lines(name, document),
-        *brief_conflict_lines(conflicts),
-        *said_lines(state.feedback, state.comments or ()),
-    ]
-    found = answers.state(document, name, conflicts)
-    return Answered(found, text_of(lines, found.next_step))
+    conflicts = workspace.plan.conflicts(given.plan_id)
+    return answers.state(with_unquoted(workspace, stored.document), f"p{stored.number}", conflicts)
 
 
-def _get_current(workspace: "Workspace", _: arguments.Nothing, __: Caller) -> Answered:
+def _get_current(workspace: "Workspace", _: arguments.Nothing, __: str) -> answers.Current:
     ref = workspace.plan.get_current()
     step = "See its state: plan_get_state" if ref else "plan_propose"
-    lines = [plan_line(ref) if ref else line(words.NO_CURRENT_PLAN)]
-    return Answered(answers.Current(ref, next_step=step), text_of(lines, step))
+    return answers.Current(ref, next_step=step)
 
 
-def _list(workspace: "Workspace", given: arguments.List, _: Caller) -> Answered:
+def _list(workspace: "Workspace", given: arguments.List, _: str) -> answers.Plans:
     refs = tuple(workspace.plan.list(limit=given.limit, waiting=given.waiting))
     step = "See the state of one of them: plan_get_state" if refs else "plan_propose"
-    lines = map(plan_line, refs) if refs else [line(words.NO_PLANS)]
-    return Answered(answers.Plans(refs, next_step=step), text_of(lines, step))
+    return answers.Plans(refs, next_step=step)
 
 
-def _mark_pending(workspace: "Workspace", given: arguments.MarkPending, _: Caller) -> Answered:
+def _mark_pending(workspace: "Workspace", given: arguments.MarkPending, _: str) -> answers.Marked:
     plan_id = workspace.plan.find(given.plan_id)
     workspace.plan.mark_pending(plan_id, given.pending)
     return _marked(workspace, plan_id)
 
 
-def _discard(workspace: "Workspace", given: arguments.OfPlan, caller: Caller) -> Answered:
+def _discard(workspace: "Workspace", given: arguments.OfPlan, label: str) -> answers.Marked:
     ref = workspace.plan.ref(given.plan_id)
-    if ref.proposer != caller.label:
-        raise NotYours(plan=ref.name, name=caller.label)
+    if ref.proposer != label:
+        raise NotYours(plan=ref.name, name=label)
     workspace.plan.discard(ref.id, own=True)
     return _marked(workspace, ref.id)
 
 
-def _marked(workspace: "Workspace", plan_id: str) -> Answered:
+def _marked(workspace: "Workspace", plan_id: str) -> answers.Marked:
     ref = workspace.plan.ref(plan_id)
-    step = answers.step_after(ref.status)
-    found = answers.Marked(plan_id, ref.name, ref.status, next_step=step)
-    return Answered(found, text_of([plan_line(ref)], step))
+    return answers.Marked(plan_id, ref.name, ref.status, next_step=answers.step_after(ref.status))
 
 
-def _clear_current(workspace: "Workspace", _: arguments.Nothing, __: Caller) -> Answered:
+def _clear_current(workspace: "Workspace", _: arguments.Nothing, __: str) -> answers.Cleared:
     workspace.plan.clear_current()
-    step = "plan_propose"
-    found = answers.Cleared(cleared=True, next_step=step)
-    return Answered(found, text_of([line(words.NO_CURRENT_PLAN)], step))
+    return answers.Cleared(cleared=True, next_step="plan_propose")
 
 
 TOOLS: Final[Mapping[str, Tool]] = {

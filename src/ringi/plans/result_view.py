@@ -27,19 +27,14 @@ _STYLE: Final = {
 Specs = Mapping[str, ActionSpecExt]
 
 
-def result_lines(
-    result: ExecutionResult, specs: Specs, *, files: bool, brief: bool = False
-) -> Iterator[Line]:
-    """One line for each, with the end of a command's output and the start of a file that was read.
-
-    If `brief`, without output.
-    """
+def result_lines(result: ExecutionResult, specs: Specs, *, files: bool) -> Iterator[Line]:
+    """One line for each, with the end of a command's output and the start of a file that was read."""
     left = _MOST_FILES
     for outcome in result.results:
         if not is_file(outcome, specs):
             yield _outcome_line(outcome, specs)
             first = specs[outcome.spec_id].base.kind in ONLY_READING
-            yield from () if brief else excerpt(outcome.output or "", first=first)
+            yield from excerpt(outcome.output or "", first=first)
         elif files or outcome.status is not OpStatus.DONE:
             left -= 1
             if left >= 0:

@@ -10,7 +10,6 @@ from ringi.approvals.view import approved, proof
 from ringi.errors import NoCommit
 from ringi.kernel.lines import Line, Span, Style, line, prose, step
 from ringi.kernel.text import Text, moment, stored
-from ringi.patch.conflict import Conflict
 from ringi.plans import words
 from ringi.plans.answer_document import Difference, SpecDifference
 from ringi.plans.change_plan import ChangeFacts
@@ -108,50 +107,6 @@ def plan_lines(facts: PlanFacts) -> Iterator[Line]:
     yield from _approval_lines(document, facts.approvals)
     if facts.last_result is not None:
         yield from _execution_lines(document, facts.last_result)
-
-
-def brief_lines(name: str, document: PlanDocument, preview: PlanPreview | None = None) -> Iterator[Line]:
-    """For an agent: statuses and specs by the names that its tools know, nothing twice.
-
-    Without a preview, each spec as it was when it was set.
-    """
-    state = document.state
-    facts = Text(
-        "{name}  {status} · version {version}  {title}",
-        name=name,
-        status=str(state.status),
-        version=document.plan.version,
-        title=document.plan.title,
-    )
-    yield line(facts, Style.STRONG)
-    yield from brief_spec_lines(state.action_specs, preview)
-    yield from _standing_lines(document, preview.stale if preview else ())
-    if preview:
-        yield from brief_conflict_lines(preview.conflicts)
-        yield from _obstacle_lines(document, preview)
-        if lost := _lost_lines(preview):
-            said = Text("! it deletes {count} lines that your user wrote meanwhile", count=lost)
-            yield line(said, Style.WARNING, indent=2)
-    yield from map(_check_line, state.checks)
-
-
-def brief_conflict_lines(conflicts: Sequence[Conflict]) -> Iterator[Line]:
-    for conflict in conflicts[:_MOST_SPECS]:
-        said = Text("! conflict in {place}: your user changed it too", place=words.place(conflict))
-        yield line(said, Style.WARNING, indent=2)
-
-
-def brief_spec_lines(specs: Sequence[ActionSpecExt], preview: PlanPreview | None = None) -> Iterator[Line]:
-    parts = {part.spec_id: part for part in preview.diffs} if preview else {}
-    for spec in specs[:_MOST_SPECS]:
-        if part := parts.get(spec.id):
-            yield _spec_line(spec.id, spec, _size(spec, part), part.risk)
-        else:
-            counted = spec.base.kind is not SpecKind.MOVE  # which says its target, as the line does
-            yield _spec_line(spec.id, spec, spec.preflight.diff_summary if counted else "", spec.risk)
-        yield from _concern_lines(spec, part.reasons if part else spec.risk_reasons, indent=4)
-    if len(specs) > _MOST_SPECS:
-        yield line(Text("… and {count} more", count=len(specs) - _MOST_SPECS), indent=2)
 
 
 def issue_lines(report: ValidationReport) -> Iterator[Line]:

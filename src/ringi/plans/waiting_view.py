@@ -15,20 +15,6 @@ from ringi.policy.risk_level import Risk
 _MOST_REASONS: Final = 3
 
 
-def plan_line(ref: PlanRef) -> Line:
-    """For an agent: the status by the name that its tools know."""
-    facts = Text(
-        "{name}  {status} · version {version} · {size} · {risk}  {title}",
-        name=ref.name,
-        status=str(ref.status),
-        version=ref.version,
-        size=words.size(ref.files, ref.added, ref.removed),
-        risk=words.RISK[ref.risk],
-        title=ref.title,
-    )
-    return line(facts)
-
-
 def waiting_lines(ref: PlanRef, document: PlanDocument, stale: Sequence[str]) -> Iterator[Line]:
     """Below the title of a plan that waits: how it stands, why it is risky, and what its checks said."""
     if ref.status is not PlanStatus.PENDING_REVIEW:

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from itertools import takewhile
 from typing import Final
 
-from ringi.kernel.lines import Line, line
 from ringi.kernel.text import Text
 from ringi.ledger.subject import SESSION_PREFIX
 from ringi.plans.words import age
@@ -20,12 +19,6 @@ SESSION_PHASE: Final = {
     SessionStatus.CANCELLED: Text("cancelled"),
     SessionStatus.FAILED: Text("stopped by an error"),
 }
-
-NO_SESSIONS: Final = Text("No planning session is open.")
-
-
-def session_line(ref: SessionRef, name: str) -> Line:
-    return line(Text("{facts}  {title}", facts=session_facts(ref, name), title=ref.title))
 
 
 def short_names(ids: Iterable[str]) -> dict[str, str]:

@@ -10,9 +10,7 @@ from ringi.kernel.lines import EMPTY, Line, Span, Style, line, prose
 from ringi.kernel.markdown import markdown
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, LoggedEvent
-from ringi.ledger.subject import short
 from ringi.models.usage import Purpose, TokenUsage
-from ringi.plans.document import title_of
 from ringi.plans.words import reused
 from ringi.project.context import FoundFile
 from ringi.runs.status_view import SESSION_PHASE
@@ -31,7 +29,6 @@ from ringi.sessions.document import (
     QuestionType,
     SessionFacts,
     SessionStatus,
-    SessionView,
 )
 
 if TYPE_CHECKING:
@@ -78,30 +75,6 @@ def pending_lines(stored: "StoredSession", pending: Pending) -> Iterator[Line]:
             yield from _position_lines(pending)
 
 
-def brief_lines(view: SessionView) -> Iterator[Line]:
-    """For an agent that asks its user: with the ids that its tools take, without what only keys can do."""
-    title = title_of(view.instruction)
-    head = Text("{session}  {title}  ({status})", session=short(view.session_id), title=title,
-                status=str(view.status))  # fmt: skip
-    yield line(head, Style.STRONG)
-    match view.pending:
-        case QuestionPending():
-            yield from question_lines(view.pending, brief=True)
-        case DecisionPending():
-            yield from decision_lines(view.pending, brief=True)
-        case ApprovalPending():
-            yield from _asked_lines(view.pending)
-        case AgentPending():
-            yield from _position_lines(view.pending)
-            yield from answer_lines(view.pending)
-            yield from feedback_lines(view.pending)
-            if view.found:
-                yield line(Text("The instruction is likely about:"), Style.FAINT)
-            yield from (prose(", ".join([file.path, *lines_of(file)]), indent=2) for file in view.found)
-        case _:
-            yield from _position_lines(view.pending)
-
-
 def lines_of(file: FoundFile) -> tuple[str, ...]:
     """Where in a file, without what stands there."""
     return tuple(f"{found.line}-{found.end}" for found in file.definitions)
@@ -135,19 +108,17 @@ def approved_line(run_id: str) -> Line:
     return line(Text("✓ approved; its run is {run}", run=run_id), Style.GOOD)
 
 
-def question_lines(asked: QuestionPending, *, brief: bool = False) -> Iterator[Line]:
+def question_lines(asked: QuestionPending) -> Iterator[Line]:
     question = asked.question
     kind = QUESTION_TYPE[question.type]
     yield EMPTY
     title = Text("Question {number} of {of} · {type}", number=asked.number, of=asked.of, type=kind)
     yield line(title, Style.STRONG)
-    yield prose(question.question, mark=f"{question.id}  " if brief else "")
+    yield prose(question.question)
     if question.context:
         yield prose(question.context, Style.FAINT, indent=2)
     for number, option in enumerate(question.options or (), 1):
         yield prose(option, indent=2, mark=f"{number}  ")
-    if brief:
-        return
     if question.answer is not None:
         yield line(Text("Your answer so far (an empty line keeps it):"), Style.FAINT)
         yield prose(question.answer, indent=2)
@@ -155,15 +126,15 @@ def question_lines(asked: QuestionPending, *, brief: bool = False) -> Iterator[L
         yield line(Text("You skipped it (an empty line leaves it so)."), Style.FAINT)
 
 
-def decision_lines(asked: DecisionPending, *, brief: bool = False) -> Iterator[Line]:
+def decision_lines(asked: DecisionPending) -> Iterator[Line]:
     decision = asked.decision
     yield EMPTY
     yield line(Text("Decision {number} of {of}", number=asked.number, of=asked.of), Style.STRONG)
-    yield prose(decision.topic, mark=f"{decision.id}  " if brief else "")
+    yield prose(decision.topic)
     for number, option in enumerate(decision.options, 1):
         yield EMPTY
-        yield from _option_lines(option.id if brief else str(number), option)
-    if decision.selected is not None and not brief:
+        yield from _option_lines(str(number), option)
+    if decision.selected is not None:
         yield line(Text("You chose (an empty line keeps it):"), Style.FAINT)
         yield prose(_chosen(decision), indent=2)
 

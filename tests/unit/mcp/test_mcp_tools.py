@@ -16,7 +16,6 @@ from ringi.mcp import arguments, resources
 from ringi.mcp.answers import structured
 from ringi.mcp.arguments import input_schema, object_schema
 from ringi.mcp.server import TOOLS
-from ringi.mcp.tools import Caller
 from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.tool import PlanTool
 from ringi.policy.risk_level import Risk
@@ -26,7 +25,7 @@ from tests.fakes.signing import MadeUpKeys
 from tests.helpers import approve, create, open_scratch, proposed, rewire, write
 from tests.tables import each
 
-ME = Caller("a tester")
+ME = "a tester"
 
 
 @each("name", TOOLS)
@@ -108,9 +107,8 @@ def test_answers_fit_their_schemas_and_leave_contents_out(tmp_path: Path):
         assert tool.work
         taken = codec.foreign(json.dumps(given).encode(), tool.arguments, name)
         answered = tool.work(workspace, taken, ME)
-        document = json.loads(json.dumps(structured(answered.document)))
+        document = json.loads(json.dumps(structured(answered)))
         jsonschema.validate(document, object_schema(tool.answer))
-        assert answered.text
         return document
 
     with open_scratch(tmp_path) as workspace:
@@ -161,14 +159,14 @@ def grant_to_hanako(workspace: Workspace) -> str:
 def test_an_agent_changes_its_own_plans_only_and_uses_nobody_elses_standing_approval(
     tmp_path: Path, requester: str
 ):
-    agent = Caller("an agent")
+    agent = "an agent"
     theirs = ActionSpec(SpecKind.CREATE, "docs/a.md", "theirs\n")
     with open_scratch(tmp_path) as workspace:
 
         def call(name: str, given: object) -> Any:
             work = TOOLS[name].work
             assert work
-            return work(workspace, given, agent).document
+            return work(workspace, given, agent)
 
         grant_to_hanako(workspace)
         proposed(workspace, create("docs/b.md", "hers\n"))
@@ -196,13 +194,12 @@ def test_a_standing_approval_answers_at_once_and_nothing_of_its_proof_is_told(tm
         assert request
         assert execute
         asked = request(workspace, arguments.RequestApproval("p1"), ME)
-        assert asked.document.outcome == "approved"
-        assert "standing approval" in asked.text
+        assert asked.outcome == "approved"
         state = TOOLS["plan_get_state"].work(workspace, arguments.OfPlan("p1"), ME)
-        told = json.dumps([structured(asked.document), structured(state.document), asked.text, state.text])
+        told = json.dumps([structured(asked), structured(state)])
         assert "made-up" not in told
         assert statement not in told
-        assert execute(workspace, arguments.OfPlan("p1"), ME).document.status == "completed"
+        assert execute(workspace, arguments.OfPlan("p1"), ME).status == "completed"
 
 
 def test_long_diffs_are_cut_and_say_where_the_rest_stands(tmp_path: Path):
@@ -211,10 +208,9 @@ def test_long_diffs_are_cut_and_say_where_the_rest_stands(tmp_path: Path):
         proposed(workspace, create("long.txt", many), write("README.md", "# Other\n"))
         tool = TOOLS["plan_preview"]
         answered = tool.work(workspace, arguments.OfPlan("p1"), ME)
-        assert sum(len(part.diff) for part in answered.document.diffs) <= 100_000
-        assert [part.cut for part in answered.document.diffs] == [True, True]
-        assert "ringi://plans/p1/diff" in answered.document.next_step
-        assert answered.document.next_step in answered.text
+        assert sum(len(part.diff) for part in answered.diffs) <= 100_000
+        assert [part.cut for part in answered.diffs] == [True, True]
+        assert "ringi://plans/p1/diff" in answered.next_step
 
 
 def test_the_prompt_names_every_step_and_fences_the_task():

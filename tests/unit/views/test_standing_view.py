@@ -13,7 +13,7 @@ from ringi.plans.document import (
     PlanStatus,
 )
 from ringi.plans.review_view import heading_of
-from ringi.plans.view import PlanFacts, brief_lines, plan_lines
+from ringi.plans.view import PlanFacts, plan_lines
 from ringi.plans.waiting_view import standing, waiting_lines
 from ringi.policy.risk_level import Risk
 from tests.tables import each
@@ -66,7 +66,6 @@ def test_every_view_says_the_same() -> None:
     words = said(document, "a")
     for lines in (
         plan_lines(PlanFacts(REF, document, preview)),
-        brief_lines("p1", document, preview),
         waiting_lines(REF, document, ["a"]),
     ):
         shown = [str(span.text) for line in lines for span in line.spans]
