@@ -41,7 +41,6 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── RefDamaged            a ref that leads to no commit
 │   ├── SigningFailed         no signature could be made
 │   ├── SignatureUnchecked    whether a signature counts could not be found out
-│   ├── NoPort                a port that cannot be used
 │   ├── NotProven             what was carried out is not what was approved
 │   ├── LogBroken             the log was changed
 │   ├── SignersForged         the ledger's list of signers was changed
@@ -160,7 +159,6 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   ├── MainBranch        the run would commit to a main branch
 │   │   └── BranchMoved       somebody else changed the branch
 │   ├── TooManyFiles          an agent changed more than one plan can hold
-│   ├── NotLocal              a server that others could reach
 │   ├── NotTaken              a person's text that the plan cannot take
 │   ├── NotYours              a plan that somebody else proposed
 │   ├── TakenFromCopy         a plan that only follows the files of its copy
@@ -548,12 +546,6 @@ class SigningFailed(Failed):
     code = "signing_failed"
     message = "No signature could be made with {key}: {why}"
     hint = "Try the key by itself: ssh-keygen -Y sign -n ringi-approval -f {key} SOME-FILE"
-
-
-class NoPort(Failed):
-    code = "no_port"
-    message = "Port {port} cannot be used: {why}"
-    hint = "Name another one, or none: ringi mcp --http"
 
 
 class NotProven(Failed):
@@ -1219,12 +1211,6 @@ class TooManyFiles(Refused):
         "It is kept in {path}. Delete there what is no part of the change, or list it in .gitignore there; "
         "then run: ringi doctor --repair"
     )
-
-
-class NotLocal(Refused):
-    code = "not_local"
-    message = "{address} can be reached from other machines."
-    hint = "Serve on 127.0.0.1 or ::1."
 
 
 class NotTaken(Refused):

@@ -147,7 +147,7 @@ class World:
         other = places.copies.parent / "another" / "copy" / "tree"
         paths = [
             self._folder(".ssh") / "id_ed25519", self._folder(".gnupg") / "private",
-            self._folder("gnupg-moved") / "private", self._folder(".config/ringi") / "mcp-token",
+            self._folder("gnupg-moved") / "private", self._folder(".config/ringi") / "note",
             places.states / "another" / "note", other / "other-copy.txt", self._folder(".screen") / "note",
             self._folder("screens") / "note", self.base / "runtime" / "note", self.home / ".Xauthority",
             self.home / ".git-credentials", self._folder(".config/git") / "credentials", self.home / ".netrc",

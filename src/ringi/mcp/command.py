@@ -28,8 +28,6 @@ SOCKET = "RINGI_MCP_SOCKET"
 class Printer(Protocol):
     out: TextIO
 
-    def line(self, text: Text | str = "", *, style: str = "", indent: int = 0) -> None: ...
-
 
 class App(Protocol):
     @property
@@ -42,33 +40,23 @@ class App(Protocol):
 
 @click.command()
 @click.option("--as", "label", metavar="LABEL", default="", help="Who proposes, as people will read it.")
-@click.option(
-    "--http",
-    "port",
-    is_flag=False,
-    flag_value=0,
-    type=click.IntRange(0, 65535),
-    metavar="[PORT]",
-    help="Serve on this machine over HTTP, not on standard input and output; any free port if none is named.",
-)
-@click.option("--host", default="127.0.0.1", help="With --http: 127.0.0.1 or ::1.")
 @click.pass_obj
-def mcp(app: App, label: str, port: int | None, host: str) -> None:
+def mcp(app: App, label: str) -> None:
     """Serve the plan tool to agents over MCP.
 
     They propose, read, wait and carry out what you approved. Only you approve; no tool does it.
     """
-    if port is None and (path := app.environment.get(SOCKET)):
+    if path := app.environment.get(SOCKET):
         _lead(path)
         return
     if find_spec("mcp") is None:
         raise NoExtra(what=Text("The MCP server"), extra="mcp", command=extending_command("mcp"))
     app.ui.out = sys.stderr  # standard output belongs to the protocol
-    if not (_on_stdio(app, label) if port is None else _on_http(app, label, host, port)):
+    if not _serve(app, label):
         raise click.exceptions.Exit(1)
 
 
-def _on_stdio(app: App, label: str) -> bool:
+def _serve(app: App, label: str) -> bool:
     from ringi.mcp.handshake import Handshake  # noqa: PLC0415  # not for the relay of a sandbox
 
     wire = claim_wire()
@@ -77,13 +65,6 @@ def _on_stdio(app: App, label: str) -> bool:
     from ringi.mcp.stdio import on_stdio  # noqa: PLC0415  # as above
 
     return on_stdio(ServerOptions(app.environment, app.start, label), wire, handshake.hand_over())
-
-
-def _on_http(app: App, label: str, host: str, port: int) -> bool:
-    from ringi.mcp.http import on_http  # noqa: PLC0415  # a web server beside the SDK
-    from ringi.mcp.server import ServerOptions  # noqa: PLC0415  # as above
-
-    return on_http(ServerOptions(app.environment, app.start, label), host, port, app.ui)
 
 
 def _lead(path: str) -> None:

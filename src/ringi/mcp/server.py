@@ -30,7 +30,7 @@ from ringi.mcp.handshake import INSTRUCTIONS
 from ringi.mcp.render import Mistakes, failed
 from ringi.mcp.resources import Context, Library
 from ringi.mcp.tools import Tool
-from ringi.mcp.wait import Client, SessionNow, WaitForModel, WaitForPerson
+from ringi.mcp.wait import SessionNow, WaitForModel, WaitForPerson
 from ringi.mcp.worker import Opening, Talk, Worker, Workers, run
 from ringi.plans.document import title_of
 from ringi.sessions.document import ApprovalPending
@@ -124,7 +124,7 @@ class PlanServer:
         if name == "planning_get" or tool.step is not None:
             return await self._plan(ctx, tool, given)
         if tool.work is None:
-            return await self._person.wait(given.plan_id, given.seconds, _client(ctx))
+            return await self._person.wait(given.plan_id, given.seconds, ctx.session.report_progress)
         work, label = tool.work, self._label(ctx)
         worker = self._workers.reading if tool.hints.read_only else self._workers.changing
         answer = await worker.call(lambda workspace: work(workspace, given, label))
@@ -158,11 +158,13 @@ class PlanServer:
     async def _plan(self, ctx: Context, tool: Tool, given: Any) -> Document:
         model, step = self._model, tool.step
         if step is not None:
-            now = await model.take(lambda planning: step(planning, given), given.seconds, _client(ctx))
+            now = await model.take(
+                lambda planning: step(planning, given), given.seconds, ctx.session.report_progress
+            )
             await self._tell_of_session(now)
             return planning_tools.state(now.view, working=now.working)
         if given.session_id:
-            now = await model.look(given.session_id, given.seconds, _client(ctx))
+            now = await model.look(given.session_id, given.seconds, ctx.session.report_progress)
             return planning_tools.named(now.view, working=now.working)
         return planning_tools.listed(await model.open_sessions())
 
@@ -213,17 +215,6 @@ def _result(document: Document, *, is_error: bool = False) -> dict[str, Any]:
         "resultType": "complete",
         "structuredContent": structured(document),
     }
-
-
-def _client(ctx: Context) -> Client:
-    async def progress(done: float, total: float | None, words: str) -> None:
-        await ctx.session.report_progress(done, total, words)
-
-    async def gone() -> bool:
-        # Over HTTP the handler is not told that the connection closed; elsewhere it is cancelled.
-        return ctx.request is not None and await ctx.request.is_disconnected()
-
-    return Client(progress, gone)
 
 
 class ServerOptions(NamedTuple):

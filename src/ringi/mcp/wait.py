@@ -19,7 +19,7 @@ from ringi.mcp.worker import Worker
 from ringi.models.prompt import ModelProgress
 from ringi.plans.answer_document import PlanAnswer
 from ringi.plans.redact import answer_for_clients
-from ringi.sessions.view import progress
+from ringi.sessions import view as session_view
 
 if TYPE_CHECKING:
     from ringi.app.api import Workspace
@@ -36,11 +36,8 @@ _REMEMBERED: Final = 1000
 _MOST_WAITING: Final = 100
 
 
-class Client(NamedTuple):
-    """The client of one waiting call."""
-
-    progress: Callable[[float, float | None, str], Awaitable[None]]
-    gone: Callable[[], Awaitable[bool]]
+Progress = Callable[[float, float | None, str], Awaitable[None]]
+"""Tells the client of a waiting call how long it waited, how long it will at most, and for what."""
 
 
 class _Look(NamedTuple):
@@ -62,16 +59,16 @@ class WaitForPerson:
         if len(self._told) > _REMEMBERED:
             del self._told[next(iter(self._told))]
 
-    async def wait(self, name: str, seconds: float, client: Client) -> Waited:
+    async def wait(self, name: str, seconds: float, progress: Progress) -> Waited:
         if self._now >= _MOST_WAITING:
             raise Busy(holder=Text("{count} calls wait already", count=self._now))
         self._now += 1
         try:
-            return await self._wait(name, seconds, client)
+            return await self._wait(name, seconds, progress)
         finally:
             self._now -= 1
 
-    async def _wait(self, name: str, seconds: float, client: Client) -> Waited:
+    async def _wait(self, name: str, seconds: float, progress: Progress) -> Waited:
         plan_id = await self._reading.call(lambda workspace: workspace.plan.find(name))
         look = await self._look(plan_id)
         known = self._told.get(plan_id, _news(look.answer))
@@ -84,12 +81,10 @@ class WaitForPerson:
                 break
             if now - shown >= _PROGRESS_SEC:
                 shown = now
-                await client.progress(now - begun, seconds, answers.next_step(look.answer))
+                await progress(now - begun, seconds, answers.next_step(look.answer))
             await anyio.sleep(min(_PAUSE_SEC, left))
             if now - looked >= _LOOK_ANYWAY_SEC or await self._revision(plan_id) != look.revision:
                 look, looked = await self._look(plan_id), now
-                if await client.gone():
-                    break
         self.told(look.answer)
         return answers.waited(look.answer)
 
@@ -173,7 +168,7 @@ class WaitForModel:
         self._running: list[_Running] = []
 
     async def take(
-        self, step: "Callable[[PlanningTool], SessionView]", seconds: float, client: Client
+        self, step: "Callable[[PlanningTool], SessionView]", seconds: float, progress: Progress
     ) -> SessionNow:
         """If the client cancels, the model stops; after `seconds` it keeps working."""
         if len(self._running) >= _MOST_WAITING:
@@ -183,20 +178,17 @@ class WaitForModel:
         self._running.append(running)
         running.future.add_done_callback(lambda _: self._ended(running))
         try:
-            heard = await _heard(running, seconds, client)
-            while heard and not turn.saved and not running.future.done():
+            await _report(running, seconds, progress)
+            while not turn.saved and not running.future.done():
                 if self._running[0] is not running and turn.withdraw():
                     raise _others()
                 await asyncio.wait([running.future], timeout=_MODEL_PAUSE_SEC)
         except asyncio.CancelledError:
             turn.stop()
             raise
-        if not heard:
-            turn.stop()
         if running.future.done():
             return SessionNow(running.future.result(), working=False)
-        if turn.saved is None:  # the client left before its turn came
-            raise _others()
+        assert turn.saved is not None  # noqa: S101  # as the loop above found
         return SessionNow(turn.saved, working=True)
 
     def _ended(self, running: _Running) -> None:
@@ -204,12 +196,12 @@ class WaitForModel:
         if not running.future.cancelled():
             running.future.exception()  # retrieved, so asyncio does not complain; the session records it
 
-    async def look(self, name: str, seconds: float, client: Client) -> SessionNow:
+    async def look(self, name: str, seconds: float, progress: Progress) -> SessionNow:
         view = await self._view(name)
         running = self._of(view.session_id)
         if running is None:
             return SessionNow(view, working=False)
-        await _heard(running, seconds, client)
+        await _report(running, seconds, progress)
         return SessionNow(await self._view(view.session_id), working=self._of(view.session_id) is not None)
 
     async def open_sessions(self) -> "list[SessionRef]":
@@ -224,8 +216,8 @@ class WaitForModel:
         )
 
 
-async def _heard(running: _Running, seconds: float, client: Client) -> bool:
-    """Waits and reports progress. False if the client left meanwhile."""
+async def _report(running: _Running, seconds: float, progress: Progress) -> None:
+    """Waits, and tells the progress."""
     begun = anyio.current_time()
     while not running.future.done():
         passed = anyio.current_time() - begun
@@ -235,7 +227,4 @@ async def _heard(running: _Running, seconds: float, client: Client) -> bool:
         if running.future.done():
             break
         passed = anyio.current_time() - begun
-        await client.progress(passed, None, english(progress(passed, running.turn.working)))
-        if await client.gone():
-            return False
-    return True
+        await progress(passed, None, english(session_view.progress(passed, running.turn.working)))

@@ -30,14 +30,14 @@ from ringi.mcp import planning_tools, render
 from ringi.mcp.answers import structured
 from ringi.mcp.arguments import input_schema, object_schema
 from ringi.mcp.server import TOOLS, PlanServer, Surroundings
-from ringi.mcp.wait import Client, SessionNow, WaitForModel
+from ringi.mcp.wait import Progress, SessionNow, WaitForModel
 from ringi.mcp.worker import Worker, Workers
 from ringi.models.prompt import ModelProgress
 from ringi.sessions.document import DecisionPending, QuestionPending, SessionStatus, WorkPending
 from ringi.sessions.tool import PlanningTool
 from tests.fakes.models import Desk, ScriptedModel
 from tests.helpers import PATIENCE_SEC, ledger_of, open_scratch
-from tests.unit.mcp.test_mcp_wait import NOBODY, never, working
+from tests.unit.mcp.test_mcp_wait import silent, working
 
 STEPS = ("planning_start", "planning_answer", "planning_decide")
 
@@ -74,7 +74,7 @@ class Server:
         workspace.planning = PlanningTool(parts.replace(store=ledger_of(workspace), clock=workspace.clock))
         return workspace
 
-    async def call(self, name: str, client: Client = NOBODY, **given: Any) -> SessionNow:
+    async def call(self, name: str, client: Progress = silent, **given: Any) -> SessionNow:
         """As the server calls it: arguments through the strict door, then the step."""
         tool = TOOLS[name]
         taken: Any = codec.foreign(json.dumps(given).encode(), tool.arguments, name)
@@ -343,7 +343,7 @@ def test_progress_tells_the_time_and_the_tokens(tmp_path: Path):
             model.go_on.set()
 
     async def main(server: Server) -> None:
-        now = await server.call("planning_start", Client(progress, never), instruction="Add a login")
+        now = await server.call("planning_start", progress, instruction="Add a login")
         assert told(now).waits_for == "answer"
 
     led(tmp_path, model, main)
@@ -354,23 +354,13 @@ def test_progress_tells_the_time_and_the_tokens(tmp_path: Path):
     assert int(tokens.removesuffix(" tokens")) > 10
 
 
-@pytest.mark.parametrize("how", ["cancelled", "gone"])
-def test_a_client_that_gives_up_stops_the_model_and_loses_nothing(tmp_path: Path, how: str):
+def test_a_client_that_gives_up_stops_the_model_and_loses_nothing(tmp_path: Path):
     model = Patient()
 
-    async def gone() -> bool:
-        return True
-
-    async def silent(*_: object) -> None:
-        return None
-
     async def main(server: Server) -> None:
-        if how == "cancelled":
-            with anyio.move_on_after(0.3) as scope:
-                await server.call("planning_start", instruction="Add a login")
-            assert scope.cancelled_caught
-        else:
-            await server.call("planning_start", Client(silent, gone), instruction="Add a login")
+        with anyio.move_on_after(0.3) as scope:
+            await server.call("planning_start", instruction="Add a login")
+        assert scope.cancelled_caught
         await server.planning.call(lambda _: None)  # the model has ended
         assert model.asked == []
         [ref] = await server.steps.open_sessions()

@@ -15,7 +15,7 @@ from ringi.kernel.places import places_of
 from ringi.kernel.process.ancestors import Ancestor
 from ringi.mcp.resources import Library
 from ringi.mcp.server import ServerOptions, client_below
-from ringi.mcp.wait import Client, WaitForPerson
+from ringi.mcp.wait import WaitForPerson
 from ringi.mcp.worker import Opening, Worker
 from ringi.tree.copy import Supervisor, WorkCopy
 from tests.helpers import (
@@ -45,15 +45,8 @@ def working(
     assert not thread.is_alive()
 
 
-async def never() -> bool:
-    return False
-
-
 async def silent(*_: object) -> None:
     return None
-
-
-NOBODY = Client(silent, never)
 
 
 def waiting(tmp_path: Path, main: Callable[[Worker, Workspace, str], Awaitable[None]]) -> None:
@@ -77,7 +70,7 @@ def test_it_returns_when_the_person_decides(tmp_path: Path):
     async def main(worker: Worker, person: Workspace, plan_id: str) -> None:
         begun = anyio.current_time()
         async with meanwhile(lambda: approve(person, plan_id)):
-            found = await WaitForPerson(worker).wait("p1", 30, NOBODY)
+            found = await WaitForPerson(worker).wait("p1", 30, silent)
         assert found.outcome == "approved"
         assert anyio.current_time() - begun < 5
 
@@ -88,24 +81,12 @@ def test_a_comment_wakes_it_and_is_told_once(tmp_path: Path):
     async def main(worker: Worker, person: Workspace, plan_id: str) -> None:
         waiter = WaitForPerson(worker)
         async with meanwhile(lambda: person.plan.comment(plan_id, "README.md", 1, "why?")):
-            found = await waiter.wait("p1", 30, NOBODY)
+            found = await waiter.wait("p1", 30, silent)
         assert [one.text for one in found.comments] == ["why?"]
         assert (found.outcome, found.call_again) == (None, True)
         begun = anyio.current_time()
-        assert (await waiter.wait("p1", 0.3, NOBODY)).call_again
+        assert (await waiter.wait("p1", 0.3, silent)).call_again
         assert anyio.current_time() - begun > 0.25
-
-    waiting(tmp_path, main)
-
-
-def test_whoever_has_gone_is_not_waited_for(tmp_path: Path):
-    async def gone() -> bool:
-        return True
-
-    async def main(worker: Worker, _: Workspace, __: str) -> None:
-        begun = anyio.current_time()
-        await WaitForPerson(worker).wait("p1", 300, Client(silent, gone))
-        assert anyio.current_time() - begun < 10
 
     waiting(tmp_path, main)
 
@@ -113,7 +94,7 @@ def test_whoever_has_gone_is_not_waited_for(tmp_path: Path):
 def test_cancelling_leaves_nothing_behind(tmp_path: Path):
     async def main(worker: Worker, _: Workspace, __: str) -> None:
         with anyio.move_on_after(0.3) as scope:
-            await WaitForPerson(worker).wait("p1", 300, NOBODY)
+            await WaitForPerson(worker).wait("p1", 300, silent)
         assert scope.cancelled_caught
         looked = await worker.call(lambda workspace: ledger_of(workspace).plans.count())
         assert looked == 1
@@ -129,14 +110,14 @@ def test_too_many_at_once_are_refused(tmp_path: Path):
 
         async def one() -> None:
             try:
-                await waiter.wait("p1", 0.2, NOBODY)
+                await waiter.wait("p1", 0.2, silent)
             except Busy as error:
                 refused.append(error)
 
         async with anyio.create_task_group() as group:
             for _number in range(103):
                 group.start_soon(one)
-        assert (await waiter.wait("p1", 0, NOBODY)).call_again
+        assert (await waiter.wait("p1", 0, silent)).call_again
 
     waiting(tmp_path, main)
     assert len(refused) == 3
@@ -149,7 +130,7 @@ def test_progress_is_told_at_once(tmp_path: Path):
         told.append((done, total, words))
 
     async def main(worker: Worker, _: Workspace, __: str) -> None:
-        await WaitForPerson(worker).wait("p1", 0.2, Client(progress, never))
+        await WaitForPerson(worker).wait("p1", 0.2, progress)
 
     waiting(tmp_path, main)
     assert [(total, "ringi review p1" in words) for _, total, words in told] == [(0.2, True)]
