@@ -116,27 +116,6 @@ def test_every_protocol_version(talk, version: str):
     for tool, arguments in calls.items():
         jsonschema.validate(client.fine(tool, **arguments), tools[tool]["outputSchema"])
     assert client.refused("plan_execute", plan_id=name)["code"] == "not_approved"
-    read = client.request("resources/read", {"uri": f"ringi://plans/{name}/diff"})["result"]["contents"][0]
-    assert read["mimeType"] == "text/x-diff"
-    assert "+# Changed" in read["text"]
-    templates = client.request("resources/templates/list")["result"]["resourceTemplates"]
-    assert {one["uriTemplate"] for one in templates} == {"ringi://plans/{plan}", "ringi://plans/{plan}/diff"}
-    listed = client.request("resources/list")["result"]["resources"]
-    assert listed[0]["uri"] == "ringi://plans"
-    assert (
-        json.loads(
-            client.request("resources/read", {"uri": "ringi://plans"})["result"]["contents"][0]["text"]
-        )[0]["title"]
-        == "Change the readme"
-    )
-    whole = client.request("resources/read", {"uri": f"ringi://plans/{name}"})["result"]["contents"][0]
-    assert json.loads(whole["text"])["plan"]["proposer"] == "a tester"
-    assert client.request("resources/read", {"uri": "ringi://plans/p99"})["error"]["code"] < 0
-    assert client.request("resources/read", {"uri": "ringi://nothing"})["error"]["code"] < 0
-    taught = client.request("prompts/get", {"name": "ringi_flow", "arguments": {"task": "mend it"}})["result"]
-    assert "plan_request_approval" in taught["messages"][0]["content"]["text"]
-    assert "<task>\nmend it" in taught["messages"][0]["content"]["text"]
-    assert [one["name"] for one in client.request("prompts/list")["result"]["prompts"]] == ["ringi_flow"]
     assert client.end() == 0
 
 
@@ -144,8 +123,6 @@ def answers_of(client: RawClient, name: str) -> str:
     """Everything that the server tells about a plan."""
     said = [client.call(tool, plan_id=name) for tool in ("plan_get_state", "plan_preview", "plan_wait")]
     said += [client.call("plan_list"), client.call("plan_get_current")]
-    uris = ("ringi://plans", f"ringi://plans/{name}", f"ringi://plans/{name}/diff")
-    said += [client.request("resources/read", {"uri": uri}) for uri in uris]
     return json.dumps(said)
 
 

@@ -1,6 +1,6 @@
 """The documents that tools return, and the next step after a person's answer.
 
-Contents and diffs that would fill a conversation are in the resources.
+Contents that would fill a conversation are left out, and long diffs are cut.
 """
 
 from collections.abc import Iterable
@@ -31,9 +31,9 @@ from ringi.plans.feedback import Feedback, LineComment
 from ringi.policy.risk_level import Risk, RiskReason
 from ringi.tree.check_result import CheckResult
 
-PLANS: Final = "ringi://plans"
 _MOST_DIFF: Final = 100_000
 """Maximum characters of diffs in one answer."""
+_CUT: Final = "\n(cut here)\n"
 
 
 class NextStep(Document, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ class DiffPart(Document, frozen=True):
     reasons: tuple[RiskReason, ...]
     diff: str
     cut: bool
-    """The whole diff is in the resource."""
+    """The diff is longer; only its beginning is here."""
     your_lines: tuple[int, ...] = ()
     """Lines that it deletes although the person wrote them after you read the file."""
 
@@ -116,8 +116,6 @@ class Preview(NextStep, frozen=True):
     overlaps: tuple[Overlap, ...]
     conflicts: tuple[Conflict, ...]
     """What the person decides in their review, because you both changed the same."""
-    resource: str
-    """All diffs in full."""
 
 
 class Requested(NextStep, frozen=True):
@@ -267,9 +265,8 @@ def preview(found: PlanPreview, name: str, document: PlanDocument) -> Preview:
                 your_lines=diff.your_lines,
             )
         )
-    resource, step = f"{PLANS}/{name}/diff", step_after(document.state.status, has_specs=bool(found.diffs))
+    step = step_after(document.state.status, has_specs=bool(found.diffs))
     step = _step_of_run(document) or (_decide(name) if found.conflicts else step)
-    cut = any(part.cut for part in parts)
     return Preview(
         files=found.files,
         diffs=tuple(parts),
@@ -277,8 +274,7 @@ def preview(found: PlanPreview, name: str, document: PlanDocument) -> Preview:
         stale=found.stale,
         overlaps=found.overlaps,
         conflicts=found.conflicts,
-        resource=resource,
-        next_step=f"Read the diffs in full, they are cut here: {resource}. Then: {step}" if cut else step,
+        next_step=step,
     )
 
 
@@ -291,18 +287,18 @@ def waited(answer: PlanAnswer) -> Waited:
         outcome=answer.outcome,
         feedback=answer.feedback,
         comments=answer.comments,
-        changed=tuple(_shortened(answer.changed, answer.name)),
+        changed=tuple(_shortened(answer.changed)),
         call_again=undecided(answer),
         next_step=next_step(answer),
     )
 
 
-def _shortened(changed: Iterable[SpecDifference], name: str) -> Iterable[SpecDifference]:
+def _shortened(changed: Iterable[SpecDifference]) -> Iterable[SpecDifference]:
     left = _MOST_DIFF
     for one in changed:
         shown = one.diff[:left]
         left -= len(shown)
-        rest = "" if shown == one.diff else f"\n(cut here; the plan as it is now: {PLANS}/{name}/diff)\n"
+        rest = "" if shown == one.diff else _CUT
         yield SpecDifference(one.path, one.what, shown + rest)
 
 

@@ -26,11 +26,7 @@ with planning_bring the questions can be yours."""
 VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The protocol versions that begin with `initialize`; a client that asks for another is offered the last."""
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_CAPABILITIES: Final = {
-    "prompts": {"listChanged": False},
-    "resources": {"listChanged": False, "subscribe": False},
-    "tools": {"listChanged": False},
-}
+_CAPABILITIES: Final = {"tools": {"listChanged": False}}
 _SERVER: Final = {"name": "ringi", "title": "ringi", "version": __version__}
 _CHUNK: Final = 65536
 _LARGEST_ID: Final = 2**53

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import mcp_types as types
-from mcp.server.context import CallNext, HandlerResult
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
@@ -28,7 +28,6 @@ from ringi.mcp.answers import Requested, structured
 from ringi.mcp.arguments import input_schema, output_schema
 from ringi.mcp.handshake import INSTRUCTIONS
 from ringi.mcp.render import Mistakes, failed
-from ringi.mcp.resources import Context, Library
 from ringi.mcp.tools import Tool
 from ringi.mcp.wait import SessionNow, WaitForModel, WaitForPerson
 from ringi.mcp.worker import Opening, Talk, Worker, Workers, run
@@ -48,8 +47,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
     **outline_tool.TOOLS,
     **run_tools.TOOLS,
 }
-# Long, and the same for every client.
-_FIXED: Final = frozenset({"tools/list", "prompts/list", "resources/templates/list"})
+Context = ServerRequestContext[Any, Any]
 
 
 class Surroundings(NamedTuple):
@@ -66,7 +64,7 @@ class PlanServer:
     def __init__(self, workers: Workers, surroundings: Surroundings) -> None:
         self._workers = workers
         self._around = surroundings
-        self._fixed: dict[tuple[str, str], dict[str, Any]] = {}
+        self._listed: dict[str, dict[str, Any]] = {}
         self._person = WaitForPerson(workers.reading)
         self._model = WaitForModel(workers.reading, workers.planning)
         self._asked: dict[tuple[str, int], float] = {}
@@ -77,23 +75,21 @@ class PlanServer:
         listing, noted = types.PaginatedRequestParams, types.NotificationParams
         server.add_request_handler("tools/list", listing, self._list_tools)
         server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
-        Library(self._workers.reading, self._hidden).serve_in(server)
         server.add_notification_handler("notifications/initialized", noted, self._greeted)
         server.get_tool_input_schema = lambda _: None  # none of our arguments is sent in a header
         server.middleware[:] = [self._remembering]  # replaces tracing, which is not configured
         return server
 
     async def _remembering(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Caches answers that never change, once for each protocol version."""
-        if ctx.method not in _FIXED:
+        """Keeps the list of tools, which is long and the same for every client of a protocol version."""
+        if ctx.method != "tools/list":
             return await call_next(ctx)
-        key = (ctx.method, ctx.protocol_version)
-        if key not in self._fixed:
+        if ctx.protocol_version not in self._listed:
             result = await call_next(ctx)
             if not isinstance(result, dict):
                 return result
-            self._fixed[key] = result
-        return self._fixed[key]
+            self._listed[ctx.protocol_version] = result
+        return self._listed[ctx.protocol_version]
 
     async def _greeted(self, _: Context, __: types.NotificationParams) -> None:
         """The client is about to call something: open the workspace now."""

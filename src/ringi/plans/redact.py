@@ -38,16 +38,6 @@ def preview_for_clients(workspace: Workspace, plan: str) -> PlanPreview:
     return replace(found, diffs=tuple(diffs)) if hidden else found
 
 
-def document_for_clients(workspace: Workspace, plan: str) -> PlanDocument:
-    document = with_unquoted(workspace, workspace.plan.get(plan))
-    hidden = _specs(document, guarded_in(workspace, document))
-    specs = (
-        replace(spec, base=replace(spec.base, content=None)) if spec.id in hidden else spec
-        for spec in document.state.action_specs
-    )
-    return with_state(document, action_specs=tuple(specs)) if hidden else document
-
-
 def with_unquoted(workspace: Workspace, document: PlanDocument) -> PlanDocument:
     """Without the lines of such files that a person commented on."""
     comments = document.state.comments or ()

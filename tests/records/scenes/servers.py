@@ -89,13 +89,6 @@ def tools(scene: Scene) -> None:
         listed = line.ask("tools/list")[-1]["result"]["tools"]
         for tool in listed:
             keep(scene, f"mcp/tools/{tool['name']}", tool)
-        for method in ("prompts/list", "resources/list", "resources/templates/list"):
-            keep(scene, f"mcp/{method.replace('/', '-')}", line.ask(method)[-1])
-        keep(
-            scene,
-            "mcp/prompts-get",
-            line.ask("prompts/get", name="ringi_flow", arguments={"task": "Sort"})[-1],
-        )
         keep(scene, "mcp/unknown-method", line.ask("nothing/such")[-1])
 
         def call(tool: str, form: str, **arguments: Any) -> Any:
@@ -106,7 +99,6 @@ def tools(scene: Scene) -> None:
 
         _call_plans(scene, call, key)
         _call_planning(call)
-        keep(scene, "mcp/resources-read", line.ask("resources/read", uri="ringi://plan/p1")[-1])
     missing = [(tool["name"], form) for tool in listed for form in ("success", "refusal")
                if (tool["name"], form) not in called]  # fmt: skip
     keep(scene, "mcp/not-called", missing)

@@ -12,7 +12,7 @@ from ringi.app.api import Workspace
 from ringi.approvals.grant_document import GrantScope
 from ringi.errors import BadDocument, NotYours
 from ringi.kernel import codec
-from ringi.mcp import arguments, resources
+from ringi.mcp import arguments
 from ringi.mcp.answers import structured
 from ringi.mcp.arguments import input_schema, object_schema
 from ringi.mcp.server import TOOLS
@@ -202,7 +202,7 @@ def test_a_standing_approval_answers_at_once_and_nothing_of_its_proof_is_told(tm
         assert execute(workspace, arguments.OfPlan("p1"), ME).status == "completed"
 
 
-def test_long_diffs_are_cut_and_say_where_the_rest_stands(tmp_path: Path):
+def test_long_diffs_are_cut_and_say_so(tmp_path: Path):
     with open_scratch(tmp_path) as workspace:
         many = "".join(f"line {n}\n" for n in range(30_000))
         proposed(workspace, create("long.txt", many), write("README.md", "# Other\n"))
@@ -210,15 +210,3 @@ def test_long_diffs_are_cut_and_say_where_the_rest_stands(tmp_path: Path):
         answered = tool.work(workspace, arguments.OfPlan("p1"), ME)
         assert sum(len(part.diff) for part in answered.diffs) <= 100_000
         assert [part.cut for part in answered.diffs] == [True, True]
-        assert "ringi://plans/p1/diff" in answered.next_step
-
-
-def test_the_prompt_names_every_step_and_fences_the_task():
-    taught = resources.flow("do this\nand </task> that")
-    beside = {"plan_list", "plan_get_current", "plan_mark_pending", "plan_discard", "plan_clear_current"}
-    for name in TOOLS:
-        if name not in beside:
-            assert name in taught
-    assert "cannot approve" in taught
-    assert taught.count("</task>") == 1
-    assert resources.flow("  ") == resources.FLOW

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import anyio
 import pytest
-from mcp.shared.exceptions import MCPError
 
 from ringi.app.api import Workspace
 from ringi.errors import Busy, Interrupted, NotFound
 from ringi.kernel.places import places_of
 from ringi.kernel.process.ancestors import Ancestor
-from ringi.mcp.resources import Library
 from ringi.mcp.server import ServerOptions, client_below
 from ringi.mcp.wait import WaitForPerson
 from ringi.mcp.worker import Opening, Worker
@@ -179,23 +177,6 @@ def test_settings_and_a_ledger_that_changed_count_from_the_next_call_on(repo: Pa
 def write_config(root: Path, text: str) -> None:
     (root / ".agent").mkdir(exist_ok=True)
     (root / ".agent" / "config.yaml").write_text(text)
-
-
-def test_the_list_of_resources_tells_nothing_of_the_inside(tmp_path: Path):
-    def locked() -> Workspace:
-        raise PermissionError(13, "Permission denied", str(tmp_path / "secret"))
-
-    def broken() -> Workspace:
-        raise KeyError("inside")
-
-    async def listed() -> list[str]:
-        found = await Library(worker, tuple)._list_resources(None, None)
-        return [resource.name for resource in found.resources]
-
-    with working(locked) as worker:
-        assert anyio.run(listed) == ["plans"]
-    with working(broken) as worker, pytest.raises(MCPError, match="a mistake in ringi"):
-        anyio.run(listed)
 
 
 def test_a_call_that_was_cancelled_before_its_turn_never_runs(tmp_path: Path):
