@@ -85,12 +85,14 @@ def test_from_an_instruction_to_an_approved_run_without_a_model(repo: Path):
             assert asked["question"]["options"] == ["say hello", "fail"]
             told = await call("planning_answer", session_id=session, answer="1")
             assert (told["waits_for"], told["status"]) == ("agent", "design")
-            answer = {"id": "q-1", "question": "What if there is no name?", "answer": "say hello"}
-            assert told["answers"] == [answer]
+            assert [(one["id"], one["answer"]) for one in told["answers"]] == [("q-1", "say hello")]
             choice = await call("planning_bring", session_id=session, decisions=DECISIONS)
-            assert [one["recommended"] for one in choice["decision"]["options"]] == [True, False]
+            assert [one.get("recommendation", False) for one in choice["decision"]["options"]] == [
+                True,
+                False,
+            ]
             told = await call("planning_decide", session_id=session, option="opt-b", reason="it is short")
-            assert told["decided"][0]["reason"] == "Chosen by the agent: it is short"
+            assert told["decided"][0]["rationale"] == "Chosen by the agent: it is short"
             end = await call("planning_bring", session_id=session, design=DESIGN)
             assert (end["waits_for"], end["tokens"], end["model"]) == ("approval", 0, "agent")
             return session

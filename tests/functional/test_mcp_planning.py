@@ -155,8 +155,7 @@ async def led(client: Client) -> dict[str, Any]:
     """From the instruction to the summary; the last answer."""
     made = await client.call_tool("planning_start", {"instruction": INSTRUCTION})
     while (now := made.structured_content)["waits_for"] in {"answer", "decision"}:
-        asked = now["decision"] or now["question"]
-        said = answer_to(now["waits_for"], asked["number"])
+        said = answer_to(now["waits_for"], now["number"])
         tool = "planning_decide" if now["decision"] else "planning_answer"
         made = await client.call_tool(tool, {"session_id": now["session_id"], **said})
         assert not made.is_error, made
@@ -177,10 +176,8 @@ def test_a_client_a_file_and_a_dialogue_make_the_same_document(repo: Path, agent
             assert (end["status"], end["waits_for"]) == ("review", "approval")
             listed = await client.call_tool("planning_get", {})
             [one] = listed.structured_content["open_sessions"]
-            assert one["session_id"] == end["session_id"]
-            early = await client.call_tool(
-                "planning_answer", {"session_id": one["session_id"], "answer": "y"}
-            )
+            assert one["sessionId"] == end["session_id"]
+            early = await client.call_tool("planning_answer", {"session_id": one["sessionId"], "answer": "y"})
             assert early.is_error
             return end["session_id"]
 
@@ -237,9 +234,9 @@ def test_a_client_that_goes_while_the_model_works_leaves_a_session_to_go_on_with
     later: RawClient = talk(**agent.variables)
     later.greet()
     [left] = later.fine("planning_get")["open_sessions"]
-    now = later.fine("planning_answer", session_id=left["session_id"], resume=True, seconds=60)
+    now = later.fine("planning_answer", session_id=left["sessionId"], resume=True, seconds=60)
     assert now["question"]["id"] == "q-1"
-    assert saved(repo, left["session_id"], lambda found: bool(found.questions)).status == "discovery"
+    assert saved(repo, left["sessionId"], lambda found: bool(found.questions)).status == "discovery"
 
 
 def test_no_model_library_is_loaded_for_the_list_and_a_look(repo: Path):

@@ -4,7 +4,7 @@ Contents that would fill a conversation are left out, and long diffs are cut.
 """
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -16,9 +16,9 @@ from ringi.plans.document import (
     ENDED,
     ActionSpecExt,
     ApprovalEntry,
+    DiffSummary,
     DiffTotals,
     ExecutionLink,
-    Overlap,
     PlanDocument,
     PlanPreview,
     PlanRef,
@@ -33,6 +33,7 @@ from ringi.tree.check_result import CheckResult
 
 _MOST_DIFF: Final = 100_000
 """Maximum characters of diffs in one answer."""
+_D = TypeVar("_D", DiffSummary, SpecDifference)
 _CUT: Final = "\n(cut here)\n"
 
 
@@ -53,7 +54,7 @@ class Failed(NextStep, frozen=True):
     error: Problem
 
 
-class ProposedPlan(NextStep, frozen=True):
+class PlanNow(NextStep, frozen=True):
     plan_id: str
     name: str
     """What people call it."""
@@ -81,50 +82,18 @@ class SpecLine(Document, frozen=True):
     optional: bool = False
 
 
-class SpecReport(NextStep, frozen=True):
+class SpecReport(PlanNow, frozen=True, kw_only=True):
     ok: bool
     issues: tuple[str, ...]
     normalized: tuple[SpecLine, ...]
-    plan_id: str
-    name: str
-    version: int
-    status: PlanStatus
 
 
-class DiffPart(Document, frozen=True):
-    spec_id: str
-    path: str
-    kind: SpecKind
-    added: int
-    removed: int
-    binary: bool
-    risk: Risk
-    reasons: tuple[RiskReason, ...]
-    diff: str
-    cut: bool
-    """The diff is longer; only its beginning is here."""
-    your_lines: tuple[int, ...] = ()
-    """Lines that it deletes although the person wrote them after you read the file."""
+class Preview(PlanPreview, frozen=True, kw_only=True):
+    next_step: str
 
 
-class Preview(NextStep, frozen=True):
-    files: tuple[str, ...]
-    diffs: tuple[DiffPart, ...]
-    risk_score: float
-    stale: tuple[str, ...]
-    """Files that changed after the specs were set."""
-    overlaps: tuple[Overlap, ...]
-    conflicts: tuple[Conflict, ...]
-    """What the person decides in their review, because you both changed the same."""
-
-
-class Requested(NextStep, frozen=True):
+class Requested(PlanNow, frozen=True, kw_only=True):
     request_id: str
-    plan_id: str
-    name: str
-    title: str
-    version: int
-    status: PlanStatus
     selection: SpecSelection
     expires_at: str
     outcome: OutcomeKind | None
@@ -139,12 +108,7 @@ class Executed(NextStep, frozen=True):
     result: ExecutionResult
 
 
-class State(NextStep, frozen=True):
-    plan_id: str
-    name: str
-    title: str
-    version: int
-    status: PlanStatus
+class State(PlanNow, frozen=True, kw_only=True):
     action_specs: tuple[SpecLine, ...]
     selection: SpecSelection
     approvals: tuple[ApprovalEntry, ...]
@@ -165,12 +129,6 @@ class Current(NextStep, frozen=True):
 
 class Plans(NextStep, frozen=True):
     plans: tuple[PlanRef, ...]
-
-
-class Marked(NextStep, frozen=True):
-    plan_id: str
-    name: str
-    status: PlanStatus
 
 
 class Cleared(NextStep, frozen=True):
@@ -245,61 +203,29 @@ def _decide(name: str) -> str:
 
 
 def preview(found: PlanPreview, name: str, document: PlanDocument) -> Preview:
-    left = _MOST_DIFF
-    parts = []
-    for diff in found.diffs:
-        shown = diff.diff[:left]
-        left -= len(shown)
-        parts.append(
-            DiffPart(
-                diff.spec_id,
-                diff.path,
-                diff.kind,
-                diff.added,
-                diff.removed,
-                diff.binary,
-                diff.risk,
-                diff.reasons,
-                shown,
-                cut=len(shown) < len(diff.diff),
-                your_lines=diff.your_lines,
-            )
-        )
     step = step_after(document.state.status, has_specs=bool(found.diffs))
     step = _step_of_run(document) or (_decide(name) if found.conflicts else step)
-    return Preview(
-        files=found.files,
-        diffs=tuple(parts),
-        risk_score=found.risk_score,
-        stale=found.stale,
-        overlaps=found.overlaps,
-        conflicts=found.conflicts,
-        next_step=step,
-    )
+    return Preview(**{**_fields(found), "diffs": _shortened(found.diffs)}, next_step=step)
 
 
 def waited(answer: PlanAnswer) -> Waited:
-    return Waited(
-        plan_id=answer.plan_id,
-        name=answer.name,
-        version=answer.version,
-        status=answer.status,
-        outcome=answer.outcome,
-        feedback=answer.feedback,
-        comments=answer.comments,
-        changed=tuple(_shortened(answer.changed)),
-        call_again=undecided(answer),
-        next_step=next_step(answer),
-    )
+    given = {**_fields(answer), "changed": _shortened(answer.changed)}
+    return Waited(**given, call_again=undecided(answer), next_step=next_step(answer))
 
 
-def _shortened(changed: Iterable[SpecDifference]) -> Iterable[SpecDifference]:
-    left = _MOST_DIFF
-    for one in changed:
+def _fields(document: Document) -> dict[str, Any]:
+    """As the arguments of a document that says more."""
+    return {name: getattr(document, name) for name in document.__struct_fields__}
+
+
+def _shortened(diffs: Iterable[_D]) -> tuple[_D, ...]:
+    """All diffs together fit into one answer."""
+    left, found = _MOST_DIFF, []
+    for one in diffs:
         shown = one.diff[:left]
         left -= len(shown)
-        rest = "" if shown == one.diff else _CUT
-        yield SpecDifference(one.path, one.what, shown + rest)
+        found.append(one if shown == one.diff else msgspec.structs.replace(one, diff=shown + _CUT))
+    return tuple(found)
 
 
 def undecided(answer: PlanAnswer) -> bool:

@@ -26,8 +26,8 @@ from ringi.sessions.document import (
     DecisionPending,
     DecisionPoint,
     FailedPending,
+    Question,
     QuestionPending,
-    QuestionType,
     SessionRef,
     SessionStatus,
     SessionView,
@@ -56,50 +56,6 @@ class WaitsFor(StrEnum):
     """The session is over."""
 
 
-class AskedQuestion(Document, frozen=True):
-    id: str
-    type: QuestionType
-    question: str
-    context: str
-    """Why it matters; may be empty."""
-    options: tuple[str, ...]
-    """Suggestions, possibly none; other answers are accepted too."""
-    number: int
-    """From 1."""
-    of: int
-
-
-class OfferedOption(Document, frozen=True):
-    id: str
-    name: str
-    description: str
-    pros: tuple[str, ...]
-    cons: tuple[str, ...]
-    recommended: bool
-
-
-class AskedDecision(Document, frozen=True):
-    id: str
-    topic: str
-    options: tuple[OfferedOption, ...]
-    number: int
-    of: int
-
-
-class GivenAnswer(Document, frozen=True):
-    id: str
-    question: str
-    answer: str | None
-    """None if it was skipped."""
-
-
-class MadeDecision(Document, frozen=True):
-    id: str
-    topic: str
-    option: str
-    reason: str
-
-
 class Place(Document, frozen=True):
     path: str
     lines: tuple[str, ...]
@@ -113,17 +69,20 @@ class PlanningState(Document, frozen=True, kw_only=True):
     title: str
     status: SessionStatus
     waits_for: WaitsFor
-    question: AskedQuestion | None = None
-    decision: AskedDecision | None = None
+    question: Question | None = None
+    decision: DecisionPoint | None = None
+    number: int = 0
+    """Which of the questions or decisions it is, from 1."""
+    of: int = 0
     summary: str | None = None
     """Markdown; what the person approves or rejects, or has rejected."""
     error: str | None = None
     """Why it failed."""
     run_id: str | None = None
     """Set once it is approved."""
-    answers: tuple[GivenAnswer, ...] = ()
+    answers: tuple[Question, ...] = ()
     """If you are next: what your user said so far."""
-    decided: tuple[MadeDecision, ...] = ()
+    decided: tuple[DecisionPoint, ...] = ()
     feedback: tuple[str, ...] = ()
     """Of every reject."""
     context: tuple[Place, ...] = ()
@@ -137,22 +96,10 @@ class PlanningState(Document, frozen=True, kw_only=True):
     """None if the price is unknown."""
 
 
-class OpenSession(Document, frozen=True):
-    session_id: str
-    title: str
-    status: SessionStatus
-    questions_done: int
-    questions: int
-    decisions_done: int
-    decisions: int
-    created_at: str
-    updated_at: str
-
-
 class Sessions(NextStep, frozen=True):
     session: PlanningState | None
     """The session that was named."""
-    open_sessions: tuple[OpenSession, ...]
+    open_sessions: tuple[SessionRef, ...]
     """If none was named: those that can be resumed, the newest first."""
 
 
@@ -193,74 +140,29 @@ def waits_for(view: SessionView, *, working: bool) -> WaitsFor:
 def _pending(view: SessionView) -> dict[str, Any]:
     match view.pending:
         case QuestionPending(question, number, of):
-            asked = AskedQuestion(
-                question.id,
-                question.type,
-                question.question,
-                question.context or "",
-                question.options or (),
-                number,
-                of,
-            )
-            return {"question": asked}
+            return {"question": question, "number": number, "of": of}
         case DecisionPending(decision, number, of):
-            return {
-                "decision": AskedDecision(decision.id, decision.topic, tuple(_options(decision)), number, of)
-            }
+            return {"decision": decision, "number": number, "of": of}
         case ApprovalPending(summary):
             return {"summary": summary}
         case FailedPending(error):
             return {"error": error}
         case ApprovedSession(run_id):
             return {"run_id": run_id}
-        case AgentPending():
-            return _said(view.pending)
+        case AgentPending(_, questions, decisions, feedback, rejected):
+            return {
+                "answers": tuple(one for one in questions if one.done),
+                "decided": tuple(one for one in decisions if one.selected),
+                "feedback": feedback,
+                "summary": rejected or None,
+            }
         case _:
             return {}
 
 
-def _said(due: AgentPending) -> dict[str, Any]:
-    answers = (GivenAnswer(one.id, one.question, one.answer) for one in due.questions if one.done)
-    decided = (
-        MadeDecision(one.id, one.topic, one.selected.name, one.rationale or "")
-        for one in due.decisions
-        if one.selected
-    )
-    said = {"answers": tuple(answers), "decided": tuple(decided), "feedback": due.feedback}
-    return {**said, "summary": due.rejected or None}
-
-
-def _options(decision: DecisionPoint) -> list[OfferedOption]:
-    return [
-        OfferedOption(
-            option.id,
-            option.name,
-            option.description,
-            option.tradeoffs.pros,
-            option.tradeoffs.cons,
-            bool(option.recommendation),
-        )
-        for option in decision.options
-    ]
-
-
 def listed(refs: Sequence[SessionRef]) -> Sessions:
-    step = "planning_get with the session_id of one of them" if refs else "planning_start"
-    lines = [
-        OpenSession(
-            ref.session_id,
-            ref.title,
-            ref.status,
-            ref.questions_done,
-            ref.questions,
-            ref.decisions_done,
-            ref.decisions,
-            ref.created_at,
-            ref.updated_at,
-        )
-        for ref in refs[:_LISTED]
-    ]
-    return Sessions(None, tuple(lines), next_step=step)
+    step = "planning_get with the id of one of them" if refs else "planning_start"
+    return Sessions(None, tuple(refs[:_LISTED]), next_step=step)
 
 
 _NEXT: Final = {

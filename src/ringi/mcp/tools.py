@@ -8,6 +8,7 @@ from ringi.kernel.document import Document
 from ringi.kernel.text import Text
 from ringi.mcp import answers, arguments
 from ringi.plans.answer_document import OutcomeKind
+from ringi.plans.document import PlanRef
 from ringi.plans.redact import execute_for_clients, preview_for_clients, with_unquoted
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Tool(NamedTuple):
 _READS: Final = Hints(read_only=True, idempotent=True)
 
 
-def _propose(workspace: "Workspace", given: arguments.Propose, label: str) -> answers.ProposedPlan:
+def _propose(workspace: "Workspace", given: arguments.Propose, label: str) -> answers.PlanNow:
     plan_id = workspace.plan.propose(
         given.content,
         given.sources,
@@ -49,9 +50,7 @@ def _propose(workspace: "Workspace", given: arguments.Propose, label: str) -> an
         given.tags,
         proposer=label,
     )
-    ref = workspace.plan.ref(plan_id)
-    step = answers.step_after(ref.status, has_specs=False)
-    return answers.ProposedPlan(plan_id, ref.name, ref.title, ref.version, ref.status, next_step=step)
+    return _now(workspace, plan_id, has_specs=False)
 
 
 def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, _: str) -> answers.SpecReport:
@@ -61,7 +60,7 @@ def _set_specs(workspace: "Workspace", given: arguments.SetActionSpecs, _: str) 
     specs = tuple(map(answers.spec_line, report.normalized))
     step = answers.step_after(ref.status) if report.ok else "Set corrected specs: plan_set_action_specs"
     return answers.SpecReport(
-        report.ok, report.issues, specs, plan_id, ref.name, ref.version, ref.status, next_step=step
+        **_standing(ref), ok=report.ok, issues=report.issues, normalized=specs, next_step=step
     )
 
 
@@ -80,12 +79,8 @@ def _request(workspace: "Workspace", given: arguments.RequestApproval, _: str) -
     answer, ref = workspace.plan.answer(plan_id), workspace.plan.ref(plan_id)
     standing = answer.outcome is OutcomeKind.APPROVED
     return answers.Requested(
+        **{**_standing(ref), "version": asked.version},
         request_id=asked.id,
-        plan_id=plan_id,
-        name=ref.name,
-        title=ref.title,
-        version=asked.version,
-        status=ref.status,
         selection=asked.selection,
         expires_at=asked.expires_at,
         outcome=OutcomeKind.APPROVED if standing else None,
@@ -122,23 +117,33 @@ def _list(workspace: "Workspace", given: arguments.List, _: str) -> answers.Plan
     return answers.Plans(refs, next_step=step)
 
 
-def _mark_pending(workspace: "Workspace", given: arguments.MarkPending, _: str) -> answers.Marked:
+def _mark_pending(workspace: "Workspace", given: arguments.MarkPending, _: str) -> answers.PlanNow:
     plan_id = workspace.plan.find(given.plan_id)
     workspace.plan.mark_pending(plan_id, given.pending)
-    return _marked(workspace, plan_id)
+    return _now(workspace, plan_id)
 
 
-def _discard(workspace: "Workspace", given: arguments.OfPlan, label: str) -> answers.Marked:
+def _discard(workspace: "Workspace", given: arguments.OfPlan, label: str) -> answers.PlanNow:
     ref = workspace.plan.ref(given.plan_id)
     if ref.proposer != label:
         raise NotYours(plan=ref.name, name=label)
     workspace.plan.discard(ref.id, own=True)
-    return _marked(workspace, ref.id)
+    return _now(workspace, ref.id)
 
 
-def _marked(workspace: "Workspace", plan_id: str) -> answers.Marked:
+def _now(workspace: "Workspace", plan_id: str, *, has_specs: bool = True) -> answers.PlanNow:
     ref = workspace.plan.ref(plan_id)
-    return answers.Marked(plan_id, ref.name, ref.status, next_step=answers.step_after(ref.status))
+    return answers.PlanNow(**_standing(ref), next_step=answers.step_after(ref.status, has_specs=has_specs))
+
+
+def _standing(ref: PlanRef) -> dict[str, Any]:
+    return {
+        "plan_id": ref.id,
+        "name": ref.name,
+        "title": ref.title,
+        "version": ref.version,
+        "status": ref.status,
+    }
 
 
 def _clear_current(workspace: "Workspace", _: arguments.Nothing, __: str) -> answers.Cleared:
@@ -152,7 +157,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         "Begin a plan: say in words what should change in the workspace. No file changes. Then "
         "say exactly what it does with plan_set_action_specs.",
         arguments.Propose,
-        answers.ProposedPlan,
+        answers.PlanNow,
         Hints(),
         _propose,
     ),
@@ -235,7 +240,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         "Put a plan up for review (pending: true), or take it back to proposed (false); an open request "
         "ends then.",
         arguments.MarkPending,
-        answers.Marked,
+        answers.PlanNow,
         Hints(),
         _mark_pending,
     ),
@@ -244,7 +249,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         "End a plan that you proposed and that nobody has decided on: no list shows it any more, and it can "
         "never be carried out.",
         arguments.OfPlan,
-        answers.Marked,
+        answers.PlanNow,
         Hints(destructive=True),
         _discard,
     ),

@@ -153,11 +153,7 @@ def test_an_agent_leads_its_user_to_the_review_and_no_further(tmp_path: Path):
         first = told(now)
         assert (first.title, first.waits_for, first.status) == ("Add a login", "answer", "discovery")
         assert first.question
-        assert (first.question.options, first.question.number, first.question.of) == (
-            ("password", "token"),
-            1,
-            3,
-        )
+        assert (first.question.options, first.number, first.of) == (("password", "token"), 1, 3)
         assert "do not answer for them" in first.next_step
         session = first.session_id
         now = await server.call("planning_answer", session_id=session, answer="2", question_id="q-1")
@@ -166,7 +162,7 @@ def test_an_agent_leads_its_user_to_the_review_and_no_further(tmp_path: Path):
         choice = told(now)
         assert choice.waits_for == "decision"
         assert choice.decision
-        assert [option.recommended for option in choice.decision.options] == [True, False]
+        assert [bool(option.recommendation) for option in choice.decision.options] == [True, False]
         assert "the choice is theirs" in choice.next_step
         now = await server.call("planning_decide", session_id=session, option="opt-b", reason="it lasts")
         now = await server.call("planning_decide", session_id=session, option="opt-a", decision_id="d-2")
